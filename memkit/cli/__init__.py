@@ -1,0 +1,1 @@
+"""The command line: each command reads its arguments, calls one use case and prints the result."""

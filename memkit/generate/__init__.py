@@ -1,0 +1,1 @@
+"""Render the travelling rooms and a template into a project that belongs to its owner."""

@@ -1,0 +1,1 @@
+"""Language models behind one protocol: the rule-based reference model and scripted ones."""

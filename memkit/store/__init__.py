@@ -1,0 +1,1 @@
+"""The store on disk: git, YAML, configuration, audit and sessions."""

@@ -1,0 +1,1 @@
+"""One verb per file: what a front door asks of the store."""
