@@ -1,0 +1,65 @@
+"""The errors that a user can act on, and the exit code of each kind.
+
+MemkitError
+├── UsageError           2   bad usage or invalid input
+├── NegativeAnswer       1   the work was done and the answer is no
+│   └── NotFound         1
+└── EnvironmentFault     3   the store or the environment cannot serve
+    ├── StoreFault       3   no store here, damaged, locked too long
+    └── MissingExtra     3   a program, library or server is not installed
+
+The travelling rooms cannot import this module. They define errors of their own that carry ``exit_code`` as well; the
+front door treats any exception with an integer ``exit_code`` as an answer to the user and everything else as a bug.
+"""
+
+from __future__ import annotations
+
+
+class MemkitError(Exception):
+    """Say in one line what happened, where, and what to do next."""
+
+    exit_code = 2
+    code = "error"
+
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.line = line
+
+
+class UsageError(MemkitError):
+    """Report bad usage or invalid input."""
+
+    code = "usage"
+
+
+class NegativeAnswer(MemkitError):
+    """Report that the work was done and the answer is no."""
+
+    exit_code = 1
+    code = "negative"
+
+
+class NotFound(NegativeAnswer):
+    """Report that what was asked for is not there."""
+
+    code = "not_found"
+
+
+class EnvironmentFault(MemkitError):
+    """Report that the environment cannot serve."""
+
+    exit_code = 3
+    code = "environment"
+
+
+class StoreFault(EnvironmentFault):
+    """Report that there is no usable store here."""
+
+    code = "store"
+
+
+class MissingExtra(EnvironmentFault):
+    """Report a program, library or server that is not installed."""
+
+    code = "missing"
