@@ -1,0 +1,154 @@
+"""The entry point: a table of commands that are imported when they run, and the one place that maps errors to exits."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from memkit import __version__
+from memkit.cli.output import Front, MemkitGroup, diagnostic, envelope
+from memkit.terminal import harmless
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("memkit.cli.init:init", "Make a store: memory, skills and policies as text in a git repository."),
+    "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
+    "memory": ("memkit.cli.memory:memory", "Add, search, get and list long-term memory."),
+    "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
+    "consent": ("memkit.cli.consent:consent", "Grant, withdraw and list consent to long-term memory."),
+    "chat": ("memkit.cli.chat:chat", "Talk to the agent that remembers."),
+    "skill": ("memkit.cli.skill:skill", "List, show, search and export skills."),
+    "policy": ("memkit.cli.policy:policy", "List, check and test policies."),
+    "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
+    "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
+    "rule": ("memkit.cli.rule:rule", "Say what a lint rule checks, and why."),
+    "gen": ("memkit.cli.gen:gen", "Render the agent into a project for an SDK."),
+    "targets": ("memkit.cli.targets:targets", "List the SDKs that gen renders for, and what each needs."),
+    "fsck": ("memkit.cli.fsck:fsck", "Check every line of the archive."),
+    "index": ("memkit.cli.index:index", "Say how the index stands, or rebuild it."),
+    "commit": ("memkit.cli.commit:commit", "Commit memory that is not in git yet."),
+    "config": ("memkit.cli.config:config", "Show every setting and where its value came from."),
+    "audit": ("memkit.cli.audit:audit", "Show what was written, read, refused and decided."),
+    "doctor": ("memkit.cli.doctor:doctor", "Check this machine and the store, and say what is missing."),
+    "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
+    "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),
+}
+"""Command name → (where it lives, its line in the help). The help text and completion import nothing but this table."""
+
+
+class LazyGroup(MemkitGroup):
+    """The root group: knows every command's name and help line, and imports a command when it runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names in the order in which a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command, or None for an unknown name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command table without importing a command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Return completions for command names and options without importing a command."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="memkit")
+def cli() -> None:
+    """Agent memory you can review: skills, policies and long-term memory as plain text in git."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; every error becomes one line or one JSON envelope."""
+    front = Front()
+    try:
+        result = cli.main(list(arguments), prog_name="memkit", standalone_mode=False, obj=front)
+        # Flush here, while a closed pipe can still be caught, and not at interpreter exit.
+        sys.stdout.flush()
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has left: nobody is there to be told, and Python must not complain at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as error:  # noqa: BLE001 - the one place where any error becomes an exit code
+        return _fail(error, arguments, front)
+    finally:
+        front.close()
+    return result if isinstance(result, int) else 0
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
+    """Print ``error`` as one line or one envelope and return its exit code."""
+    code, label, message = _describe(error)
+    if front.debug or "--debug" in arguments:
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    if front.json or _asks_for_json(arguments):
+        path, line = getattr(error, "path", None), getattr(error, "line", None)
+        finding = diagnostic(label, message, path=str(path) if path else None, line=line)
+        click.echo(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=[finding]))
+    else:
+        click.echo(f"memkit: {harmless(message)}", err=True)
+    return code
+
+
+def _describe(error: Exception) -> tuple[int, str, str]:
+    if isinstance(error, click.UsageError):
+        where = f" Try '{error.ctx.command_path} --help'." if error.ctx is not None else ""
+        return 2, "usage", error.format_message() + where
+    if isinstance(error, click.ClickException):
+        return 2, "usage", error.format_message()
+    code = getattr(error, "exit_code", None)
+    if isinstance(code, int):
+        return code, str(getattr(error, "code", "error")), str(error)
+    return 70, "bug", f"a bug in memkit: {type(error).__name__}: {error} (run again with --debug and report the trace)"
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    before_separator = arguments[: list(arguments).index("--")] if "--" in arguments else arguments
+    return "--json" in before_separator
+
+
+def _failed_command(error: Exception, arguments: Sequence[str]) -> str:
+    context = getattr(error, "ctx", None)
+    if isinstance(context, click.Context):
+        return ".".join(context.command_path.split()[1:]) or "memkit"
+    words: list[str] = []
+    for word in arguments:
+        if word.startswith("-"):
+            continue
+        if not words and word not in COMMANDS:
+            break
+        words.append(word)
+        if len(words) == 2 or not _is_group(words[0]):
+            break
+    return ".".join(words) or "memkit"
+
+
+def _is_group(name: str) -> bool:
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    return isinstance(getattr(sys.modules.get(module), attribute, None), click.Group)

@@ -1,0 +1,175 @@
+"""What every command shares: the options that all of them take, the answer they print, and their exit code."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memkit.errors import UsageError
+from memkit.terminal import harmless
+
+if TYPE_CHECKING:
+    from memkit.workspace import Workspace
+
+Diagnostic = Mapping[str, Any]
+
+
+class Front:
+    """The front door's side of one run: where the store is, how to print, whether somebody can be asked."""
+
+    def __init__(self) -> None:
+        self.json = False
+        self.debug = False
+        self.no_input = False
+        self.store: Path | None = None
+        self._workspace: Workspace | None = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """Return the open store, found from ``--store``, ``MEMKIT_STORE`` or the nearest parent; raises ``StoreFault``."""
+        if self._workspace is None:
+            from memkit.workspace import open_workspace
+
+            self._workspace = open_workspace(self.store, notice=self.note)
+        return self._workspace
+
+    def close(self) -> None:
+        """Release the store if the run opened it."""
+        if self._workspace is not None:
+            self._workspace.close()
+            self._workspace = None
+
+    def answer(
+        self,
+        data: Any,
+        text: str | Iterable[str] = "",
+        *,
+        ok: bool = True,
+        diagnostics: Sequence[Diagnostic] = (),
+        code: int | None = None,
+    ) -> None:
+        """Print the command's result and end the run.
+
+        Args:
+            data: What ``--json`` prints, JSON-able.
+            text: What a person reads instead: one string, or lines.
+            ok: False for a negative answer (exit 1).
+            diagnostics: Findings of shape ``{code, severity, message, path, line}``.
+            code: The exit code where it differs from 0 (ok) and 1 (not ok).
+        """
+        if self.json:
+            click.echo(envelope(command_name(), data, ok=ok, diagnostics=diagnostics))
+        else:
+            lines = text if isinstance(text, str) else "\n".join(text)
+            if lines:
+                click.echo(harmless(lines))
+        raise click.exceptions.Exit(code if code is not None else (0 if ok else 1))
+
+    def note(self, message: str) -> None:
+        """Print a message for the person, not part of the result, on standard error."""
+        click.echo(harmless(message), err=True)
+
+    @property
+    def interactive(self) -> bool:
+        """Return whether a person can be asked."""
+        return not self.no_input and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask before something is destroyed; raises ``UsageError`` where nobody can be asked and ``--yes`` was not given."""
+        if yes:
+            return
+        if not self.interactive:
+            raise UsageError(f"{question} Nobody can be asked here: add --yes to go on.")
+        if not click.confirm(question, default=False, err=True):
+            raise click.Abort
+
+
+def envelope(command: str, data: Any, *, ok: bool, diagnostics: Sequence[Diagnostic] = ()) -> str:
+    """Return the one JSON object that ``--json`` prints for every command."""
+    body = {"schema": f"memkit.{command}/1", "ok": ok, "data": data, "diagnostics": list(diagnostics)}
+    return json.dumps(body, ensure_ascii=False, allow_nan=False)
+
+
+def diagnostic(code: str, message: str, *, severity: str = "error", path: str | None = None, line: int | None = None) -> Diagnostic:
+    """Return one finding in the shape that every command prints."""
+    return {"code": code, "severity": severity, "message": message, "path": path, "line": line}
+
+
+def command_name() -> str:
+    """Return the running command's name as the envelope spells it: ``memory.add`` for ``memkit memory add``."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return "memkit"
+    return ".".join(context.command_path.split()[1:]) or "memkit"
+
+
+class MemkitCommand(click.Command):
+    """A command that also takes the options every memkit command has."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(common_options())
+
+
+class MemkitGroup(click.Group):
+    """A group whose commands all take the common options."""
+
+    command_class = MemkitCommand
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(common_options())
+
+
+class Choice(click.Choice[str]):
+    """A choice that suggests the nearest value for a misspelt one."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return click's message with a suggestion where one value is near."""
+        message = super().get_invalid_choice_message(value, ctx)
+        return message + suggestion(str(value), [str(choice) for choice in self.choices])
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean '…'?`` for the nearest known word, or an empty string."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def common_options() -> list[click.Parameter]:
+    """Return the options that every command takes, freshly made."""
+    return [
+        click.Option(["--json", "as_json"], is_flag=True, expose_value=False, callback=_set("json"), help="Print one JSON envelope."),
+        click.Option(
+            ["--store"],
+            type=click.Path(file_okay=False, path_type=Path),
+            metavar="DIR",
+            expose_value=False,
+            callback=_set("store"),
+            help="The store (default: MEMKIT_STORE, then the nearest parent with memkit.yaml).",
+        ),
+        click.Option(["--no-input"], is_flag=True, expose_value=False, callback=_set("no_input"), help="Never ask; refuse instead."),
+        click.Option(["--debug"], is_flag=True, expose_value=False, callback=_set("debug"), help="Show the trace of an error."),
+    ]
+
+
+def _set(name: str) -> Any:
+    def callback(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
+        front = context.ensure_object(Front)
+        if value:
+            setattr(front, name, value)
+
+    return callback
+
+
+def store_from_environment() -> Path | None:
+    """Return the store that ``MEMKIT_STORE`` names, if it names one."""
+    value = os.environ.get("MEMKIT_STORE")
+    return Path(value) if value else None

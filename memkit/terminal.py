@@ -1,0 +1,39 @@
+"""Text that is safe to print: what was stored can be hostile, and a terminal obeys it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_KEPT = {"\n", "\t"}
+
+
+def harmless(text: str) -> str:
+    """Return ``text`` with every control, invisible and line-forging character written as an escape.
+
+    Newline and tab stay. Everything else in the Unicode categories Cc, Cf, Cs, Co, Cn, Zl and Zp becomes ``\\xNN``,
+    ``\\uNNNN`` or ``\\UNNNNNNNN``, whether or not the output is a terminal, so that logs are safe as well.
+
+    >>> harmless("red: \\x1b[31m")
+    'red: \\\\x1b[31m'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(char) for char in text)
+
+
+def one_line(text: str, width: int = 0) -> str:
+    """Return ``text`` harmless and on one line, cut to ``width`` characters with an ellipsis when ``width`` is given."""
+    line = harmless(" ".join(text.split()))
+    if width and len(line) > width:
+        return line[: width - 1] + "…"
+    return line
+
+
+def _escaped(char: str) -> str:
+    if char in _KEPT or unicodedata.category(char) not in _UNSAFE:
+        return char
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
