@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from memkit import __version__
-from memkit.cli.output import Front, MemkitGroup, diagnostic, envelope
+from memkit.cli.output import Front, MemkitGroup, diagnostic, envelope, suggestion
 from memkit.terminal import harmless
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -54,6 +54,12 @@ class LazyGroup(MemkitGroup):
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command to run; click would import all of them to suggest one for a misspelt name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command '{args[0]}'.{suggestion(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command table without importing a command."""

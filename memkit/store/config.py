@@ -1,0 +1,201 @@
+"""Settings: built-in defaults, then ``memkit.yaml``, then ``MEMKIT_*``, each value knowing where it came from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import StoreFault, UsageError
+from memkit.store.layout import MANIFEST, cache_folder
+
+FORMAT = 1
+"""The store format that this version writes; a store with a higher number needs a newer memkit."""
+
+DEFAULTS: Mapping[str, Any] = {
+    "name": None,
+    "format": FORMAT,
+    "user": None,
+    "provider": "reference",
+    "model": None,
+    "persona": "You are a careful assistant with a long memory. You say where you know things from.",
+    "context": {"max_tokens": 8000, "compress_at": 0.8, "keep_recent": 5, "core_section_limit": 2000},
+    "working": {"max_items": 20, "ttl": "1d"},
+    "recall": {"max_items": 1000, "ttl": "7d", "at_session_start": 3},
+    "conversation": {"max_messages": 50, "summarize_at": 30, "keep": 10},
+    "checkpoint": {"ttl": "1h"},
+    "write": {
+        "min_confidence": 0.7,
+        "max_per_session": 10,
+        "require_verification": True,
+        "duplicate_at": 0.9,
+        "contradictions": "open",
+    },
+    "retrieval": {
+        "min_confidence": 0.7,
+        "constraints_limit": 100,
+        "vector_floor": 0.6,
+        "weights": {"relevance": 0.5, "confidence": 0.2, "recency": 0.15, "access": 0.1, "task": 0.05},
+    },
+    "forget": {
+        "min_confidence": 0.3,
+        "max_age": "365d",
+        "keep_superseded": "90d",
+        "decay": "0.02 per 30d unused",
+        "min_importance": 0.3,
+    },
+    "importance": 0.5,
+    "privacy": {"consent": "agent", "long_term": "on"},
+    "git": {"commit": "batch"},
+    "tools": [],
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value with the place it came from."""
+
+    key: str
+    value: Any
+    origin: str
+    """``default``, ``memkit.yaml``, the name of an environment variable, or ``flag``."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every setting of one run, by dotted key."""
+
+    values: Mapping[str, Setting]
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of a dotted key such as ``context.max_tokens``."""
+        return self.values[key].value
+
+    def section(self, name: str) -> dict[str, Any]:
+        """Return one section as a nested mapping, such as ``retrieval`` with its ``weights``."""
+        return tree({key[len(name) + 1 :]: setting.value for key, setting in self.values.items() if key.startswith(name + ".")})
+
+    def __iter__(self) -> Iterator[Setting]:
+        """Yield the settings in the order of the built-in defaults."""
+        return iter(self.values.values())
+
+
+def load_settings(root: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings of the store at ``root``, or the built-in ones without a store.
+
+    Raises:
+        StoreFault: The store was written by a newer memkit.
+        UsageError: ``memkit.yaml`` or a variable is wrong; the message names the place.
+    """
+    values = {key: Setting(key, value, "default") for key, value in _flat(DEFAULTS).items()}
+    if root is not None:
+        data = read_manifest(root)
+        if isinstance(data.get("format"), int) and data["format"] > FORMAT:
+            raise StoreFault(
+                f"{root / MANIFEST} has format {data['format']}, and this memkit reads up to {FORMAT}. Upgrade memkit-agent."
+            )
+        values |= {key: Setting(key, value, MANIFEST) for key, value in _flat(data).items()}
+    values |= _from_environment(values, os.environ if environment is None else environment)
+    return Settings(values)
+
+
+def read_manifest(root: Path) -> dict[str, Any]:
+    """Return the checked content of ``memkit.yaml``, from the cache while the file's size and time stay the same.
+
+    Parsing YAML costs more than a whole search, so the parsed form is kept as JSON beside the index.
+    """
+    path = root / MANIFEST
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise StoreFault(f"{path} cannot be read: {error.strerror}.") from error
+    stamp = [stat.st_size, stat.st_mtime_ns]
+    cached = cache_folder(root) / "manifest.json"
+    known = _cached(cached, stamp)
+    if known is not None:
+        return known
+    data = _parsed_manifest(path)
+    _remember(cached, stamp, data)
+    return data
+
+
+def tree(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return dotted keys as nested mappings."""
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parents, leaf = key.split(".")
+        place = nested
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[leaf] = value
+    return nested
+
+
+def _parsed_manifest(path: Path) -> dict[str, Any]:
+    from memkit.store.schema import check, load_schema
+    from memkit.store.yaml import load_yaml
+
+    document = load_yaml(path)
+    for finding in check(document.data, load_schema("memkit")):
+        line, column = document.position(finding.path)
+        raise UsageError(f"{path}:{line}:{column}: {finding.message}", path=str(path), line=line)
+    data: dict[str, Any] = document.data
+    return data
+
+
+def _cached(path: Path, stamp: list[int]) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(entry, dict) or entry.get("stamp") != stamp or not isinstance(entry.get("data"), dict):
+        return None
+    data: dict[str, Any] = entry["data"]
+    return data
+
+
+def _remember(path: Path, stamp: list[int], data: dict[str, Any]) -> None:
+    scratch = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(json.dumps({"stamp": stamp, "data": data}), encoding="utf-8")
+        scratch.replace(path)
+    except OSError:
+        # A store that cannot be written can still be read; it is only parsed again next time.
+        scratch.unlink(missing_ok=True)
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in data.items():
+        if isinstance(value, Mapping) and value:
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _from_environment(known: Mapping[str, Setting], environment: Mapping[str, str]) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for key, setting in known.items():
+        variable = "MEMKIT_" + key.upper().replace(".", "_")
+        if variable in environment and key not in {"format", "name", "tools"}:
+            found[key] = Setting(key, _converted(environment[variable], setting.value, variable), variable)
+    return found
+
+
+def _converted(text: str, like: Any, variable: str) -> Any:
+    """Return ``text`` as a value of the kind that the setting has now; raises ``UsageError`` when it is none."""
+    try:
+        if isinstance(like, bool):
+            return {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}[text.lower()]
+        if isinstance(like, int):
+            return int(text)
+        if isinstance(like, float):
+            return float(text)
+    except (KeyError, ValueError):
+        raise UsageError(f"{variable}={text!r} is no {type(like).__name__}.") from None
+    return text

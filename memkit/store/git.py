@@ -1,0 +1,156 @@
+"""Git, through one hardened wrapper: a store is untrusted input for git too.
+
+Git runs programs that a repository's own configuration names: file-system monitors, hooks, filters, text converters,
+signing programs. So the configuration is read first (reading it runs nothing), what could run is switched off for every
+call, no text of a user is ever an option, and paths stand after ``--``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memkit.errors import EnvironmentFault, MissingExtra
+
+if TYPE_CHECKING:
+    from git.cmd import Git as GitProcess
+
+_SWITCHED_OFF = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.untrackedCache": "false",
+    "commit.gpgSign": "false",
+    "tag.gpgSign": "false",
+    "protocol.ext.allow": "never",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "core.fsync": "committed,reference",
+}
+_FILTER = re.compile(r"filter\.(?P<name>.+)\.(?:clean|smudge|process|required)", re.IGNORECASE)
+_FORGOTTEN = [
+    word
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    for word in ("-u", name)
+]
+"""What a hook's git passes on: with it, git on *this* repository would read that other one."""
+
+_SECONDS = 60.0
+
+
+class Git:
+    """One repository's git commands."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._filters: tuple[str, ...] | None = None
+
+    def run(self, *arguments: str, check: bool = True) -> str:
+        """Run ``git ARGUMENTS`` in the repository and return what it printed.
+
+        Raises:
+            MissingExtra: There is no git on the PATH.
+            EnvironmentFault: Git failed; the message is git's own last line.
+        """
+        return self._execute(arguments, self._environment(self._filter_names()), check)
+
+    def is_repository(self) -> bool:
+        """Return whether the folder lies in a git work tree."""
+        return self.top() is not None
+
+    def top(self) -> Path | None:
+        """Return the root of the work tree that the folder lies in, or None outside of one."""
+        printed = self._execute(["rev-parse", "--show-toplevel"], self._environment(()), check=False).strip()
+        return Path(printed) if printed else None
+
+    def init(self) -> None:
+        """Make a repository here, with the branch ``main``."""
+        self._execute(["init", "--quiet", "--template=", "--initial-branch=main"], self._environment(()), check=True)
+
+    def require_identity(self) -> None:
+        """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
+        for variable, key in (("GIT_AUTHOR_NAME", "user.name"), ("GIT_AUTHOR_EMAIL", "user.email")):
+            if not os.environ.get(variable) and not self._execute(
+                ["config", "--get", key], self._environment(()), check=False
+            ):
+                raise EnvironmentFault(
+                    "Git does not know who you are, so nothing can be committed. Run: "
+                    'git config --global user.name "Your Name" && git config --global user.email you@example.org'
+                )
+
+    def commit(self, message: str, paths: Sequence[str]) -> str | None:
+        """Commit exactly ``paths`` (relative to the root) and return the commit's id, or None when nothing changed.
+
+        What else is staged stays staged. Hooks of the repository do not run.
+        """
+        self.require_identity()
+        present = [path for path in paths if (self.root / path).exists()]
+        if present:
+            self.run("add", "--", *present)
+        if not self.run("status", "--porcelain", "--", *paths).strip():
+            return None
+        self.run("commit", "--quiet", "--only", "--no-verify", "-m", message, "--", *paths)
+        return self.run("rev-parse", "--verify", "HEAD").strip()
+
+    def head_branch(self) -> str | None:
+        """Return the checked-out branch from ``.git/HEAD``, without running git; None when detached or no repository."""
+        dot_git = self.root / ".git"
+        try:
+            if dot_git.is_file():
+                dot_git = self.root / dot_git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            head = (dot_git / "HEAD").read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+        return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
+
+    def _filter_names(self) -> tuple[str, ...]:
+        """Return the filters that the repository's own configuration defines, asked once."""
+        if self._filters is None:
+            listed = self._execute(["config", "--list", "--name-only", "-z"], self._environment(()), check=False)
+            names = {match["name"] for key in listed.split("\0") if (match := _FILTER.fullmatch(key))}
+            self._filters = tuple(sorted(names))
+        return self._filters
+
+    def _environment(self, filters: Sequence[str]) -> dict[str, str]:
+        settings = dict(_SWITCHED_OFF)
+        for name in filters:
+            settings |= {f"filter.{name}.clean": "", f"filter.{name}.process": "", f"filter.{name}.smudge": ""}
+            settings[f"filter.{name}.required"] = "false"
+        return _clean_environment(settings)
+
+    def _execute(self, arguments: Sequence[str], environment: Mapping[str, str], check: bool) -> str:
+        process = _git_process(self.root)
+        status, output, errors = process.execute(
+            ["env", *_FORGOTTEN, "git", *arguments],
+            with_extended_output=True,
+            with_exceptions=False,
+            strip_newline_in_stdout=False,
+            kill_after_timeout=_SECONDS,
+            env=dict(environment),
+        )
+        if status != 0 and check:
+            reason = str(errors).strip().splitlines() or [f"exit {status}"]
+            raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {reason[-1]}")
+        return str(output) if status == 0 else ""
+
+
+def _git_process(root: Path) -> GitProcess:
+    """Return GitPython's process runner; imported here because it costs more than a whole search."""
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    import shutil
+
+    if shutil.which("git") is None:
+        raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
+    from git.cmd import Git as GitProcess
+
+    return GitProcess(str(root))
+
+
+def _clean_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that switch off what could run a program or wait for a person."""
+    cleaned = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings.items()):
+        cleaned |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return cleaned
