@@ -1,0 +1,68 @@
+"""The audit log: what was written, read, refused and decided, one JSON object a line, on this machine only."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+Event = Mapping[str, Any]
+
+_KEYS = ("at", "event", "actor", "user_id", "ids", "query", "candidates", "reason")
+
+
+class AuditLog:
+    """Append events to ``<folder>/<YYYY-MM>.jsonl`` and read them back.
+
+    An event is ``{at, event, actor, user_id, ids, query, candidates, reason}``; absent values are null. Free text is
+    masked before it gets here. The log is an account, not an acknowledgement, so it is not synced to the disk.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], datetime]) -> None:
+        self._folder = folder
+        self._clock = clock
+
+    def append(self, event: Event) -> None:
+        """Write one event; a log that cannot be written never stops the work it tells about."""
+        now = self._clock()
+        full = {key: event.get(key) for key in _KEYS} | {"at": event.get("at") or now.isoformat().replace("+00:00", "Z")}
+        line = json.dumps(full | {key: event[key] for key in event if key not in _KEYS}, ensure_ascii=False, sort_keys=True)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self._folder / f"{now:%Y-%m}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        except OSError:
+            return
+        try:
+            os.write(handle, line.encode("utf-8", "backslashreplace") + b"\n")
+        except OSError:
+            return
+        finally:
+            os.close(handle)
+
+    def events(self, *, user: str | None = None, event: str | None = None, since: str | None = None) -> Iterator[Event]:
+        """Yield events oldest first, of one user, one kind, or since an RFC 3339 time."""
+        if not self._folder.is_dir():
+            return
+        for path in sorted(self._folder.glob("*.jsonl")):
+            for entry in _entries(path):
+                wanted = (
+                    (user is None or entry.get("user_id") == user)
+                    and (event is None or entry.get("event") == event)
+                    and (since is None or str(entry.get("at", "")) >= since)
+                )
+                if wanted:
+                    yield entry
+
+
+def _entries(path: Path) -> Iterator[Event]:
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue  # the torn last line of a killed process: an account may end in the middle of a word
+            if isinstance(entry, dict):
+                yield entry

@@ -1,0 +1,146 @@
+"""Make a store: starter files, a git repository and a first commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit import __version__
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.resources import resource
+from memkit.store.config import DEFAULTS
+from memkit.store.git import Git
+from memkit.store.layout import MANIFEST
+from memkit.terminal import one_line
+
+_STARTERS = ("skills", "policies", "domains")
+_EMPTY = ("archive", "outputs")
+
+
+@dataclass(frozen=True)
+class NewStore:
+    """What ``make_store`` did."""
+
+    root: Path
+    added: tuple[str, ...]
+    """Paths relative to the root."""
+    kept: tuple[str, ...]
+    """Paths that were there already and were not touched."""
+    commit: str | None
+
+
+def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) -> NewStore:
+    """Make a store in ``folder`` and commit it; with ``adopt`` add to an existing project only what is absent.
+
+    Everything is checked before anything is written, and a failed run leaves the folder as it was.
+
+    Raises:
+        UsageError: The folder is a store already, is not empty, or lies inside another repository.
+        EnvironmentFault: No git, no git identity, or the folder cannot be written.
+    """
+    root = folder.expanduser().absolute()
+    _refuse_unless_free(root, adopt=adopt)
+    made = _missing_folders(root)
+    added: list[str] = []
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        git = Git(root)
+        outer = git.top()
+        if outer is not None and outer.resolve() != root.resolve() and not adopt:
+            raise UsageError(
+                f"{folder} lies inside the git repository {outer}. Use --adopt to make the store a part of it, or another folder."
+            )
+        git.require_identity()
+        wanted = starter_files(name or root.name or "memory")
+        kept = tuple(path for path in wanted if os.path.lexists(root / path))
+        added += [path for path in wanted if path not in kept]
+        _write_all(root, {path: wanted[path] for path in added})
+        own_repository = outer is None
+        if own_repository:
+            git.init()
+        commit = git.commit("Make the store", added) if added else None
+    except BaseException as error:
+        _undo(root, added, made, new_git="own_repository" in locals() and own_repository)
+        if isinstance(error, OSError):
+            raise EnvironmentFault(f"{folder} cannot be written: {error.strerror or error}.") from error
+        raise
+    return NewStore(root, tuple(added), kept, commit)
+
+
+def starter_files(name: str) -> dict[str, bytes]:
+    """Return the content of every file of a new store by its path relative to the root."""
+    files = _rendered(name)
+    for folder in _STARTERS:
+        for path in sorted(resource(folder).glob("*.yaml")):
+            files[f"{folder}/{path.name}"] = path.read_bytes()
+    for folder in _EMPTY:
+        files[f"{folder}/.gitkeep"] = b""
+    return files
+
+
+def _refuse_unless_free(root: Path, *, adopt: bool) -> None:
+    if root.exists() and not root.is_dir():
+        raise UsageError(f"{root} is a file; a store is a folder.")
+    if (root / MANIFEST).exists():
+        raise UsageError(f"{root} is a store already (it has {MANIFEST}). Nothing was changed.")
+    if root.is_dir() and not adopt and any(path.name != ".git" for path in root.iterdir()):
+        raise UsageError(f"{root} is not empty. Use --adopt to add only what is absent, or another folder. Nothing was changed.")
+
+
+def _rendered(name: str) -> dict[str, bytes]:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = resource("store")
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - YAML and Markdown, each value through its own quoting filter
+    )
+    environment.filters |= {"quoted": _quoted, "line": one_line}
+    values = {"name": name, "persona": DEFAULTS["persona"], "version": __version__}
+    files: dict[str, bytes] = {}
+    for path in sorted(folder.rglob("*.jinja")):
+        relative = path.relative_to(folder).as_posix()
+        files[relative.removesuffix(".jinja")] = environment.get_template(relative).render(values).encode()
+    return files
+
+
+def _quoted(text: str) -> str:
+    """Return ``text`` as a double-quoted YAML scalar; JSON's strings are YAML's, but for the delete character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
+
+
+def _write_all(root: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files completely beside their places first, so that a full disk leaves nothing half-written."""
+    with tempfile.TemporaryDirectory(prefix=".memkit-init-", dir=root) as scratch:
+        for path, content in files.items():
+            place = Path(scratch) / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        for path in files:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(scratch) / path).rename(root / path)
+
+
+def _missing_folders(root: Path) -> list[Path]:
+    return [folder for folder in (root, *root.parents) if not folder.exists()]
+
+
+def _undo(root: Path, added: list[str], made: list[Path], *, new_git: bool) -> None:
+    """Take back what this run created; what was there before is not touched."""
+    for path in added:
+        (root / path).unlink(missing_ok=True)
+    for folder in sorted({(root / path).parent for path in added} - {root}, reverse=True):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    if new_git:
+        shutil.rmtree(root / ".git", ignore_errors=True)
+    for folder in made:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
