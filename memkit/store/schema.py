@@ -1,0 +1,268 @@
+"""Check plain data against the part of JSON Schema that memkit's own schemas use, with sentences people can act on.
+
+The schemas are ordinary JSON Schema files, so that editors complete from them as well. A keyword that this checker does
+not know is an error and not a silent pass.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from memkit.resources import resource
+from memkit.store.yaml import Document, KeyPath, Position
+
+Schema = Mapping[str, Any]
+
+_NOUNS = {
+    "object": "a map",
+    "array": "a list",
+    "string": "a string",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "empty",
+}
+
+
+@dataclass(frozen=True)
+class SchemaFinding:
+    """One way in which data does not fit its schema."""
+
+    kind: str
+    """``type``, ``required``, ``unknown_key``, ``value`` (enum, pattern, bounds) or ``choice``."""
+    path: KeyPath
+    message: str
+    at_key: bool = False
+    """Whether it is the key at the end of ``path`` that is wrong, and not its value."""
+
+    def position(self, document: Document) -> Position:
+        """Return line and column of what is wrong in the document that the data came from."""
+        return document.key_position(self.path) if self.at_key else document.position(self.path)
+
+
+@cache
+def load_schema(name: str) -> Schema:
+    """Return a schema that ships with memkit: ``skill``, ``policy``, ``domain`` or ``memkit``."""
+    schema: Schema = json.loads(resource(f"schemas/{name}.schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
+def check(data: Any, schema: Schema) -> list[SchemaFinding]:
+    """Return everything in ``data`` that does not fit ``schema``, parents before their parts.
+
+    >>> schema = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False}
+    >>> [finding.message for finding in check({"nam": "x"}, schema)]
+    ["Unknown key 'nam'. Did you mean 'name'?"]
+    """
+    return list(_Checker(schema).check(data, schema, ()))
+
+
+def suggestion(word: str, known: list[str]) -> str:
+    """Return `` Did you mean '…'?`` for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+class _Checker:
+    """Walks data and schema together; holds the root schema, which ``$ref`` points into."""
+
+    def __init__(self, root: Schema) -> None:
+        self.root = root
+
+    def check(self, data: Any, schema: Schema, path: KeyPath) -> Iterator[SchemaFinding]:
+        schema = self._resolved(schema)
+        expected = schema.get("type")
+        if expected is not None and not any(_is(data, name) for name in _names(expected)):
+            yield SchemaFinding("type", path, _wrong_type(data, _names(expected), path))
+            return
+        unknown = schema.keys() - _KEYWORDS
+        if unknown:
+            raise ValueError(f"The schema keywords {sorted(unknown)} are not supported.")
+        for keyword in (known for known in _VALUES if known in schema):
+            message = _VALUES[keyword](data, schema[keyword])
+            if message:
+                yield SchemaFinding("value", path, f"{_subject(path)} {message}")
+        for branches in (schema[keyword] for keyword in ("anyOf", "oneOf") if keyword in schema):
+            yield from self._choice(data, branches, path)
+        if isinstance(data, dict):
+            yield from self._object(data, schema, path)
+        if isinstance(data, list) and "items" in schema:
+            for number, item in enumerate(data):
+                yield from self.check(item, schema["items"], (*path, number))
+
+    def _resolved(self, schema: Schema) -> Schema:
+        while "$ref" in schema:
+            target: Any = self.root
+            for part in schema["$ref"].removeprefix("#").split("/")[1:]:
+                target = target[part]
+            schema = target
+        return schema
+
+    def _object(self, data: dict[str, Any], schema: Schema, path: KeyPath) -> Iterator[SchemaFinding]:
+        properties: Mapping[str, Schema] = schema.get("properties", {})
+        for key in schema.get("required", ()):
+            if key not in data:
+                where = f" in {_subject(path)}" if path else ""
+                yield SchemaFinding("required", path, f"The key {key!r} is missing{where}.", at_key=True)
+        for key, value in data.items():
+            yield from self._entry(key, value, properties, schema, (*path, key))
+
+    def _entry(
+        self, key: str, value: Any, properties: Mapping[str, Schema], schema: Schema, path: KeyPath
+    ) -> Iterator[SchemaFinding]:
+        for finding in self.check(key, schema.get("propertyNames", {}), path):
+            message = f"The key {key!r}{finding.message.removeprefix(_subject(path))}"
+            yield SchemaFinding("value", path, message, at_key=True)
+        fitting = [properties[key]] if key in properties else []
+        fitting += [sub for pattern, sub in schema.get("patternProperties", {}).items() if _matches(pattern, key)]
+        rest = schema.get("additionalProperties", True)
+        if not fitting and rest is False:
+            message = f"Unknown key {key!r}.{suggestion(key, list(properties)) or _known(properties)}"
+            yield SchemaFinding("unknown_key", path, message, at_key=True)
+        if not fitting and isinstance(rest, Mapping):
+            fitting = [rest]
+        for sub in fitting:
+            yield from self.check(value, sub, path)
+
+    def _choice(self, data: Any, branches: list[Schema], path: KeyPath) -> Iterator[SchemaFinding]:
+        """Yield nothing if a branch fits; else what is wrong with the branch that was meant, if that can be told."""
+        results = [list(self.check(data, branch, path)) for branch in branches]
+        if not all(results):
+            return
+        meant = [found for found in results if not any(f.kind == "type" and f.path == path for f in found)]
+        if len(meant) > 1:
+            strange = [sum(_is_structural(finding, path) for finding in found) for found in meant]
+            meant = [found for found, number in zip(meant, strange, strict=True) if number == min(strange)]
+        if len(meant) == 1:
+            yield from meant[0]
+            return
+        names = [self._title(branch) for branch in branches]
+        yield SchemaFinding("choice", path, f"{_subject(path)} must be {_either(names)}.")
+
+    def _title(self, branch: Schema) -> str:
+        branch = self._resolved(branch)
+        if "title" in branch:
+            return str(branch["title"])
+        if "enum" in branch:
+            return _either([repr(value) for value in branch["enum"]])
+        return _either([_NOUNS[name] for name in _names(branch.get("type", "object"))])
+
+
+def _names(expected: str | list[str]) -> list[str]:
+    return [expected] if isinstance(expected, str) else list(expected)
+
+
+def _is(data: Any, name: str) -> bool:
+    if name == "integer":
+        return isinstance(data, int) and not isinstance(data, bool)
+    if name == "number":
+        return isinstance(data, (int, float)) and not isinstance(data, bool)
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    return isinstance(data, kinds[name])
+
+
+def _wrong_type(data: Any, expected: list[str], path: KeyPath) -> str:
+    actual = next(noun for name, noun in _NOUNS.items() if _is(data, name))
+    advice = " Put it in quotes." if expected == ["string"] and not isinstance(data, (dict, list, type(None))) else ""
+    return f"{_subject(path)} must be {_either([_NOUNS[name] for name in expected])}, and is {actual}.{advice}"
+
+
+def _subject(path: KeyPath) -> str:
+    """Return how a sentence names the value at ``path``, such as ``'examples[0].input'``."""
+    if not path:
+        return "The file"
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    return repr(text)
+
+
+def _either(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _known(properties: Mapping[str, Schema]) -> str:
+    return f" Known are: {', '.join(properties)}." if properties else ""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # JSON Schema's final $ is the end of the string; Python's would let a newline follow.
+    return re.compile(pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return _compiled(pattern).search(text) is not None
+
+
+def _enum(data: Any, allowed: list[Any]) -> str:
+    if any(data == value and type(data) is type(value) for value in allowed):
+        return ""
+    hint = suggestion(data, [value for value in allowed if isinstance(value, str)]) if isinstance(data, str) else ""
+    return f"must be {_either([repr(value) for value in allowed])}.{hint}"
+
+
+def _pattern(data: Any, pattern: str) -> str:
+    if not isinstance(data, str) or _matches(pattern, data):
+        return ""
+    return f"is {_short(data)}, which does not match {pattern}."
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _is_structural(finding: SchemaFinding, path: KeyPath) -> bool:
+    """Return whether a finding says that the map at ``path`` has other keys than a branch expects."""
+    return finding.kind in ("unknown_key", "required") and len(finding.path) <= len(path) + 1
+
+
+def _size(kind: type, unit: str, *, least: bool) -> Callable[[Any, Any], str]:
+    def compare(data: Any, limit: int) -> str:
+        if not isinstance(data, kind) or (len(data) >= limit if least else len(data) <= limit):  # type: ignore[arg-type]
+            return ""
+        if least and limit == 1:
+            return "must not be empty."
+        return f"must have at {'least' if least else 'most'} {limit} {unit}, and has {len(data)}."  # type: ignore[arg-type]
+
+    return compare
+
+
+def _range(*, least: bool) -> Callable[[Any, Any], str]:
+    def compare(data: Any, limit: float) -> str:
+        if not _is(data, "number") or (data >= limit if least else data <= limit):
+            return ""
+        return f"must be at {'least' if least else 'most'} {limit}, and is {data}."
+
+    return compare
+
+
+def _unique(data: Any, wanted: bool) -> str:
+    if not wanted or not isinstance(data, list):
+        return ""
+    repeated = [item for number, item in enumerate(data) if item in data[:number]]
+    return f"has {repeated[0]!r} twice." if repeated else ""
+
+
+_VALUES: Mapping[str, Callable[[Any, Any], str]] = {
+    "enum": _enum,
+    "const": lambda data, value: _enum(data, [value]),
+    "pattern": _pattern,
+    "uniqueItems": _unique,
+    "minLength": _size(str, "characters", least=True),
+    "maxLength": _size(str, "characters", least=False),
+    "minItems": _size(list, "items", least=True),
+    "maxItems": _size(list, "items", least=False),
+    "minProperties": _size(dict, "keys", least=True),
+    "maxProperties": _size(dict, "keys", least=False),
+    "minimum": _range(least=True),
+    "maximum": _range(least=False),
+}
+
+_ANNOTATIONS = {"$schema", "$id", "$defs", "$comment", "title", "description", "examples", "default"}
+_STRUCTURE = {"type", "properties", "required", "patternProperties", "additionalProperties", "propertyNames", "items"}
+_KEYWORDS = _ANNOTATIONS | _STRUCTURE | {"anyOf", "oneOf", *_VALUES}
