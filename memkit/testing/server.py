@@ -6,7 +6,7 @@ import json
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -31,6 +31,13 @@ class FakeServer:
         ...     with urllib.request.urlopen(server.base_url + "/models") as response:
         ...         response.status
         200
+
+    Args:
+        protocol: One of ``PROTOCOLS``.
+        script: What the model says: answers in order, rules or a function (see ``script.py``).
+        port: Where to listen; 0 takes a free port.
+        api_key: The only key that is accepted; without one every key is.
+        observe: Called with each request, before the client has its answer.
     """
 
     def __init__(
@@ -40,6 +47,7 @@ class FakeServer:
         *,
         port: int = 0,
         api_key: str | None = None,
+        observe: Callable[[LoggedRequest], None] | None = None,
     ) -> None:
         if protocol not in PROTOCOLS:
             raise ScriptError(f"Unknown protocol {protocol!r}. Known: {', '.join(PROTOCOLS)}.")
@@ -48,6 +56,7 @@ class FakeServer:
         self._wire: Wire = PROTOCOLS[protocol]()
         self._play = player(script)
         self._api_key = api_key
+        self._observe = observe
         self._stopping = threading.Event()
         self._http = _Server(("127.0.0.1", port), self)
         self._thread: threading.Thread | None = None
@@ -99,9 +108,10 @@ class FakeServer:
             response, error = self._refused(refusal), refusal.message
         except ScriptError as problem:
             response, error = self._refused(Refusal(500, str(problem), kind="server_error")), str(problem)
-        self.requests.append(
-            LoggedRequest(request.method, request.path, request.headers, request.body, response.status, error)
-        )
+        logged = LoggedRequest(request.method, request.path, request.headers, request.body, response.status, error)
+        self.requests.append(logged)
+        if self._observe is not None:
+            self._observe(logged)
         return response
 
     def _refused(self, refusal: Refusal) -> Response:
