@@ -1,0 +1,53 @@
+"""``memkit core``: the sections that are always in the prompt."""
+
+from __future__ import annotations
+
+import click
+
+from memkit.cli.memory import reason_option, report_decision, user_option
+from memkit.cli.output import Choice, Front, MemkitGroup
+
+SECTIONS = ["human", "system"]
+
+
+@click.group("core", cls=MemkitGroup)
+def core() -> None:
+    """Show and set the sections that are always in the prompt."""
+
+
+@core.command("show")
+@user_option
+@click.pass_obj
+def show(front: Front, user: str | None) -> None:
+    """Print the sections of USER; the persona stands in memkit.yaml."""
+    workspace = front.workspace
+    sections = {"persona": str(workspace.settings["persona"])} | workspace.archive.core_sections(workspace.user(user))
+    lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
+    front.answer({"sections": sections}, lines[:-1])
+
+
+@core.command("set")
+@click.argument("section", type=Choice(SECTIONS))
+@click.argument("text")
+@user_option
+@reason_option
+@click.pass_obj
+def set_section(front: Front, section: str, text: str, user: str | None, reason: str) -> None:
+    """Replace SECTION of USER by TEXT; the versions before stay in the archive."""
+    workspace = front.workspace
+    owner = workspace.user(user)
+    decision = workspace.archive.edit_core(owner, section, text, workspace.person(owner), reason=reason)
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    report_decision(front, decision, extra={"section": section})
+
+
+@core.command("history")
+@user_option
+@click.pass_obj
+def history(front: Front, user: str | None) -> None:
+    """Print every version of every section of USER, oldest first."""
+    workspace = front.workspace
+    versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
+    lines = [f"{event.get('at')}  {event.get('target')}  by {event.get('actor')}: {event.get('text')}" for event in versions]
+    front.answer({"versions": versions}, lines or ["No edits."])

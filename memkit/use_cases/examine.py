@@ -1,0 +1,66 @@
+"""Examine this machine and the store."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit import __version__
+from memkit.errors import MemkitError, StoreFault
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.tokens import counter
+from memkit.store.git import Git
+from memkit.workspace import open_workspace
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def examine(store: Path | None) -> list[Check]:
+    """Return what works on this machine and, where there is a store, in it; nothing is changed or fetched."""
+    return [*_machine(), *_store(store)]
+
+
+def _machine() -> Iterator[Check]:
+    version = platform.python_version()
+    yield Check("memkit", True, __version__)
+    yield Check("python", sys.version_info >= (3, 11), version)
+    try:
+        yield Check("git", True, Git(Path.cwd()).run("--version").strip())
+    except MemkitError as error:
+        yield Check("git", False, str(error))
+    with ArchivalStore() as archive:
+        yield Check("index engine", True, archive.engine)
+    tokens = counter()
+    yield Check("token counter", True, f"{tokens.name} ({tokens.error_bound})")
+
+
+def _store(given: Path | None) -> Iterator[Check]:
+    try:
+        workspace = open_workspace(given)
+    except StoreFault as error:
+        yield Check("store", given is None, str(error))
+        return
+    with workspace:
+        yield Check("store", True, str(workspace.root))
+        try:
+            workspace.git.require_identity()
+            yield Check("git identity", True, "set")
+        except MemkitError as error:
+            yield Check("git identity", False, str(error))
+        problems = workspace.archive.check()
+        detail = f"{len(problems)} problems: run 'memkit fsck'" if problems else "every line reads"
+        yield Check("archive", not problems, detail)
+        verdict = workspace.guard.decide("doctor", {}, {})
+        broken = [finding for finding in verdict.policies if finding.decides]
+        yield Check("policies", not broken, broken[0].reason if broken else "loaded")
+        yield Check("index privacy", True, "the local index is clear text, readable by this user only (mode 0600)")

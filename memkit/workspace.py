@@ -1,0 +1,161 @@
+"""An open store: the one place that names concrete classes and hands clock, identity and files to the rooms."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memkit.errors import MemkitError, UsageError
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.record import Origin
+from memkit.memory.settings import MemorySettings
+from memkit.store.audit import AuditLog
+from memkit.store.config import Settings, load_settings
+from memkit.store.git import Git
+from memkit.store.layout import cache_folder, find_store, state_folder
+
+if TYPE_CHECKING:
+    from memkit.guard.core import Guard
+    from memkit.skills import Skill
+
+Clock = Callable[[], datetime]
+Notice = Callable[[str], None]
+
+_MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget")
+BATCH = 100
+"""Adds between two commits of memory, where ``git.commit`` is ``batch``."""
+
+
+def utc_now() -> datetime:
+    """Return the time of this machine, in UTC."""
+    return datetime.now(UTC)
+
+
+def open_workspace(given: Path | None = None, *, clock: Clock = utc_now, notice: Notice | None = None) -> Workspace:
+    """Open the store at ``given``, or the nearest one; raises ``StoreFault`` where there is none."""
+    return Workspace(find_store(given), clock=clock, notice=notice)
+
+
+class Workspace:
+    """One store, opened for one run."""
+
+    def __init__(self, root: Path, *, clock: Clock = utc_now, notice: Notice | None = None) -> None:
+        self.root = root
+        self.clock = clock
+        self.notice = notice or (lambda message: None)
+        self.settings: Settings = load_settings(root)
+        self.git = Git(root)
+        self.audit = AuditLog(state_folder(root) / "audit", clock)
+
+    @cached_property
+    def archive(self) -> ArchivalStore:
+        """Return the archive, its index caught up with the shards."""
+        return ArchivalStore(
+            self.root,
+            settings=self.memory_settings,
+            writer=writer_of(self.root, self.git.head_branch()),
+            clock=self.clock,
+            observe=self.audit.append,
+        )
+
+    @cached_property
+    def memory_settings(self) -> MemorySettings:
+        """Return the memory room's settings."""
+        wanted: dict[str, Any] = {name: self.settings.section(name) for name in _MEMORY_SECTIONS}
+        return MemorySettings.from_mapping(wanted | {"importance": self.settings["importance"]})
+
+    @cached_property
+    def guard(self) -> Guard:
+        """Return the compiled policies; a set that does not load denies everything."""
+        from memkit.policies import load_guard
+
+        return load_guard(self.root / "policies")
+
+    @cached_property
+    def skills(self) -> Mapping[str, Skill]:
+        """Return the skills by name."""
+        from memkit.skills import load_skills
+
+        return {skill.name: skill for skill in load_skills(self.root / "skills")}
+
+    @property
+    def sessions(self) -> Path:
+        """Return the folder of recall memory: the turns of every session."""
+        return state_folder(self.root) / "sessions"
+
+    @property
+    def cache(self) -> Path:
+        """Return the folder of what can be deleted and is rebuilt."""
+        return cache_folder(self.root)
+
+    def user(self, given: str | None) -> str:
+        """Return whose memory it is: ``given``, else the configured user; raises ``UsageError`` without one."""
+        user = given if given is not None else self.settings["user"]
+        if not user:
+            raise UsageError("Whose memory? Give --user, set MEMKIT_USER, or write 'user:' in memkit.yaml.")
+        return str(user)
+
+    def person(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
+        """Return the origin of what a person does at the command line."""
+        return Origin(actor="person", user_id=user, session_id=session, turn_id=turn)
+
+    def commit_memory(self, *, force: bool = False, added: int = 1) -> str | None:
+        """Commit the archive when its turn has come and return the commit's id.
+
+        The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
+        """
+        pending = self._pending(added)
+        due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
+        if not force and (due is None or pending < due):
+            return None
+        try:
+            commit = self.git.commit(f"Remember ({pending} changes)" if pending else "Remember", ["archive"])
+        except MemkitError as error:
+            if force:
+                raise
+            self.notice(f"Memory is safe but not committed: {error}")
+            return None
+        self._pending_file.unlink(missing_ok=True)
+        return commit
+
+    @property
+    def _pending_file(self) -> Path:
+        return state_folder(self.root) / "pending"
+
+    def _pending(self, added: int) -> int:
+        """Return how many changes wait for a commit, one byte each in a file that only grows."""
+        path = self._pending_file
+        if added and path.parent.is_dir():
+            with path.open("ab") as counter:
+                counter.write(b"." * added)
+        return path.stat().st_size if path.exists() else 0
+
+    def close(self) -> None:
+        """Release the archive if it was opened."""
+        if "archive" in self.__dict__:
+            self.archive.close()
+
+    def __enter__(self) -> Workspace:
+        """Return the workspace itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+def writer_of(root: Path, branch: str | None) -> str | None:
+    """Return the name of this clone's shards on ``branch``; None, for the clone's own name, outside a branch.
+
+    Two branches of one clone must not append to one shard, or merging them is a conflict, so a writer is a clone on a
+    branch.
+    """
+    if branch is None:
+        return None
+    from memkit.memory.archive import clone_writer
+
+    return f"{clone_writer(root)}-{hashlib.sha256(branch.encode()).hexdigest()[:8]}"
