@@ -71,10 +71,8 @@ class Git:
 
     def require_identity(self) -> None:
         """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
-        for variable, key in (("GIT_AUTHOR_NAME", "user.name"), ("GIT_AUTHOR_EMAIL", "user.email")):
-            if not os.environ.get(variable) and not self._execute(
-                ["config", "--get", key], self._environment(()), check=False
-            ):
+        for identity in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+            if not self._execute(["-c", "user.useConfigOnly=true", "var", identity], self._environment(()), check=False):
                 raise EnvironmentFault(
                     "Git does not know who you are, so nothing can be committed. Run: "
                     'git config --global user.name "Your Name" && git config --global user.email you@example.org'

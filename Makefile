@@ -1,0 +1,49 @@
+# Everything happens in .venv; nothing else on the machine is touched.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+WORKERS ?= 2
+
+.PHONY: help demo test check outputs bench clean
+
+help: ## Say what there is to run
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+
+demo: $(STAMPS)/demo ## Run the tour: remember, page out, recall, obey a policy, plan, become a LangGraph project
+	$(BIN)/memkit demo
+
+test: $(STAMPS)/test ## Run every test that pip can install for; says what it skips
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+check: $(STAMPS)/check ## Run the linter, the type checker, the import contract and memkit's own lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/memkit lint
+
+outputs: $(STAMPS)/test ## Write outputs/ again from skills/, templates/ and the rooms
+	$(BIN)/python -m memkit.use_cases.write_outputs
+
+bench: $(STAMPS)/test ## Run every benchmark; takes some minutes
+	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean: ## Delete what the other targets made
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+$(STAMPS)/demo: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[langgraph]" "pytest>=8.3"
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/test: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group test
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/check: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group check
+	@mkdir -p $(STAMPS) && touch $@

@@ -1,0 +1,45 @@
+"""What every test gets: an identity for git, no inherited settings, and an honest account of what was skipped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+
+_IDENTITY = {"NAME": "Ada Tester", "EMAIL": "ada@example.org"}
+_SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_", "GIT_")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Give every test its own home and git identity and none of the caller's settings."""
+    for name in list(os.environ):
+        if name.startswith(_SCRUBBED) and name != "MEMKIT_REQUIRE":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for role in ("AUTHOR", "COMMITTER"):
+        for key, value in _IDENTITY.items():
+            monkeypatch.setenv(f"GIT_{role}_{key}", value)
+
+
+@pytest.fixture
+def store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Make a fresh store with the starters and return its root."""
+    root = tmp_path / "store"
+    assert run(["init", str(root)]) == 0
+    capsys.readouterr()
+    return root
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # noqa: ANN201 - pytest's own type
+    """Turn a skip into a failure where ``MEMKIT_REQUIRE=all`` says that everything must run."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("MEMKIT_REQUIRE") == "all":
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and MEMKIT_REQUIRE=all allows no skip: {report.longrepr}"
