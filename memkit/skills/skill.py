@@ -1,0 +1,127 @@
+"""Skill files, read into values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import NotFound, UsageError
+from memkit.store.layout import NAME
+from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
+from memkit.store.yaml import Document, load_yaml
+
+FOLDER = "skills"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A request and how the skill handles it."""
+
+    input: str
+    approach: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one version changed."""
+
+    version: str
+    changes: tuple[str, ...]
+    date: str | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """A command that must succeed before a new version of the skill is used."""
+
+    name: str
+    run: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What ``memkit gen`` renders from a skill."""
+
+    skill: str
+    wires: tuple[str, ...]
+    trial: str | None = None
+    """A command for the generated project that shows the skill at work."""
+
+
+@dataclass(frozen=True)
+class Skill:
+    """One skill, as its file says it."""
+
+    name: str
+    description: str
+    steps: tuple[str, ...]
+    when_to_use: tuple[str, ...] = ()
+    required_tools: tuple[str, ...] = ()
+    safety_checks: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    version: str | None = None
+    changelog: tuple[Change, ...] = ()
+    deprecated: bool | str = False
+    """``True``, or the reason not to use it any more."""
+    superseded_by: str | None = None
+    checks: tuple[Check, ...] = ()
+    generates: Generated | None = None
+
+
+def load_skill(path: Path, *, name: str | None = None) -> Skill:
+    """Return the skill in a file; raises ``UsageError`` with line and column for the first thing that is wrong."""
+    document = load_yaml(path, name=name)
+    for finding in skill_findings(document, path.stem):
+        line, column = finding.position(document)
+        raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
+    return _skill(document.data)
+
+
+def load_skills(root: Path) -> dict[str, Skill]:
+    """Return every skill of the store at ``root`` by name, or raise for the first file that is wrong."""
+    paths = sorted((root / FOLDER).glob("*.yaml"))
+    return {path.stem: load_skill(path, name=f"{FOLDER}/{path.name}") for path in paths}
+
+
+def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:
+    """Return what keeps a document from being the skill ``stem``: its shape, and a name that is not the file's."""
+    findings = check(document.data, load_schema("skill"))
+    name = document.data.get("name") if isinstance(document.data, dict) else None
+    if isinstance(name, str) and name != stem and NAME.fullmatch(name):
+        message = f"The skill is named {name!r}, and its file {stem!r}. Give both one name."
+        findings.append(SchemaFinding("name", ("name",), message))
+    return findings
+
+
+def get_skill(skills: Mapping[str, Skill], name: str) -> Skill:
+    """Return one skill; raises ``NotFound`` with the nearest name."""
+    if name not in skills:
+        raise NotFound(f"There is no skill {name!r}.{suggestion(name, list(skills))}")
+    return skills[name]
+
+
+def _skill(data: Mapping[str, Any]) -> Skill:
+    generates = data.get("generates")
+    return Skill(
+        name=data["name"],
+        description=data["description"],
+        steps=tuple(data["steps"]),
+        when_to_use=_texts(data.get("when_to_use", ())),
+        required_tools=tuple(data.get("required_tools", ())),
+        safety_checks=tuple(data.get("safety_checks", ())),
+        examples=tuple(Example(item["input"], item["approach"]) for item in data.get("examples", ())),
+        version=data.get("version"),
+        changelog=tuple(
+            Change(item["version"], _texts(item["changes"]), item.get("date")) for item in data.get("changelog", ())
+        ),
+        deprecated=data.get("deprecated", False),
+        superseded_by=data.get("superseded_by"),
+        checks=tuple(Check(item["name"], tuple(item["run"])) for item in data.get("checks", ())),
+        generates=Generated(generates["skill"], tuple(generates["wires"]), generates.get("try")) if generates else None,
+    )
+
+
+def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

@@ -1,0 +1,41 @@
+"""Export a skill as an agent skill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.skills import agent_skill, get_skill, kebab_case, load_skills, sheet_problems
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Where a skill was written, and whether its trigger had to be cut."""
+
+    name: str
+    path: Path
+    shortened: bool
+    """Whether the description was cut to the format's limit; the body has all of it."""
+
+
+def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool = False) -> Exported:
+    """Write ``out/<name>/SKILL.md`` and return where; nothing is written that the profile's check refuses.
+
+    Raises:
+        UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
+    """
+    skill = get_skill(load_skills(root), name)
+    text = agent_skill(skill, profile)
+    path = out / kebab_case(skill.name) / "SKILL.md"
+    problems = sheet_problems(text, path.parent.name, profile)
+    if problems:
+        raise UsageError(f"The skill {name!r} cannot be exported: {problems[0]}")
+    try:
+        if path.is_file() and not force and path.read_text(encoding="utf-8") != text:
+            raise UsageError(f"{path} holds another text. Add --force to replace it.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnvironmentFault(f"{path} cannot be written: {error}") from error
+    return Exported(path.parent.name, path, "…" in text.split("---\n", 2)[1] and "…" not in skill.description)

@@ -1,0 +1,15 @@
+"""Find the skills that fit a request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memkit.errors import UsageError
+from memkit.skills import Found, load_skills, search_skills
+
+
+def find_skills(root: Path, query: str, limit: int = 5) -> list[Found]:
+    """Return the skills of the store at ``root`` that share words with ``query``, best first."""
+    if not query.strip():
+        raise UsageError("An empty query finds nothing. Give some words of the task.")
+    return search_skills(load_skills(root).values(), query, limit)

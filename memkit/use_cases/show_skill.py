@@ -1,0 +1,12 @@
+"""Show one skill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memkit.skills import Skill, get_skill, load_skills
+
+
+def show_skill(root: Path, name: str) -> Skill:
+    """Return the skill ``name`` of the store at ``root``; raises ``NotFound`` with the nearest name."""
+    return get_skill(load_skills(root), name)
