@@ -1,0 +1,121 @@
+"""The manners of the command line: one envelope, one line for an error, and exit codes that can be scripted against."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memkit.cli import main as front_door
+from memkit.cli.main import COMMANDS, run
+
+HEAVY = {"yaml", "ruamel", "jinja2", "git", "rank_bm25", "numpy", "tiktoken", "copier", "asyncio", "sqlite3"}
+
+
+def memkit(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Run memkit as a process of its own."""
+    return subprocess.run([sys.executable, "-m", "memkit", *arguments], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    """The help and the version come without any library but click."""
+    program = (
+        "import sys; from memkit.cli.main import run; run(%r); "
+        "print(sorted(name for name in sys.modules if name in %r), file=sys.stderr)" % (arguments, HEAVY)
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stderr.strip() == "[]"
+
+
+def test_completion_imports_nothing_heavy() -> None:
+    """Completing a command name comes without any library but click."""
+    environment = os.environ | {"_MEMKIT_COMPLETE": "bash_complete", "COMP_WORDS": "memkit me", "COMP_CWORD": "1"}
+    program = (
+        "import sys; from memkit.cli.main import run; run([]); "
+        "print(sorted(name for name in sys.modules if name in %r), file=sys.stderr)" % HEAVY
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+
+    assert "memory" in done.stdout
+    assert done.stderr.strip() in ("[]", "")
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_in_the_table_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command of the table can be imported and explains itself."""
+    assert run([name, "--help"]) == 0
+    assert "Usage: memkit " + name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggestion"),
+    [(["memry"], "'memory'"), (["memory", "serch", "x"], "search"), (["memory", "add", "x", "--usr", "a"], "--user"),
+     (["memory", "add", "x", "--type", "preferense"], "'preference'")],
+)
+def test_a_misspelt_word_gets_a_suggestion(arguments: list[str], suggestion: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands, options and choice values each say what was probably meant, and exit 2."""
+    assert run(arguments) == 2
+    assert suggestion in capsys.readouterr().err
+
+
+def test_a_usage_error_is_an_envelope_with_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that asked for JSON gets JSON, also when its own call was wrong."""
+    assert run(["memory", "get", "--json"]) == 2
+
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema"] == "memkit.memory.get/1"
+    assert answer["ok"] is False
+    assert answer["data"] is None
+    assert answer["diagnostics"][0]["code"] == "usage"
+
+
+def test_without_a_store_a_command_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """No store here is exit 3 and names the command that makes one."""
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["memory", "list"]) == 3
+    assert "memkit init" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (RuntimeError("boom"), 70)])
+def test_interrupts_and_bugs_have_their_own_codes(
+    error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An interrupt is 130; a bug is 70, one line, and a trace only with --debug."""
+
+    def failing(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(front_door.cli, "main", failing)
+
+    assert run(["memory", "list"]) == code
+    printed = capsys.readouterr().err
+    assert "Traceback" not in printed
+    assert len(printed.strip().splitlines()) == 1
+
+
+def test_a_closed_pipe_is_no_error(store: Path) -> None:
+    """``memkit … | head -1`` ends quietly when the reader leaves."""
+    command = f"{sys.executable} -m memkit config show --store {store} | head -1"
+
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_text_with_terminal_escapes_is_shown_harmlessly(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An escape sequence in a message reaches neither standard output nor standard error as such."""
+    assert run(["memory", "get", "\x1b[31mred\x1b]0;title\x07", "--store", str(store)]) == 1
+
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err
+    assert "\\x1b" in printed.err

@@ -1,0 +1,87 @@
+"""The git wrapper runs nothing that a store's own configuration names."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memkit.errors import EnvironmentFault
+from memkit.store.git import Git
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Git:
+    """Make an empty repository."""
+    git = Git(tmp_path / "repo")
+    git.root.mkdir()
+    git.init()
+    return git
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["core.fsmonitor", "filter.evil.clean", "filter.evil.process", "core.hooksPath", "gpg.program"],
+)
+def test_a_hostile_configuration_runs_nothing(setting: str, repository: Git, tmp_path: Path) -> None:
+    """Monitors, filters, hooks and signing programs of the store stay silent during a commit."""
+    trap, mark = tmp_path / "trap", tmp_path / "ran"
+    trap.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
+    trap.chmod(0o755)
+    value = str(trap)
+    if setting == "core.hooksPath":
+        hooks = tmp_path / "hooks"
+        hooks.mkdir()
+        (hooks / "pre-commit").symlink_to(trap)
+        value = str(hooks)
+    (repository.root / ".gitattributes").write_text("* filter=evil\n")
+    (repository.root / "fact.txt").write_text("x\n")
+    subprocess.run(["git", "config", setting, value], cwd=repository.root, check=True)
+    subprocess.run(["git", "config", "commit.gpgSign", "true"], cwd=repository.root, check=True)
+
+    commit = Git(repository.root).commit("Remember", [".gitattributes", "fact.txt"])
+
+    assert commit is not None
+    assert not mark.exists()
+
+
+def test_a_commit_takes_only_the_named_paths(repository: Git) -> None:
+    """What a person has staged stays staged and out of memkit's commit."""
+    for name in ("theirs.txt", "ours.txt"):
+        (repository.root / name).write_text("x")
+    subprocess.run(["git", "add", "theirs.txt"], cwd=repository.root, check=True)
+
+    repository.commit("Remember", ["ours.txt"])
+
+    assert repository.run("show", "--name-only", "--format=", "HEAD").split() == ["ours.txt"]
+    assert repository.run("diff", "--cached", "--name-only").split() == ["theirs.txt"]
+
+
+def test_a_commit_without_a_change_is_none(repository: Git) -> None:
+    """Nothing to commit is no error and no empty commit."""
+    (repository.root / "a").write_text("x")
+    assert repository.commit("One", ["a"])
+
+    assert repository.commit("Two", ["a"]) is None
+
+
+def test_variables_of_a_calling_git_are_forgotten(repository: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run from a hook of another repository, the wrapper still reads its own."""
+    monkeypatch.setenv("GIT_DIR", "/nonexistent")
+
+    assert repository.top() == repository.root
+
+
+def test_a_failing_command_says_what_git_said(repository: Git) -> None:
+    """The error is git's own last line."""
+    with pytest.raises(EnvironmentFault, match="git rev-parse failed"):
+        repository.run("rev-parse", "--verify", "nowhere")
+
+
+def test_the_branch_is_read_without_running_git(repository: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The branch comes from HEAD, also where there is no git on the PATH."""
+    monkeypatch.setenv("PATH", "")
+
+    assert repository.head_branch() == "main"
+    assert Git(repository.root.parent).head_branch() is None
