@@ -1,0 +1,76 @@
+"""The wheel works for anybody: in an empty environment, from another directory, with every template and starter inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import memkit
+
+CHECKOUT = Path(memkit.__file__).resolve().parent.parent
+CARRIED = ("templates", "skills", "policies", "domains")
+
+
+def call(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in ``cwd`` and return what it printed, whatever its exit code."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    return subprocess.run([str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel through the source distribution, as a release does."""
+    out = tmp_path_factory.mktemp("dist")
+    done = call(sys.executable, "-m", "build", "--outdir", out, CHECKOUT, cwd=out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(out.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel into an empty environment and return its folder of programs."""
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, with_pip=True)
+    done = call(home / "bin" / "pip", "install", "--quiet", wheel, cwd=home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return home / "bin"
+
+
+def test_the_wheel_carries_every_file_that_people_write(wheel: Path) -> None:
+    """What git tracks in the carried folders is in the wheel, dot-files included, and nothing else is."""
+    listed = subprocess.run(["git", "ls-files", "-z", *CARRIED], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    tracked = {f"memkit/data/{name}" for name in listed.split("\0") if name}
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+
+    carried = {name for name in names if name.startswith(tuple(f"memkit/data/{folder}/" for folder in CARRIED))}
+
+    assert carried == tracked
+    assert "memkit/py.typed" in names
+    assert any(name.startswith("memkit/data/store/") for name in names)
+
+
+def test_init_gen_and_lint_run_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    """Far from the checkout an installed memkit makes a store, checks it and renders a project."""
+    store = tmp_path / "elsewhere" / "store"
+    steps: list[list[str | Path]] = [
+        ["init", store],
+        ["lint", "--store", store],
+        ["memory", "add", "Ada prefers espresso", "--user", "ada", "--store", store],
+        ["gen", "--target", "langgraph", "--out", tmp_path / "agent", "--store", store],
+    ]
+
+    for step in steps:
+        done = call(installed / "memkit", *step, cwd=tmp_path)
+        assert done.returncode == 0, (step, done.stdout, done.stderr)
+
+    found = call(installed / "memkit", "memory", "search", "espresso", "--user", "ada", "--store", store, "--json", cwd=tmp_path)
+    assert json.loads(found.stdout)["data"]["results"][0]["text"] == "Ada prefers espresso"
+    assert (tmp_path / "agent" / "memory" / "main.py").is_file()
