@@ -1,0 +1,176 @@
+"""The tools that plan and search: ``plan_task``, ``propose_subtasks`` and ``evolve_expression``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from .bound import BoundTool
+from .errors import LoopError
+from .interface import JSON, ToolSpec
+
+NO_DOMAIN = "default"
+GENERATIONS = 200
+"""The most generations that a model may ask for in one call."""
+
+
+class PlanningInputError(LoopError):
+    """Report a planning call that names what does not exist."""
+
+
+class Proposals:
+    """Subtasks that a model proposed, handed to a planner as its ``llm_decompose``."""
+
+    def __init__(self) -> None:
+        self._by_task: dict[str, list[str]] = {}
+
+    def add(self, task: str, subtasks: Sequence[str]) -> None:
+        """Keep ``subtasks`` as the model's decomposition of ``task``."""
+        self._by_task[" ".join(task.split())] = [" ".join(subtask.split()) for subtask in subtasks]
+
+    def __call__(self, task: Any, state: Any = None) -> list[str] | None:
+        """Return what was proposed for ``task``, or None."""
+        return self._by_task.get(term_text(task))
+
+
+class PlanningTools:
+    """The planning tools over one planner, or over one planner per domain."""
+
+    def __init__(
+        self,
+        planner: object | None,
+        searcher: Callable[..., object] | None,
+        keep: Callable[[dict[str, JSON]], None],
+    ) -> None:
+        self._planners = _by_domain(planner)
+        self._searcher = searcher
+        self._keep = keep
+        self._proposals = Proposals()
+        for known in self._planners.values():
+            if getattr(known, "llm_decompose", self) is None:
+                known.llm_decompose = self._proposals
+
+    def tools(self) -> Iterable[BoundTool]:
+        """Return the tools that what was handed in can serve."""
+        if self._planners:
+            yield BoundTool(self._plan_spec(), self._plan_task)
+            yield BoundTool(self._propose_spec(), self._propose_subtasks)
+        if self._searcher is not None:
+            yield BoundTool(_evolve_spec(), self._evolve_expression)
+
+    def _plan_spec(self) -> ToolSpec:
+        tasks = [f"{task} ({name})" for name, planner in self._planners.items() for task in known_tasks(planner)]
+        listed = f" Known tasks: {'; '.join(tasks)}." if tasks else ""
+        properties = {
+            "task": {"type": "string", "description": f"A term such as 'deliver book shop'.{listed}"},
+            "state": {"type": "array", "items": {"type": "string"}, "description": "Facts that hold now."},
+            "objects": {"type": "object", "description": "Type of each object, by name."},
+            "domain": {"type": "string", "enum": list(self._planners), "description": "Only where several fit."},
+        }
+        text = "Plan a task of a known domain before acting on it. Use it when the user asks for such a task."
+        return ToolSpec("plan_task", text, {"type": "object", "properties": properties, "required": ["task"]})
+
+    def _propose_spec(self) -> ToolSpec:
+        properties = {
+            "task": {"type": "string", "description": "The task that no method fits."},
+            "subtasks": {"type": "array", "items": {"type": "string"}, "description": "Terms, in order."},
+            "state": {"type": "array", "items": {"type": "string"}},
+            "objects": {"type": "object"},
+            "domain": {"type": "string", "enum": list(self._planners)},
+        }
+        text = "Propose subtasks after plan_task found no method. The planner checks them before it uses them."
+        required = ["task", "subtasks"]
+        return ToolSpec("propose_subtasks", text, {"type": "object", "properties": properties, "required": required})
+
+    def _plan_task(self, args: Mapping[str, JSON]) -> str:
+        task = str(args["task"])
+        name = self._domain_of(task, args.get("domain"))
+        planner = self._planners[name]
+        data = result_data(solve(planner, task, args.get("state"), args.get("objects")))
+        self._keep(data)
+        return _told(task, data, planner)
+
+    def _propose_subtasks(self, args: Mapping[str, JSON]) -> str:
+        subtasks = [str(subtask) for subtask in args["subtasks"]]
+        self._proposals.add(str(args["task"]), subtasks)
+        return self._plan_task(args)
+
+    def _domain_of(self, task: str, wanted: str | None) -> str:
+        if wanted is not None:
+            return wanted
+        head = task.split()[0] if task.split() else ""
+        fitting = [name for name, planner in self._planners.items() if head in heads(planner)]
+        return (fitting or list(self._planners))[0]
+
+    def _evolve_expression(self, args: Mapping[str, JSON]) -> str:
+        assert self._searcher is not None
+        generations = min(int(args.get("generations", 30)), GENERATIONS)
+        pairs = [(point[0], point[1]) for point in args["points"]]
+        searcher: Any = self._searcher(pairs, seed_program=args.get("seed_program"))
+        return f"Best program after {generations} generations: {searcher.run(generations=generations)}"
+
+
+def _evolve_spec() -> ToolSpec:
+    point = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+    properties = {
+        "points": {"type": "array", "items": point, "minItems": 1, "description": "Pairs of x and wanted y."},
+        "seed_program": {"type": "string", "description": "A lambda to start from."},
+        "generations": {"type": "integer", "minimum": 1, "maximum": GENERATIONS},
+    }
+    text = "Search for a formula that fits points. Use it only when the user gives data to fit."
+    return ToolSpec("evolve_expression", text, {"type": "object", "properties": properties, "required": ["points"]})
+
+
+def solve(planner: Any, task: str, state: JSON = None, objects: JSON = None) -> Any:
+    """Return the planner's result for a task; state and objects replace the domain's own when they are given."""
+    given = {name: value for name, value in (("state", state), ("objects", objects)) if value is not None}
+    return planner.solve(task, **given)
+
+
+def term_text(term: Any) -> str:
+    """Return a task as text, whether it came as text, as a sequence, or as a step with name and args.
+
+    >>> term_text("deliver  book shop"), term_text(("deliver", "book", "shop"))
+    ('deliver book shop', 'deliver book shop')
+    """
+    if isinstance(term, str):
+        return " ".join(term.split())
+    if hasattr(term, "name") and hasattr(term, "args"):
+        return " ".join([str(term.name), *map(str, term.args)])
+    return " ".join(map(str, term))
+
+
+def result_data(result: Any) -> dict[str, JSON]:
+    """Return a planner's result as plain data: outcome, plan, tree and reasons."""
+    return dict(result.to_data())
+
+
+def known_tasks(planner: Any) -> list[str]:
+    """Return the tasks that a planner has methods for, written as terms."""
+    return sorted({term_text((method.head.name, *method.head.args)) for method in planner.domain.methods})
+
+
+def heads(planner: Any) -> set[str]:
+    """Return the first words of every task and operator of a planner."""
+    methods = {str(method.head.name) for method in planner.domain.methods}
+    return methods | {str(operator.name) for operator in planner.domain.operators}
+
+
+def _told(task: str, data: Mapping[str, JSON], planner: Any) -> str:
+    if data["outcome"] == "found":
+        steps = [" ".join([step["name"], *step["args"]]) for step in data["plan"]]
+        return f"Plan for {task!r}:\n" + "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    reasons = [reason["message"] for reason in data["reasons"]]
+    lines = [f"No plan for {task!r} ({data['outcome']})."]
+    lines += [f"- {reason}" for reason in reasons]
+    lines += [f"Known tasks: {'; '.join(known_tasks(planner)) or 'none'}."]
+    lines += [f"Operators: {', '.join(sorted(str(one.name) for one in planner.domain.operators))}."]
+    return "\n".join([*lines, "If you know how to do it with these, call propose_subtasks."])
+
+
+def _by_domain(planner: object | None) -> dict[str, Any]:
+    if planner is None:
+        return {}
+    if isinstance(planner, Mapping):
+        return {str(name): known for name, known in planner.items()}
+    return {NO_DOMAIN: getattr(planner, "htn", None) or planner}
