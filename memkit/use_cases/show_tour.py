@@ -1,0 +1,119 @@
+"""Walk through memkit on a fresh store: the same commands that a person would type, each in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_IDENTITY = {"GIT_AUTHOR_NAME": "memkit demo", "GIT_COMMITTER_NAME": "memkit demo"}
+_ADDRESS = {"GIT_AUTHOR_EMAIL": "demo@memkit.invalid", "GIT_COMMITTER_EMAIL": "demo@memkit.invalid"}
+_TESTS_NEED = ("pytest", "langgraph", "langchain", "langchain_openai")
+_SMALL = {"MEMKIT_CONTEXT_MAX_TOKENS": "1200"}
+"""A main context so small that the tour sees it overflow."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One step of the tour, as it happened."""
+
+    title: str
+    command: str
+    output: str
+    ok: bool
+    """Whether the command ended with the exit code that the tour expects."""
+
+
+def show_tour(folder: Path) -> Iterator[Scene]:
+    """Play the tour in ``folder`` (made if absent) and yield each scene when it is done."""
+    store = folder / "store"
+    stage = _Stage(folder, store)
+    yield stage.memkit("A store is plain text in a git repository", "init", "store")
+    yield stage.chat("Tell it who you are; it asks before it keeps anything", "My name is Ada and I prefer espresso over latte.", "--consent")
+    yield from _overflow(stage)
+    yield stage.chat("A new process and a new session: recall cites the record", "What coffee do I prefer?", session="tuesday")
+    yield stage.chat("Correct it; the old wording stays in the history", "Actually, I prefer tea over espresso.", session="tuesday")
+    yield stage.chat("A policy stands between the model and the world", "Please run `rm -rf /srv/data`.", session="tuesday")
+    yield stage.chat("A task of a planning domain becomes a plan", "deliver book shop", session="tuesday")
+    yield stage.memkit("What it knows can be read by anybody", "memory", "list", "--user", "ada")
+    yield stage.memkit("Everything that people write is checked", "lint")
+    yield stage.memkit("Memory is committed like code", "commit")
+    yield stage.shell("…and reviewed like code", "git", "log", "--oneline", "--stat", cwd=store)
+    yield stage.memkit("Render the same agent for LangGraph", "gen", "--target", "langgraph")
+    yield _project_tests(stage, store / "outputs" / "langgraph")
+
+
+@dataclass(frozen=True)
+class _Stage:
+    folder: Path
+    store: Path
+
+    def memkit(self, title: str, *arguments: str, extra: Mapping[str, str] | None = None) -> Scene:
+        cwd = self.folder if arguments[0] == "init" else self.store
+        words = [sys.executable, "-m", "memkit", *arguments]
+        return self._play(title, _spelled("memkit", arguments), words, cwd, extra or {})
+
+    def chat(self, title: str, text: str, *options: str, session: str = "monday") -> Scene:
+        arguments = ["chat", "--user", "ada", "--session", session, *options, "-p", text]
+        return self.memkit(title, *arguments, extra=_SMALL)
+
+    def shell(self, title: str, *words: str, cwd: Path) -> Scene:
+        return self._play(title, _spelled(words[0], words[1:]), words, cwd, {})
+
+    def _play(self, title: str, shown: str, words: Sequence[str], cwd: Path, extra: Mapping[str, str]) -> Scene:
+        environment = _environment() | dict(extra)
+        done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        printed = (done.stdout + done.stderr).replace(str(self.folder), "…").rstrip()
+        return Scene(title, shown, printed, done.returncode == 0)
+
+
+def _overflow(stage: _Stage) -> Iterator[Scene]:
+    """Talk until the main context overflows, and show the turn that paged something out."""
+    for number, topic in enumerate(_TOPICS, start=1):
+        scene = stage.chat(
+            "Talk on until the main context is full: the oldest turns are paged out, and stay findable",
+            f"Something else, number {number}: {topic}",
+            "--json",
+        )
+        operations = json.loads(scene.output.splitlines()[0])["data"]["memory_operations"] if scene.ok else []
+        paged = [operation for operation in operations if operation.get("op") == "page_out"]
+        if paged or not scene.ok:
+            shown = "\n".join(f"  page_out: {operation}" for operation in paged) or scene.output
+            yield Scene(scene.title, f"{scene.command.partition(' --json')[0]} -p …  ({number} turns)", shown, scene.ok)
+            return
+    yield Scene("Talk on until the main context is full", "memkit chat …", "Nothing was paged out.", False)
+
+
+_TOPICS = tuple(
+    f"the {subject} of the {place} was long and winding, and I told my colleagues about every part of it in great detail."
+    for place in ("harbour", "museum", "library", "garden", "station", "market")
+    for subject in ("history", "tour", "renovation", "opening")
+)
+
+
+def _project_tests(stage: _Stage, project: Path) -> Scene:
+    title = "The project owns its code, and its own tests pass against the real SDK, with no key"
+    missing = [name for name in _TESTS_NEED if importlib.util.find_spec(name) is None]
+    command = "python -m pytest -q"
+    if missing:
+        advice = f"Not run here: {', '.join(missing)} not installed. In the project: pip install -e '.[test]' && pytest"
+        return Scene(title, command, advice, True)
+    scene = stage.shell(title, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
+    return Scene(title, command, "\n".join(scene.output.splitlines()[-3:]), scene.ok)
+
+
+def _environment() -> dict[str, str]:
+    """Return the caller's environment without what would change the tour: settings, keys and another git's variables."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("MEMKIT_", "GIT_", "OPENAI_", "ANTHROPIC_"))}
+    return inherited | _IDENTITY | _ADDRESS | {"NO_COLOR": "1"}
+
+
+def _spelled(program: str, arguments: Sequence[str]) -> str:
+    import shlex
+
+    return " ".join([program, *(shlex.quote(word) for word in arguments)])
