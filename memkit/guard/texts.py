@@ -1,0 +1,46 @@
+"""How values of a call are compared and shown."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from .interface import JSON
+
+_SHOWN = 60
+
+
+def text_of(value: JSON) -> str | None:
+    """Return the text a string condition looks at, or ``None`` where a value has none.
+
+    Numbers and booleans read as in JSON, so that a call cannot slip past by changing a type. A list reads as the
+    command line it would be.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, (list, tuple)):
+        return shlex.join(text_of(item) or "" for item in value)
+    return None
+
+
+def same(value: JSON, expected: JSON) -> bool:
+    """Return whether two plain values are equal when both are read as text."""
+    text = text_of(value)
+    return text is not None and text == text_of(expected)
+
+
+def shown(text: str | None) -> str:
+    """Return text of a call for a reason: shortened, on one line, control characters escaped."""
+    if text is None:
+        return "the value"
+    safe = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: _SHOWN + 1])
+    return safe if len(text) <= _SHOWN else f"{safe[:_SHOWN]}…"
+
+
+def bracketed(values: Iterable[JSON]) -> str:
+    """Return values as people write a list: ``[rm, shred, dd]``."""
+    return f"[{', '.join(text_of(value) or '' for value in values)}]"
