@@ -1,0 +1,58 @@
+"""Time ``memkit --help`` against a bare click application with as many commands, as whole processes, in turn."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from memkit.cli.main import COMMANDS
+
+PEER = """
+import click
+
+@click.group()
+def cli():
+    "A bare application."
+
+for name in {names!r}:
+    cli.command(name, help="Do " + name)(lambda: None)
+
+cli(prog_name="peer")
+"""
+
+
+def seconds(command: list[str]) -> float:
+    """Run ``command`` and return its wall time in seconds."""
+    started = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    """Run both in turn and print the medians and their ratio."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--runs", type=int, default=25)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        peer = Path(folder) / "peer.py"
+        peer.write_text(PEER.format(names=list(COMMANDS)), encoding="utf-8")
+        ours_command = [sys.executable, "-m", "memkit", "--help"]
+        peer_command = [sys.executable, str(peer), "--help"]
+        for command in (ours_command, peer_command):
+            seconds(command)
+        pairs = [(seconds(ours_command), seconds(peer_command)) for _ in range(options.runs)]
+    ours, theirs = (statistics.median(column) * 1000 for column in zip(*pairs, strict=True))
+    row = {"case": "memkit --help against bare click, ms", "ours": round(ours, 1), "peer": round(theirs, 1)}
+    row["ratio"] = round(statistics.median(a / b for a, b in pairs), 2)
+    print(json.dumps(row) if options.json else row)
+
+
+if __name__ == "__main__":
+    main()
