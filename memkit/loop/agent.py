@@ -11,7 +11,7 @@ from .planner import HybridPlanner
 from .prompt import Persona
 from .toolbox import Toolbox
 from .turn import AgentResponse
-from .virtual_context import VirtualContextMemory, trust_of
+from .virtual_context import VirtualContextMemory
 from .working import WorkingMemory
 
 
@@ -27,7 +27,6 @@ class MemGPTAgent:
         tools: Any = None,
         guard: Any = None,
         planner: Any = None,
-        searcher: Callable[..., object] | None = None,
         declared: Sequence[DeclaredTool] = (),
         context: Mapping[str, JSON] | None = None,
         approve: Approval | None = None,
@@ -55,12 +54,10 @@ class MemGPTAgent:
             self.tools,
             guard,
             planner=planner,
-            searcher=searcher,
             tools=declared,
             context=context,
             root=root,
             approve=approve,
-            trust_of=trust_lookup(archival_store, user_id),
         )
         self.loop = loop(
             self.memory,
@@ -90,18 +87,6 @@ class MemGPTAgent:
     def heartbeat(self) -> AgentResponse:
         """Act without user input; bounded like any turn."""
         return self.loop.heartbeat()
-
-
-def trust_lookup(archive: Any, user_id: str) -> Callable[[str], str] | None:
-    """Return a function from record id to the trust of its text in a prompt; an id nobody knows is quarantined."""
-    if archive is None:
-        return None
-
-    def look_up(record_id: str) -> str:
-        stored = archive.get(record_id, user_id=user_id)
-        return "quarantined" if stored is None else trust_of(stored.record)
-
-    return look_up
 
 
 def _memory_tools(archive: Any, max_tokens: int, user_id: str, session_id: str | None) -> Any:

@@ -164,7 +164,7 @@ class AgentLoop:
         self.toolbox.begin_turn(text, self.turn_id)
 
     def _add(self, message: Message) -> None:
-        evicted = self.memory.add(message, self.turn_id)
+        evicted = self.memory.add(message)
         if evicted:
             self.toolbox.note({"op": "page_out", "messages": evicted})
 

@@ -2,7 +2,10 @@
 
 from .agent import MemGPTAgent
 from .agent_loop import AgentLoop
+from .consent import RecordedConsent
+from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner
+from .planning_tools import Proposals
 from .prompt import Persona
 from .toolbox import Toolbox
 from .turn import AgentResponse
@@ -12,9 +15,15 @@ from .working import WorkingMemory
 __all__ = [
     "AgentLoop",
     "AgentResponse",
+    "Completion",
+    "DeclaredTool",
     "HybridPlanner",
     "MemGPTAgent",
     "Persona",
+    "Proposals",
+    "RecordedConsent",
+    "ToolCall",
+    "ToolSpec",
     "Toolbox",
     "VirtualContextMemory",
     "WorkingMemory",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .interface import JSON
 
@@ -32,6 +33,22 @@ def named_ids(message: str, known: Iterable[str]) -> list[str]:
     known_ids = set(known)
     words = (word for group in BRACKETED.findall(message) for word in re.split(r"[\s,;]+", group))
     return list(dict.fromkeys(word for word in words if word in known_ids))
+
+
+def trust_of(record: Any) -> str:
+    """Return how far a record may be trusted in a prompt: what came from a tool or an import is a candidate at most."""
+    foreign = record.source == "imported" or record.actor in {"tool", "import"}
+    return lowest_trust([record.trust, "candidate"]) if foreign else str(record.trust)
+
+
+def trust_lookup(archive: Any, user_id: str) -> Callable[[str], str]:
+    """Return a function from record id to the trust of its text in a prompt; an id nobody knows is quarantined."""
+
+    def look_up(record_id: str) -> str:
+        stored = archive.get(record_id, user_id=user_id) if archive is not None else None
+        return "quarantined" if stored is None else trust_of(stored.record)
+
+    return look_up
 
 
 @dataclass

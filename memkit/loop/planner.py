@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .planning_tools import heads, solve, term_text
+from .planning_tools import Proposals, heads, solve, term_text
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,10 @@ class Approach:
 class HybridPlanner:
     """Known methods first, then a model's proposals, evolution where a task names an evaluator, tools otherwise."""
 
-    def __init__(self, htn: Any = None, evolutionary: Any = None) -> None:
+    def __init__(self, htn: Any = None, evolutionary: Any = None, *, proposals: Proposals | None = None) -> None:
         self.htn = htn
         self.evolutionary = evolutionary
+        self.proposals = proposals
 
     def choose(self, task: Any, *, evaluator: Callable[..., float] | str | None = None) -> Approach:
         """Return the approach to ``task`` and the reason for it."""
@@ -37,7 +38,7 @@ class HybridPlanner:
             return Approach("tools", "No planner was handed in.")
         if head in heads(self.htn):
             return Approach("methods", f"The domain knows {head!r}.")
-        if getattr(self.htn, "llm_decompose", None) is not None:
+        if self.proposals is not None or getattr(self.htn, "llm_decompose", None) is not None:
             return Approach("chat-htn", f"No method fits {head!r}; a model may propose subtasks, which are validated.")
         return Approach("tools", f"No method fits {head!r} and no model may propose subtasks.")
 

@@ -9,7 +9,6 @@ from .bound import BoundTool
 from .errors import LoopError
 from .interface import JSON, ToolSpec
 
-NO_DOMAIN = "default"
 GENERATIONS = 200
 """The most generations that a model may ask for in one call."""
 
@@ -19,7 +18,11 @@ class PlanningInputError(LoopError):
 
 
 class Proposals:
-    """Subtasks that a model proposed, handed to a planner as its ``llm_decompose``."""
+    """Subtasks that a model proposed in a tool call.
+
+    Hand the same object to the planner, as its ``llm_decompose``, and to the toolbox: what the model proposes in one
+    is what the planner asks for and validates in the other.
+    """
 
     def __init__(self) -> None:
         self._by_task: dict[str, list[str]] = {}
@@ -39,30 +42,30 @@ class PlanningTools:
     def __init__(
         self,
         planner: object | None,
+        proposals: Proposals | None,
         searcher: Callable[..., object] | None,
         keep: Callable[[dict[str, JSON]], None],
     ) -> None:
         self._planners = _by_domain(planner)
         self._searcher = searcher
         self._keep = keep
-        self._proposals = Proposals()
-        for known in self._planners.values():
-            if getattr(known, "llm_decompose", self) is None:
-                known.llm_decompose = self._proposals
+        self._proposals = proposals
 
     def tools(self) -> Iterable[BoundTool]:
         """Return the tools that what was handed in can serve."""
         if self._planners:
             yield BoundTool(self._plan_spec(), self._plan_task)
+        if self._planners and self._proposals is not None:
             yield BoundTool(self._propose_spec(), self._propose_subtasks)
         if self._searcher is not None:
             yield BoundTool(_evolve_spec(), self._evolve_expression)
 
     def _plan_spec(self) -> ToolSpec:
-        tasks = [f"{task} ({name})" for name, planner in self._planners.items() for task in known_tasks(planner)]
-        listed = f" Known tasks: {'; '.join(tasks)}." if tasks else ""
+        tasks = [task for planner in self._planners.values() for task in known_tasks(planner)]
+        known = f" Known tasks: {'; '.join(tasks)}." if tasks else ""
+        about = f"A term: the task and the names of what it is about, without filler words.{known}"
         properties = {
-            "task": {"type": "string", "description": f"A term such as 'deliver book shop'.{listed}"},
+            "task": {"type": "string", "description": about, "examples": tasks},
             "state": {"type": "array", "items": {"type": "string"}, "description": "Facts that hold now."},
             "objects": {"type": "object", "description": "Type of each object, by name."},
             "domain": {"type": "string", "enum": list(self._planners), "description": "Only where several fit."},
@@ -88,10 +91,11 @@ class PlanningTools:
         planner = self._planners[name]
         data = result_data(solve(planner, task, args.get("state"), args.get("objects")))
         self._keep(data)
-        return _told(task, data, planner)
+        return _told(task, data, planner, may_propose=self._proposals is not None)
 
     def _propose_subtasks(self, args: Mapping[str, JSON]) -> str:
         subtasks = [str(subtask) for subtask in args["subtasks"]]
+        assert self._proposals is not None
         self._proposals.add(str(args["task"]), subtasks)
         return self._plan_task(args)
 
@@ -156,7 +160,7 @@ def heads(planner: Any) -> set[str]:
     return methods | {str(operator.name) for operator in planner.domain.operators}
 
 
-def _told(task: str, data: Mapping[str, JSON], planner: Any) -> str:
+def _told(task: str, data: Mapping[str, JSON], planner: Any, *, may_propose: bool) -> str:
     if data["outcome"] == "found":
         steps = [" ".join([step["name"], *step["args"]]) for step in data["plan"]]
         return f"Plan for {task!r}:\n" + "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
@@ -165,7 +169,9 @@ def _told(task: str, data: Mapping[str, JSON], planner: Any) -> str:
     lines += [f"- {reason}" for reason in reasons]
     lines += [f"Known tasks: {'; '.join(known_tasks(planner)) or 'none'}."]
     lines += [f"Operators: {', '.join(sorted(str(one.name) for one in planner.domain.operators))}."]
-    return "\n".join([*lines, "If you know how to do it with these, call propose_subtasks."])
+    if may_propose:
+        lines.append("If you know how to do it with these, call propose_subtasks.")
+    return "\n".join(lines)
 
 
 def _by_domain(planner: object | None) -> dict[str, Any]:
@@ -173,4 +179,5 @@ def _by_domain(planner: object | None) -> dict[str, Any]:
         return {}
     if isinstance(planner, Mapping):
         return {str(name): known for name, known in planner.items()}
-    return {NO_DOMAIN: getattr(planner, "htn", None) or planner}
+    htn: Any = getattr(planner, "htn", planner)
+    return {} if htn is None else {str(htn.domain.name): htn}

@@ -15,12 +15,14 @@ from pathlib import Path
 
 from .arguments import problems, read_arguments
 from .bound import AnsweredErrors, BoundTool
+from .consent import Consent, consent_in
 from .declared import run_declared
 from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
 from .interface import JSON, Approval, DeclaredTool, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
-from .ledger import TurnLedger, ids_of, lowest_trust, named_ids
-from .planning_tools import PlanningTools
+from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
+from .planning_tools import PlanningTools, Proposals
+from .retraction import Retire, retraction_tool
 from .verdicts import STOPPED, Allowed, findings_data, refusal
 
 RESULT_LIMIT = 8000
@@ -38,13 +40,15 @@ class Toolbox:
         guard: Guard | None = None,
         *,
         planner: object | None = None,
+        proposals: Proposals | None = None,
         searcher: Callable[..., object] | None = None,
         tools: Sequence[DeclaredTool] = (),
         context: Mapping[str, JSON] | None = None,
         root: Path | str = ".",
         approve: Approval | None = None,
-        extra: Iterable[BoundTool] = (),
-        trust_of: Callable[[str], str] | None = None,
+        consent: Consent | None = None,
+        retire: Retire | None = None,
+        observe: Callable[[dict[str, JSON]], None] | None = None,
         marker: Callable[[], str] = new_marker,
     ) -> None:
         self.memory = memory
@@ -53,16 +57,19 @@ class Toolbox:
         self.ledger = TurnLedger()
         self.known_ids: set[str] = set()
         self.turn_id: int | None = None
+        self.user_text: str | None = None
         self._approve = approve
+        self._consent = consent
+        self._observe = observe
         self._root = Path(root)
         self._marker = marker
-        self._trust_of = trust_of
+        self._trust_of = trust_lookup(getattr(memory, "archive", None), getattr(memory, "user_id", "local"))
         self._cleared: Counter[str] = Counter()
         self._books = threading.RLock()
         self._serial = threading.RLock()
         self._tools: dict[str, BoundTool] = {}
-        planning = PlanningTools(planner, searcher, self._keep_plan)
-        for tool in [*self._memory_tools(), *planning.tools(), *extra, *map(self._declared, tools)]:
+        planning = PlanningTools(planner, proposals, searcher, self._keep_plan)
+        for tool in [*self._memory_tools(retire), *planning.tools(), *map(self._declared, tools)]:
             self._add(tool)
 
     # --- what a model sees
@@ -76,8 +83,12 @@ class Toolbox:
         with self._serial, self._books:
             self._collect()
             self.ledger = TurnLedger()
-            self.turn_id = turn_id
+            self.turn_id, self.user_text = turn_id, user_text
             self._cleared.clear()
+            answer = consent_in(user_text)
+            if self._consent is not None and answer is not None and answer is not self._consent.granted():
+                self._consent.record(answer)
+                self.note({"op": "consent", "granted": answer})
             self.memory.begin_turn(user_text, turn_id)
 
     # --- the gate
@@ -96,6 +107,10 @@ class Toolbox:
                     self.ledger.policy.append(entry)
             if verdict.decision not in STOPPED:
                 self._cleared[_key(name, given)] += 1
+        if self._observe is not None and verdict.policies:
+            self._observe(
+                {"event": "policy", "tool": name, "decision": verdict.decision, "policies": findings_data(verdict)}
+            )
         return verdict
 
     def grant(self, name: str, args: Mapping[str, JSON] | str) -> None:
@@ -230,15 +245,14 @@ class Toolbox:
             self.memory.events.clear()
             for event in drained:
                 self.note(event)
-                if event.get("op") not in {"insert", "append", "replace"}:
-                    self.lower_trust(self._trust(event))
+                self.lower_trust(self._trust(event))
 
     def _trust(self, event: Mapping[str, JSON]) -> str:
-        if "trust" in event:
-            return str(event["trust"])
-        if self._trust_of is None:
-            return "verified"
-        return lowest_trust(map(self._trust_of, ids_of(event)))
+        """Return how far what this memory operation brought into the prompt may be trusted."""
+        if event.get("op") == "conversation_search":
+            # Turns hold what tools returned and what models said, not only the user's words.
+            return "candidate" if event.get("found") else "verified"
+        return lowest_trust(map(self._trust_of, event.get("ids") or ()))
 
     # --- binding
 
@@ -247,7 +261,9 @@ class Toolbox:
             raise ToolDeclarationError(f"Two tools are called {tool.spec.name!r}. Rename the declared one.")
         self._tools[tool.spec.name] = tool
 
-    def _memory_tools(self) -> Iterable[BoundTool]:
+    def _memory_tools(self, retire: Retire | None) -> Iterable[BoundTool]:
+        if retire is not None:
+            yield retraction_tool(retire, lambda: self.user_text, self.known_ids.__contains__, self.note)
         for data in self.memory.specs():
             name = str(data["name"])
             spec = ToolSpec(name, str(data["description"]), data["parameters"])
@@ -272,6 +288,8 @@ def _sample(spec: ToolSpec) -> str:
 
 def _receipt(operation: Mapping[str, JSON]) -> tuple[str, str] | None:
     decision, record_id = operation.get("decision"), str(operation.get("id") or "")
+    if "section" in operation and decision == "admitted":
+        return operation["section"], f"(core memory changed: {operation['section']})"
     if decision in {"admitted", "merged"}:
         return record_id, f"(stored: {record_id})" if decision == "admitted" else f"(already known: {record_id})"
     if decision == "quarantined":

@@ -9,7 +9,7 @@ from typing import Any
 
 from .fencing import fence, new_marker
 from .interface import Message, TokenCounter
-from .ledger import lowest_trust
+from .ledger import trust_of
 from .session_context import SessionContext, estimate_tokens
 
 CONSTRAINTS_LIMIT = 100
@@ -59,7 +59,7 @@ class VirtualContextMemory:
         durable: Callable[[], bool] = lambda: True,
         marker: Callable[[], str] = new_marker,
     ) -> None:
-        self.main = main if main is not None else SessionContext(max_main_tokens, count)
+        self.main: Any = main if main is not None else SessionContext(max_main_tokens, count)
         self.archive = archive
         self.recall_memory = recall
         self.user_id = user_id
@@ -68,21 +68,26 @@ class VirtualContextMemory:
         """Every turn of this process that no recall memory keeps."""
         self._durable = durable
         self._marker = marker
+        self._gate_recall()
 
-    def add(self, message: Message, turn_id: int | None = None) -> int:
+    def _gate_recall(self) -> None:
+        """Let the main context pass on to recall only what was said or done, and only while turns may be kept."""
+        keep = getattr(self.main, "on_append", None)
+        if keep is not None:
+            self.main.on_append = lambda message: keep(message) if self._durable() and not is_data(message) else None
+
+    def add(self, message: Message) -> int:
         """Append a message and return how many older ones were paged out."""
         before = len(self.main.messages)
         self.main.append(message)
-        self._keep(message, turn_id)
+        self._keep(message)
         return before + 1 - len(self.main.messages)
 
-    def _keep(self, message: Message, turn_id: int | None) -> None:
+    def _keep(self, message: Message) -> None:
         role, text = message.get("role", ""), message.get("content", "")
-        if role not in {"user", "assistant"} or not text or message.get("name") == "memory":
+        if role not in {"user", "assistant"} or not text or is_data(message):
             return
-        if self.recall_memory is not None and self._durable():
-            self.recall_memory.append(self.user_id, self.session_id, turn_id, role, text)
-        else:
+        if getattr(self.main, "on_append", None) is None or not self._durable():
             self.turns.append(message)
 
     def restore(self, limit: int = 10) -> int:
@@ -90,8 +95,8 @@ class VirtualContextMemory:
         if self.recall_memory is None or self.session_id is None:
             return 0
         turns = self.recall_memory.turns(self.session_id, self.user_id)
-        for turn in turns[-limit:]:
-            self.main.append({"role": turn.role, "content": turn.text})
+        texts = [(turn.role, _spoken(turn.text)) for turn in turns if turn.role in {"user", "assistant"}]
+        self.main.restore([{"role": role, "content": text} for role, text in texts if text][-limit:])
         return max((turn.turn_id or 0 for turn in turns), default=0)
 
     def search(self, text: str, k: int = 5) -> list[Found]:
@@ -145,10 +150,14 @@ class VirtualContextMemory:
         return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
 
 
-def trust_of(record: Any) -> str:
-    """Return how far a record may be trusted in a prompt: what came from a tool or an import is a candidate at most."""
-    foreign = record.source == "imported" or record.actor in {"tool", "import"}
-    return lowest_trust([record.trust, "candidate"]) if foreign else str(record.trust)
+def _spoken(text: str) -> str:
+    """Return a kept turn without the lines that only note which tools were called."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("[called "))
+
+
+def is_data(message: Mapping[str, Any]) -> bool:
+    """Return whether a message under the user's role holds data or a heartbeat, and no words of the user."""
+    return message.get("name") in {"memory", "heartbeat"}
 
 
 def _text(message: Mapping[str, Any]) -> str:

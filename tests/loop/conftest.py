@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,12 +74,19 @@ class ListMemory:
     """Memory tools over a list: an insert that refuses secrets, and a search by shared word."""
 
     session_id = "s1"
+    user_id = "ada"
 
     def __init__(self) -> None:
+        self.archive = self
         self.main = SessionContext(4000)
         self.events: list[dict[str, Any]] = []
         self.kept: dict[str, str] = {}
         self.turns: list[tuple[str | None, int | None]] = []
+
+    def get(self, record_id: str, *, user_id: str) -> Any:
+        """Return a stored record, always verified."""
+        record = SimpleNamespace(source="explicit", actor="user", trust="verified")
+        return SimpleNamespace(record=record) if record_id in self.kept else None
 
     def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
         """Note the turn."""
