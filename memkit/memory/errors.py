@@ -42,3 +42,9 @@ class StoreFull(ArchiveError):
 
 class StoreClosed(ArchiveError):
     """Say that the archive was used after it was closed."""
+
+
+class NotAllowed(ArchiveError):
+    """Say that only a person may do this."""
+
+    exit_code = 1
