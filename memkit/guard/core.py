@@ -31,7 +31,8 @@ class Guard:
     """Decides tool calls; compiled once, asked often."""
 
     def __init__(self, policies: Sequence[Mapping[str, JSON]]) -> None:
-        self._reason: str | None = None
+        self.fault: str | None = None
+        """Why the set is broken, when it is."""
         self.policies = tuple(compile_policy(data) for data in policies)
         self._by_tool: dict[str, tuple[Policy, ...]] = {}
         _refuse_twins(self.policies)
@@ -40,14 +41,15 @@ class Guard:
     def broken(cls, reason: str) -> Guard:
         """Return a guard that denies every call, because its policies could not be loaded."""
         guard = cls([])
-        guard._reason = reason
+        guard.fault = reason
         return guard
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the strongest effect of every policy that matches; a call no policy matches is allowed."""
-        if self._reason is not None:
-            reason = f"the policies could not be loaded: {self._reason}"
-            return Verdict("deny", (Finding("policy_set", "deny", "hard", True, reason),))
+        if self.fault is not None:
+            return _denial("policy_set", f"the policies could not be loaded: {self.fault}")
+        if not _are_mappings(args, context):
+            return _denial("policy_set", "arguments and context must be mappings of names to values")
         call = Call(tool, args, context)
         applying: list[tuple[str, Finding]] = []
         exempted: list[Finding] = []
@@ -67,6 +69,14 @@ class Guard:
             if len(self._by_tool) < _MAX_KNOWN_TOOLS:
                 self._by_tool[tool] = found
         return found
+
+
+def _are_mappings(*values: JSON) -> bool:
+    return all(isinstance(value, Mapping) for value in values)
+
+
+def _denial(name: str, reason: str) -> Verdict:
+    return Verdict("deny", (Finding(name, "deny", "hard", True, reason),))
 
 
 def _refuse_twins(policies: Sequence[Policy]) -> None:

@@ -1,7 +1,7 @@
 """Errors of the guard room.
 
-    GuardError
-    └── PolicySetError: a policy, or a condition in one, cannot be used as it is written
+GuardError
+└── PolicySetError   a policy, or a condition in one, cannot be used as it is written
 """
 
 from __future__ import annotations

@@ -107,8 +107,6 @@ def _field_faults(data: Mapping[str, JSON]) -> Iterator[PolicySetError]:
 def _pairing_faults(data: Mapping[str, JSON]) -> Iterator[PolicySetError]:
     if "match" in data and "effect" not in data:
         yield PolicySetError(f"a policy with match needs an effect: {', '.join(EFFECTS)}", path=("match",))
-    if "effect" in data and "match" not in data:
-        yield PolicySetError("an effect needs match; without it the policy is advice and has no effect", path=("effect",))
 
 
 def _text(value: JSON, path: Path) -> None:
@@ -209,9 +207,9 @@ def _changelog(value: JSON, path: Path) -> None:
         raise PolicySetError("needs a list of entries", path=path)
 
 
-def _version(value: JSON, path: Path) -> None:
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise PolicySetError("needs a version such as 1.2.0, in quotes", path=path)
+def _deprecated(value: JSON, path: Path) -> None:
+    if not isinstance(value, (bool, str)):
+        raise PolicySetError("needs true, or the reason why", path=path)
 
 
 FIELDS: dict[str, Callable[[JSON, Path], None]] = {
@@ -226,9 +224,9 @@ FIELDS: dict[str, Callable[[JSON, Path], None]] = {
     "tests": _tests,
     "tags": _texts,
     "active": _flag,
-    "version": _version,
+    "version": _text,
     "changelog": _changelog,
-    "deprecated": _flag,
+    "deprecated": _deprecated,
     "superseded_by": _name,
 }
 """Every field of a policy with the check of its value."""

@@ -235,7 +235,7 @@ class _Parser:
         return self._one(self._literal(char))
 
     def _literal(self, char: str) -> str:
-        """Return the character that the escape ``\\char`` stands for."""
+        """Return the character that an escape stands for, given the character after the backslash."""
         if char in _CODES:
             return self._code(_CODES[char])
         if char in _CONTROLS:

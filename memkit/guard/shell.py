@@ -110,7 +110,9 @@ def _program_test(patterns: Sequence[str]) -> Callable[[Command], Outcome]:
     return test
 
 
-def _choice_test(choice: Choice, find: Callable[[str, Command], bool | None], noun: str) -> Callable[[Command], Outcome]:
+def _choice_test(
+    choice: Choice, find: Callable[[str, Command], bool | None], noun: str
+) -> Callable[[Command], Outcome]:
     def test(command: Command) -> Outcome:
         required = [find(pattern, command) for pattern in choice.all_of]
         offered = [find(pattern, command) for pattern in choice.any_of]

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .shell_words import _ASSIGNED as ASSIGNED
-from .shell_words import RUN_TIME, Doubt, Simple, Word, literal, read_shell_text
+from .shell_words import ASSIGNED, RUN_TIME, Doubt, Simple, Word, literal, read_shell_text
 from .shell_wrappers import Inner, inner_commands
 
 _MAX_TEXT = 200_000
 _MAX_DEPTH = 12
 _MAX_COMMANDS = 5_000
+_TOO_MUCH = Doubt(RUN_TIME, "more than the shell view reads")
 
 
 @dataclass(frozen=True)
@@ -68,20 +68,26 @@ class _Unwrapping:
 
     def add_text(self, text: Word, depth: int) -> None:
         if not text.certain:
-            self.doubts.append(Doubt(RUN_TIME, f"commands made at run time by {text.text[text.fixed:][:40]}"))
-        if len(text.text) > _MAX_TEXT or depth > _MAX_DEPTH or len(self.commands) > _MAX_COMMANDS:
-            self.doubts.append(Doubt(RUN_TIME, "more than the shell view reads"))
+            self.doubts.append(Doubt(RUN_TIME, f"commands made at run time by {text.text[text.fixed :][:40]}"))
+        if len(text.text) > _MAX_TEXT or self._exhausted(depth):
+            self.doubts.append(_TOO_MUCH)
             return
         commands, doubts = read_shell_text(text.text)
         self.doubts += doubts
         for simple in commands:
             self.add(simple, depth)
 
+    def _exhausted(self, depth: int) -> bool:
+        return depth > _MAX_DEPTH or len(self.commands) > _MAX_COMMANDS
+
     def add(self, simple: Simple, depth: int) -> None:
         words = simple.words
         while words and ASSIGNED.match(words[0].text):
             words = words[1:]
-        if not words or depth > _MAX_DEPTH:
+        if not words:
+            return
+        if self._exhausted(depth):
+            self.doubts.append(_TOO_MUCH)
             return
         program = words[0]
         if not program.certain:

@@ -14,7 +14,7 @@ _BREAKS = _BLANK + "\n;&|<>()"
 _LEADERS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "}", "fi", "done", "esac"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
 _SPLITTER = re.compile(r"\$(IFS(?![A-Za-z0-9_])|\{IFS[^}]*\})")
-_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
+ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
 _BRACES = re.compile(r"\{[^\s{}]*(,|\.\.)")
 _REDIRECT = re.compile(r"<<<|<<-?|<>|<&|>>|>&|>\||<|>")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
@@ -27,7 +27,7 @@ _DESCRIPTOR_NAME = re.compile(r"\d+|\{\w+\}")
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _TIMED = re.compile(r"[ \t]*(-p[ \t]+)?(?=[({!]|(if|while|until|for|case|select|time)\b)")
-_SET = re.compile(r"\[[^\s\]]+\]")
+_SET = re.compile(r"\[[^\s\]]{1,64}\]")
 _MAX_DEPTH = 40
 
 SYNTAX = "syntax"
@@ -187,7 +187,7 @@ class _Reader:
             return current
         if not current.words and word.bare and self._reserved(word.text, current.piped):
             return current
-        if word.bare and _ASSIGNED.fullmatch(word.text) and self._peek() == "(":
+        if word.bare and ASSIGNED.fullmatch(word.text) and self._peek() == "(":
             self._skip_array()
             return current
         if not current.words and self._at_function_body():

@@ -29,7 +29,9 @@ class Wrapper:
     """Subcommands that run a program; others do not."""
 
 
-def _wrapper(valued: str = "", operands: int = 0, script: str = "", verbs: str = "", *, joined: bool = False) -> Wrapper:
+def _wrapper(
+    valued: str = "", operands: int = 0, script: str = "", verbs: str = "", *, joined: bool = False
+) -> Wrapper:
     return Wrapper(frozenset(valued.split()), operands, tuple(script.split()), joined, frozenset(verbs.split()))
 
 
@@ -177,8 +179,8 @@ def _scripts(wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
         for option in wrapper.script:
             if word.text == option and position + 1 < len(words):
                 yield Inner(text=words[position + 1])
-            elif word.text.startswith(f"{option}=") or (len(option) == 2 and word.text.startswith(option) and word.text != option):
-                cut = len(option) + (word.text[len(option)] == "=")
+            elif word.text.startswith(f"{option}=" if option.startswith("--") else option):
+                cut = len(option) + (word.text[len(option) : len(option) + 1] == "=")
                 yield Inner(text=Word(word.text[cut:], max(0, word.fixed - cut)))
 
 

@@ -11,11 +11,11 @@ from .interface import JSON, Outcome
 from .shell_view import Command, ShellView, read_shell
 from .shell_words import SYNTAX
 from .sql_text import SqlView, Statement, read_sql
-from .texts import bracketed
+from .texts import bracketed, words_of
 
-_CLIENTS = frozenset(
+_CLIENTS = words_of(
     "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"
-    " usql osql db2 athena rqlite wrangler turso".split()
+    " usql osql db2 athena rqlite wrangler turso"
 )
 _OPTION_HEADS = ("--command=", "--execute=", "--query=", "--cmd=", "-c", "-e", "-q", "-Q")
 
@@ -40,6 +40,9 @@ def sql_views(value: JSON) -> Iterator[SqlView]:
     if isinstance(value, str):
         yield read_sql(value)
         yield from _in_shell(read_shell(value))
+    elif isinstance(value, Mapping):
+        for element in value.values():
+            yield from sql_views(element)
     elif isinstance(value, (list, tuple)):
         for element in value:
             yield from sql_views(element)

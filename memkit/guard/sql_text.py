@@ -11,16 +11,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-_MAX_TEXT = 200_000
-_MAX_NESTED = 8
+from .texts import words_of
 
-_OBJECTS = frozenset(
+_MAX_TEXT = 200_000
+_MAX_NESTED = 3
+
+_OBJECTS = words_of(
     "table database schema index view materialized column role user function procedure trigger sequence type domain"
     " extension policy keyspace collection tablespace server publication subscription event login constraint"
-    " aggregate cast collation operator owned foreign rule statistics system session package synonym".split()
+    " aggregate cast collation operator owned foreign rule statistics system session package synonym"
+)
+_SURE = words_of("select insert truncate grant revoke merge pragma vacuum attach detach explain")
+_VAGUE = words_of(
+    "analyze begin call comment commit deallocate declare desc describe do end exec execute export flush handler"
+    " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
+    " start table unlock upsert use values"
 )
 _CONFIRMING: dict[str, frozenset[str] | None] = {
-    **dict.fromkeys("select insert truncate grant revoke merge pragma vacuum attach detach explain".split()),
+    **dict.fromkeys(_SURE),
     "delete": frozenset({"from"}),
     "update": frozenset({"set"}),
     "with": frozenset({"as"}),
@@ -29,14 +37,9 @@ _CONFIRMING: dict[str, frozenset[str] | None] = {
     "drop": _OBJECTS,
     "alter": _OBJECTS,
     "create": _OBJECTS,
-    **dict.fromkeys(
-        "analyze begin call comment commit deallocate declare desc describe do end exec execute export flush handler"
-        " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
-        " start table unlock upsert use values".split(),
-        frozenset(),
-    ),
+    **dict.fromkeys(_VAGUE, frozenset()),
 }
-"""Words that open a statement, with words that must follow before unreadable text counts as SQL (``None``: none must)."""
+"""Words that open a statement → words of which one must follow before unreadable text counts as SQL; ``None``: none."""
 
 _DATA_WORDS = frozenset({"select", "insert", "update", "delete", "merge", "replace", "truncate", "drop"})
 _OPENERS = frozenset({"begin", "then", "else", "loop", "do", "as", "explain", "analyze", "verbose", "atomic"})
@@ -129,6 +132,8 @@ def _escape_rules(text: str) -> tuple[bool, ...]:
 def _reading(tokens: Tokens, depth: int) -> SqlView:
     parts = [part for part in _split(tokens.items) if part]
     statements = [statement for part in parts for statement in _statements(part, depth)]
+    if tokens.more and depth >= _MAX_NESTED:
+        tokens.doubts.append("comments or quotes nested too deeply")
     for text in tokens.more if depth < _MAX_NESTED else ():
         statements += _read(text, depth + 1).statements
     doubts = tuple(tokens.doubts) if any(_confirmed(part) for part in parts) else ()
@@ -211,9 +216,8 @@ def _quoted(tokens: Tokens, text: str, start: int, mark: str, kind: str, escapes
     position = start
     while position < len(text):
         char = text[position]
-        if char == "\\" and escapes:
-            position += 2
-        elif char == mark and text[position + 1 : position + 2] == mark:
+        doubled = char == mark and text[position + 1 : position + 2] == mark
+        if doubled or (char == "\\" and escapes):
             position += 2
         elif char == mark:
             tokens.items.append(Token(kind, text[start:position].replace(mark * 2, mark).lower()))

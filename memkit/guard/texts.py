@@ -41,6 +41,11 @@ def shown(text: str | None) -> str:
     return safe if len(text) <= _SHOWN else f"{safe[:_SHOWN]}…"
 
 
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text as a set; a long list of words reads best as prose."""
+    return frozenset(text.split())
+
+
 def bracketed(values: Iterable[JSON]) -> str:
     """Return values as people write a list: ``[rm, shred, dd]``."""
     return f"[{', '.join(text_of(value) or '' for value in values)}]"
