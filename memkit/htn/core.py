@@ -10,6 +10,7 @@ from .planner import HTNPlanner
 from .state import StateView
 from .terms import Parameter, Term, parse_term, term_text
 from .tree import tree_text
+from .verify import read_plan, verify
 
 __all__ = [
     "FOUND",
@@ -37,6 +38,8 @@ __all__ = [
     "Task",
     "Term",
     "parse_term",
+    "read_plan",
     "term_text",
     "tree_text",
+    "verify",
 ]

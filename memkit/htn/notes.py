@@ -75,7 +75,7 @@ def _reason(owner: Owner, task: Term, why: Any, slots: tuple[Any, ...]) -> Reaso
 def _about(owner: Owner, task: Term) -> str:
     if isinstance(owner, CompiledMethod):
         return f"{term_text(task)}, method {owner.source.name}"
-    return f"{term_text(task)}, step"
+    return f"step {term_text(task)}"
 
 
 def _bound(condition: Condition, known: Mapping[str, int], slots: tuple[Any, ...]) -> Condition:

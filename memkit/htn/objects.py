@@ -53,7 +53,8 @@ def _uses(domain: Domain, problem: Problem) -> Iterable[tuple[Term, Sequence[str
         facts += [each.atom for each in owner.preconditions if isinstance(each, Literal)]
         facts += [("=", each.left, each.right) for each in owner.preconditions if isinstance(each, Equal)]
     facts += [fact for operator in domain.operators for fact in (*operator.effects_add, *operator.effects_remove)]
-    calls = [*problem.tasks]
+    # A task that names an undeclared object is a slip where objects are declared at all.
+    calls = [] if domain.objects or problem.objects else [*problem.tasks]
     for method in domain.methods:
         calls.append((method.task, *method.head.args))
         calls += [] if callable(method.subtasks) else method.subtasks

@@ -1,0 +1,97 @@
+"""``memkit plan``: plan a task of a domain, and verify plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.output import Front, MemkitCommand
+from memkit.errors import StoreFault
+from memkit.htn.core import FOUND, GAVE_UP, Budget, Result, tree_text
+from memkit.store.layout import find_store
+from memkit.use_cases.plan_task import Request, plan_task
+from memkit.use_cases.verify_plan import verify_plan
+
+_FLAGS = ("--json", "--no-input", "--debug")
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+class PlanCommand(MemkitCommand):
+    """A command whose first word is a task, except for the one word ``verify``."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of ``plan``, or of ``plan verify`` where that is the first word."""
+        words = [word for word in args if word not in _FLAGS]
+        if words[:1] == ["verify"]:
+            rest = [word for word in args if word in _FLAGS] + [word for word in words[1:] if word not in _FLAGS]
+            return verify.make_context(f"{info_name} verify", rest, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("plan", cls=PlanCommand)
+@click.argument("task", required=False, nargs=-1)
+@click.option("--domain", required=True, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
+@click.option("--state", type=_FILE, help="Objects and facts to start from (default: those of the domain).")
+@click.option("--problem", type=_FILE, help="Objects, facts and tasks, instead of TASK.")
+@click.option("--explain", is_flag=True, help="Show how the task was broken down.")
+@click.option("--max-nodes", type=click.IntRange(min=1), default=1_000_000, help="Give up after so many (1000000).")
+@click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
+@click.pass_obj
+def plan(
+    front: Front,
+    task: tuple[str, ...],
+    domain: str,
+    state: Path | None,
+    problem: Path | None,
+    explain: bool,
+    max_nodes: int,
+    timeout: float,
+) -> None:
+    """Plan TASK, such as 'deliver book shop', and print the steps.
+
+    With 'memkit plan verify --domain D --problem P --plan FILE' a plan from anywhere is checked instead.
+    """
+    request = Request(domain, " ".join(task) or None, state, problem)
+    result = plan_task(request, root=_store(front), budget=Budget(nodes=max_nodes, seconds=timeout))
+    front.answer(result.to_data(), _lines(result, explain), ok=result.found)
+
+
+@click.command("verify", cls=MemkitCommand)
+@click.option("--domain", required=True, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
+@click.option("--problem", required=True, type=_FILE, help="Objects, facts and tasks.")
+@click.option("--plan", "plan_file", required=True, type=_FILE, help="JSON of memkit plan, YAML, or a step a line.")
+@click.pass_obj
+def verify(front: Front, domain: str, problem: Path, plan_file: Path) -> None:
+    """Check that a plan does the tasks of a problem, without the code that searches for plans."""
+    verdict = verify_plan(domain, problem, plan_file, root=_store(front))
+    data = {
+        "valid": verdict.valid,
+        "steps": len(verdict.steps),
+        "reasons": [reason.to_data() for reason in verdict.reasons],
+    }
+    count = f"{len(verdict.steps)} step{'s' * (len(verdict.steps) != 1)}"
+    lines = [f"The plan is valid: {count}."] if verdict.valid else [str(reason) for reason in verdict.reasons]
+    front.answer(data, lines, ok=verdict.valid)
+
+
+def _store(front: Front) -> Path | None:
+    """Return the store if there is one; planning needs none, but one that was named must exist."""
+    try:
+        return find_store(front.store)
+    except StoreFault:
+        if front.store is not None:
+            raise
+        return None
+
+
+def _lines(result: Result, explain: bool) -> list[str]:
+    if result.outcome == FOUND and result.plan is not None:
+        steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
+        shown = [tree_text(result.tree)] if explain and result.tree else steps
+        return shown or ["Nothing needs to be done."]
+    head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
+    return [head, *(f"- {reason}" for reason in result.reasons)]

@@ -1,0 +1,80 @@
+"""Planning domains: YAML files, read strictly and checked, with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from memkit.errors import NotFound, UsageError
+from memkit.htn.core import Domain, HtnError, Problem
+from memkit.resources import resource
+from memkit.store.layout import NAME, checked_name
+from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
+from memkit.store.yaml import Document, load_yaml
+
+FOLDER = "domains"
+
+
+def load_domain(path: Path, *, name: str | None = None, stem: str | None = None) -> Domain:
+    """Return the domain in a file; raises ``UsageError`` with line and column for the first thing that is wrong.
+
+    ``name`` is what errors call the file, ``stem`` the name that the domain must have (any, when it is left out).
+    """
+    document = load_yaml(path, name=name)
+    _refuse(document, domain_findings(document, stem))
+    return Domain.from_data(document.data)
+
+
+def load_domains(root: Path) -> dict[str, Domain]:
+    """Return every domain of the store at ``root`` by name, or raise for the first file that is wrong."""
+    paths = sorted((root / FOLDER).glob("*.yaml"))
+    return {path.stem: load_domain(path, name=f"{FOLDER}/{path.name}", stem=path.stem) for path in paths}
+
+
+def find_domain(named: str, root: Path | None = None) -> Domain:
+    """Return the domain in the file ``named``, else of that name in the store at ``root``, else among the starters."""
+    path = Path(named)
+    if path.suffix or "/" in named or path.is_file():
+        return load_domain(path)
+    checked_name(named, "domain")
+    folders = [resource(FOLDER)] if root is None else [root / FOLDER, resource(FOLDER)]
+    for folder in folders:
+        if (folder / f"{named}.yaml").is_file():
+            return load_domain(folder / f"{named}.yaml", name=f"{FOLDER}/{named}.yaml", stem=named)
+    known = sorted({found.stem for folder in folders for found in folder.glob("*.yaml")})
+    hint = suggestion(named, known) or f" Known: {', '.join(known)}; or name a file."
+    raise NotFound(f"There is no domain {named!r}.{hint}")
+
+
+def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Problem:
+    """Return the objects, facts and tasks in a file; raises ``UsageError`` with line and column where one is wrong."""
+    document = load_yaml(path, name=name)
+    if not isinstance(document.data, dict):
+        _refuse(document, [SchemaFinding("type", (), "A problem is a map with the keys objects, state and tasks.")])
+    try:
+        return Problem.from_data(document.data, domain)
+    except HtnError as error:
+        _refuse(document, [SchemaFinding("problem", error.path, error.message)])
+        raise
+
+
+def domain_findings(document: Document, stem: str | None = None) -> list[SchemaFinding]:
+    """Return what keeps a document from being a domain: its shape first, then the first thing that makes no sense."""
+    findings = check(document.data, load_schema("domain"))
+    if findings:
+        return findings
+    name = document.data["name"]
+    if stem is not None and name != stem and NAME.fullmatch(name):
+        message = f"The domain is named {name!r}, and its file {stem!r}. Give both one name."
+        findings.append(SchemaFinding("name", ("name",), message))
+    try:
+        Domain.from_data(document.data)
+    except HtnError as error:
+        findings.append(SchemaFinding("domain", error.path, error.message))
+    return findings
+
+
+def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:
+    for finding in findings:
+        line, column = finding.position(document)
+        raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
