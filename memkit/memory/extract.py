@@ -1,6 +1,7 @@
 """Turns what somebody wants remembered into a draft: whose words it is, its type, and tags to find it by."""
 
 import re
+from itertools import pairwise
 
 from .record import Draft, Origin
 from .transient import hedged_wording
@@ -10,15 +11,30 @@ INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
 MAX_TAGS = 4
 
-TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("constraint", re.compile(r"\b(?:must(?: not|n't)?|never|always|do not|don't|not allowed|forbidden|allergic|required to|has to|have to|cannot|can't)\b")),
-    ("preference", re.compile(r"\b(?:prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like|doesn't like|can't stand)\b")),
-    ("goal", re.compile(r"\b(?:goals?|wants? to|plans? to|aims? to|intends? to|hopes? to|would love to|trying to|working towards?)\b")),
-    ("event", re.compile(r"\b(?:met|visited|bought|travelled|traveled|flew|attended|celebrated|moved|graduated|happened|(?:on|since) \d{4}-\d\d-\d\d|last (?:week|month|year|night))\b")),
+TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(rf"\b(?:{wording})\b"))
+    for kind, wording in (
+        (
+            "constraint",
+            r"must(?: not|n't)?|never|always|do not|don't|not allowed|forbidden|allergic|required to|has to|have to"
+            r"|cannot|can't(?! stand)",
+        ),
+        (
+            "preference",
+            r"prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like"
+            r"|doesn't like|can't stand",
+        ),
+        ("goal", r"goals?|wants? to|plans? to|aims? to|intends? to|hopes? to|would love to|trying to|working towards?"),
+        (
+            "event",
+            r"met|visited|bought|travell?ed|flew|attended|celebrated|moved|graduated|happened"
+            r"|(?:on|since) \d{4}-\d\d-\d\d|last (?:week|month|year|night)",
+        ),
+    )
 )
 """The first rule that matches names the type; otherwise a fact."""
 
-PERSON_WORDS = frozenset("user users 's name".split())
+PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
 """Words that a record may add to what was said: they only say who is meant."""
 
 
@@ -55,7 +71,7 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
     if not wanted:
         return False
     said = sentences(user_text)
-    spans = [*said, *(" ".join(pair) for pair in zip(said, said[1:], strict=False))]
+    spans = [*said, *(" ".join(pair) for pair in pairwise(said))]
     return any(_says(span, wanted, allowed, text) for span in spans)
 
 

@@ -31,11 +31,15 @@ def fence(hits: Iterable[Hit | Record], marker: Callable[[], str] = new_marker, 
 
 def fence_turns(turns: Iterable[Turn], marker: Callable[[], str] = new_marker) -> str:
     """Return turns of conversations as one block of data."""
-    entries = [_entry(f"{turn.at} session={turn.session_id} turn={turn.turn_id} {turn.role}", turn.text) for turn in turns]
+    entries = [
+        _entry(f"{turn.at} session={turn.session_id} turn={turn.turn_id} {turn.role}", turn.text) for turn in turns
+    ]
     return enclose(entries, [], marker)
 
 
-def enclose(entries: Sequence[str], closing: Sequence[str], marker: Callable[[], str] = new_marker, overflow: str = "") -> str:
+def enclose(
+    entries: Sequence[str], closing: Sequence[str], marker: Callable[[], str] = new_marker, overflow: str = ""
+) -> str:
     """Return ``entries`` between two marks that occur in none of them."""
     body = "\n".join([*entries, *([visible(overflow)] if overflow else [])])
     mark = marker()
@@ -45,7 +49,7 @@ def enclose(entries: Sequence[str], closing: Sequence[str], marker: Callable[[],
 
 
 def visible(text: str) -> str:
-    """Return ``text`` with characters that hide or rearrange written as ``\\u{…}``, new lines included."""
+    """Return ``text`` with characters that hide or rearrange written as escapes, new lines included."""
     return "".join(_shown(text, place) for place in range(len(text)))
 
 
@@ -63,7 +67,13 @@ def _joins(text: str, place: int) -> bool:
 
 def _headline(record: Record) -> str:
     told = (record.valid_from or record.created_at)[:10]
-    facts = {"type": record.type, "confidence": f"{record.confidence:.2f}", "source": record.source, "trust": record.trust, "date": told}
+    facts = {
+        "type": record.type,
+        "confidence": f"{record.confidence:.2f}",
+        "source": record.source,
+        "trust": record.trust,
+        "date": told,
+    }
     if record.source_url:
         facts["from"] = record.source_url
     return f"[{record.id}] " + " ".join(f"{name}={value}" for name, value in facts.items())
@@ -71,7 +81,9 @@ def _headline(record: Record) -> str:
 
 def _entry(headline: str, text: str) -> str:
     lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join([visible(headline), *(LINE_MARK + _disarmed(visible(line.replace("\t", "    "))) for line in lines)])
+    return "\n".join(
+        [visible(headline), *(LINE_MARK + _disarmed(visible(line.replace("\t", "    "))) for line in lines)]
+    )
 
 
 def _disarmed(line: str) -> str:

@@ -90,7 +90,7 @@ def ibans(text: str) -> Iterator[Span]:
     """Yield bank account numbers, with blanks or dashes between their groups or not."""
     for start in IBAN_START.finditer(text):
         length = IBAN_LENGTHS.get(start[0][:2].upper())
-        body = re.compile(r"(?:[0-9A-Za-z][ -]?){%d}[0-9A-Za-z](?![0-9A-Za-z])" % (length - 1)) if length else None
+        body = re.compile(rf"(?:[0-9A-Za-z][ -]?){{{length - 1}}}[0-9A-Za-z](?![0-9A-Za-z])") if length else None
         found = body.match(text, start.start()) if body else None
         if found and is_iban(re.sub(r"[ -]", "", found[0]).upper()):
             yield "iban", found.start(), found.end()
@@ -139,12 +139,24 @@ def _always(value: str) -> bool:
 
 
 NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
-    ("british_insurance_number", re.compile(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"), _always),
+    (
+        "british_insurance_number",
+        re.compile(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"),
+        _always,
+    ),
     ("spanish_dni", re.compile(r"\b[XYZ0-9]\d{7}[A-Z]\b"), _is_dni),
     ("brazilian_cpf", re.compile(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b"), _is_cpf),
-    ("chinese_resident_id", re.compile(r"(?<!\d)[1-8]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"), _is_resident_id),
+    (
+        "chinese_resident_id",
+        re.compile(r"(?<!\d)[1-8]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"),
+        _is_resident_id,
+    ),
     ("swiss_ahv", re.compile(r"\b756\.\d{4}\.\d{4}\.\d{2}\b"), _is_ahv),
-    ("swedish_personnummer", re.compile(r"\b(?:19|20)?\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-+]\d{4}\b"), _is_personnummer),
+    (
+        "swedish_personnummer",
+        re.compile(r"\b(?:19|20)?\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-+]\d{4}\b"),
+        _is_personnummer,
+    ),
 )
 """National ids that stand out by shape, each with its own check."""
 

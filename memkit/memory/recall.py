@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .secrets import mask
-from .times import parse_time, to_text, utc_now
+from .times import to_text, utc_now
 from .wording import content_words
 
 ROLES = ("user", "assistant", "tool", "system", "error")
@@ -80,9 +80,7 @@ class RecallMemory:
         candidates = [turn for turn in self._of_user(user_id) if session_id in (None, turn.session_id)]
         bags = [Counter(content_words(turn.text)) for turn in candidates]
         seen_in = Counter(word for bag in bags for word in bag.keys() & wanted)
-        scored = [
-            (_score(bag, wanted, seen_in, len(bags)), turn) for bag, turn in zip(bags, candidates, strict=True)
-        ]
+        scored = [(_score(bag, wanted, seen_in, len(bags)), turn) for bag, turn in zip(bags, candidates, strict=True)]
         ranked = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (pair[0], pair[1].at), reverse=True)
         return [turn for _, turn in ranked[: max(0, k)]]
 
@@ -105,7 +103,9 @@ class RecallMemory:
         directory = self._directory(turn.user_id)
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = directory / f"{_digest(turn.session_id)}.jsonl"
-        line = json.dumps(asdict(turn), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
+        line = json.dumps(asdict(turn), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
+            errors="replace"
+        )
         with _locked(directory / ".lock"):
             _append_line(file, line)
             self._drop_old(file)
@@ -121,9 +121,11 @@ class RecallMemory:
             return
         kept = [turn for turn in turns if turn.at >= oldest][-self._max_items :]
         beside = file.with_suffix(".new")
-        beside.write_text("".join(json.dumps(asdict(turn), ensure_ascii=False) + "\n" for turn in kept), encoding="utf-8")
+        beside.write_text(
+            "".join(json.dumps(asdict(turn), ensure_ascii=False) + "\n" for turn in kept), encoding="utf-8"
+        )
         beside.chmod(0o600)
-        os.replace(beside, file)
+        beside.replace(file)
 
 
 def read_turns(file: Path) -> Iterator[Turn]:
@@ -162,5 +164,3 @@ def _digest(name: str) -> str:
 
 def _score(bag: Counter[str], wanted: set[str], seen_in: Counter[str], total: int) -> float:
     return sum(math.log(1 + total / seen_in[word]) * (1 + math.log(bag[word])) for word in wanted if word in bag)
-
-

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one row a kind reads better than wrapped rows)
 """The published shapes of credentials: one row per kind, written from the vendors' own descriptions of their tokens."""
 
 import re
@@ -29,13 +30,10 @@ def _token(kind: str, keywords: str, body: str) -> Shape:
     return _shape(kind, keywords, START + "(?:" + body + ")" + END)
 
 
+# fmt: off
 SHAPES: tuple[Shape, ...] = (
     # Keys that are blocks or parts of an address.
-    _shape(
-        "private_key",
-        "-----begin",
-        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)",
-    ),
+    _shape("private_key", "-----begin", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)"),
     _shape("putty_key", "putty-user-key-file", r"PuTTY-User-Key-File-\d[\s\S]*?(?:Private-MAC: [0-9a-f]+|\Z)"),
     _token("age_key", "age-secret-key-1", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
     _shape("url_password", "://", r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\"<>{}$]*:[^\s/@'\"<>{}$]{3,}@[A-Za-z0-9.\[-]+"),
@@ -148,4 +146,5 @@ SHAPES: tuple[Shape, ...] = (
     _token("yandex_key", "aqvn t1.", r"AQVN[A-Za-z0-9_-]{35,38}|t1\.[A-Z0-9a-z_-]{20,}\.[A-Za-z0-9_-]{80,}"),
     _token("adafruit_key", "aio_", r"aio_[A-Za-z0-9]{28}"),
 )
+# fmt: on
 """Every kind that the gate refuses and the mask hides by its shape alone."""

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
 """Finds credentials and personal numbers in text, and hides them.
 
 Three rules, none of which needs a network: the published shape of a token, a value that a telling context gives away
@@ -16,48 +17,52 @@ from .personal import UUID, personal_numbers
 from .secret_shapes import SHAPES
 
 STRONG = (
-    r"pass ?words?|passwd|pwd|pass ?phrase|pass ?code|(?:api|app|account|signing|encryption|private|master|license)[ _-]?key|apikey"
-    r"|(?:access|auth|authentication|authorization|refresh|bearer|personal access|deploy|bot|session|security|api)[ _-]?token"
+    r"pass ?words?|passwd|pwd|pass ?phrase|pass ?code|apikey"
+    r"|(?:api|app|account|signing|encryption|private|master|license)[ _-]?key"
+    r"|(?:access|auth|authentication|authorization|refresh|bearer|deploy|bot|session|security|api)[ _-]?token"
     r"|(?:access|secret|private)[ _-]?key|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
-    r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה"
+    r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码"
+    r"|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה"
 )
 PIN = r"pin(?: code| number)?|cvv2?|cvc|security code|door code|alarm code|one[- ]time code|verification code|otp"
 WEAK = r"token|key|credentials?|auth|login|creds?"
 JOIN = (
     r"['\"’`]?(?:\s+(?:for|to|of|on|at|in)\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){0,5}?(?:[^\s:=,;]+?)?)?"
-    r"\s*(?:=>|->|→|:=|[:=：]|\b(?:is|was|are|equals|ist|es|est|è|é|é:)\b|是|为|は|는|은)\s*(?:(?:now|still|set to|just|this)\s*:?\s+)?"
+    r"\s*(?:=>|->|→|:=|[:=：]|\b(?:is|was|are|equals|ist|es|est|è|é)\b|是|为|は|는|은)"
+    r"\s*(?:(?:now|still|set to|just|this)\s*:?\s+)?"
 )
 VALUE = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|`(?P<bq>[^`\n]{3,200})`|(?P<bare>[^\s\"'`,;<>]{3,500}))"
 EDGE = r"(?<![A-Za-z])"
-CONTEXT = re.compile(
-    rf"(?i){EDGE}(?:(?P<strong>{STRONG})|(?P<pin>{PIN})|(?P<weak>{WEAK}))(?![A-Za-z]){JOIN}{VALUE}"
-)
+CONTEXT = re.compile(rf"(?i){EDGE}(?:(?P<strong>{STRONG})|(?P<pin>{PIN})|(?P<weak>{WEAK}))(?![A-Za-z]){JOIN}{VALUE}")
 BEARER = re.compile(r"(?i)\b(?:bearer|basic|token)\s+(?P<bare>[A-Za-z0-9+/._~-]{16,}={0,2})(?![A-Za-z0-9])")
 FLAG = re.compile(r"(?i)(?<!\S)--?(?:password|passwd|pass|token|secret|api-?key)[ =](?P<bare>[^\s\"'`]{4,})")
-TELLING = (
-    "pass pwd key token secret bearer auth login cred pin cvv cvc code otp basic passwort kennwort contraseña clave "
-    "senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה"
-).split()
+TELLING = """pass pwd key token secret bearer auth login cred pin cvv cvc code otp basic passwort kennwort contraseña
+    clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()
 """Text without any of these has no telling context; a cheap test before the patterns."""
 
 HEX_DIGEST = re.compile(r"(?:sha\d+[:-])?[0-9a-fA-F]{7,128}")
 SORTABLE_ID = re.compile(r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
-ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://\S+|(?:[\w-]+\.)+(?:com|org|net|io|dev|ai|co|de|uk|eu|fr)(?:/\S*)?|\S+@\S+\.\w+|[~.]{0,2}/\S*")
+ADDRESS = re.compile(
+    r"(?i)[a-z][a-z0-9+.-]*://\S+|(?:[\w-]+\.)+(?:com|org|net|io|dev|ai|co|de|uk|eu|fr)(?:/\S*)?|\S+@\S+\.\w+|[~.]{0,2}/\S*"
+)
 DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]?\S*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?")
-FILE_NAME = re.compile(r"(?i)\S+\.(?:whl|py|md|txt|json|ya?ml|toml|pdf|png|jpe?g|zip|gz|tar|csv|log|env|pem|key|kdbx?|cfg|ini)")
+FILE_NAME = re.compile(
+    r"(?i)\S+\.(?:whl|py|md|txt|json|ya?ml|toml|pdf|png|jpe?g|zip|gz|tar|csv|log|env|pem|key|kdbx?|cfg|ini)"
+)
 VERSIONED = re.compile(r"(?i)[a-z][a-z0-9]*(?:[-_.][a-z0-9.]+)*[-_.]v?\d+(?:\.\d+)*[a-z]?")
 PLACEHOLDER = re.compile(
     r"<[^>]*>|\$\{?[A-Z_][A-Z0-9_]*\}?|%[A-Z_]+%|\{.*\}|\[masked:(?: \w+\].*)?|\*+|[x•.…_-]+"
     r"|(?i:(?:.*[\W_])?(?:your|example|placeholder|redacted|changeme|dummy|hidden|environ|getenv|env)(?:[\W_].*)?)"
 )
 ORDINARY = frozenset(
-    "safe strong weak long short secret required optional missing wrong incorrect correct invalid valid empty blank unknown "
-    "important different difficult easy simple random unique public private personal shared same there here this that these "
-    "those what which everything nothing something anything none null true false always never only also still secure insecure "
-    "fine okay good better best bad hard great case-sensitive needed impossible possible available unavailable necessary "
-    "mandatory temporary permanent master forgotten written hidden broken stolen known given taken shown gone lost kept set "
-    "reset about after before under above below inside outside between behind stronger weaker longer shorter compromised "
-    "passwordless alphanumeric numeric his hers theirs mine yours ours not too very".split()
+    """safe strong weak long short secret required optional missing wrong incorrect correct invalid valid empty
+    blank unknown important different difficult easy simple random unique public private personal shared same
+    there here this that these those what which everything nothing something anything none null true false
+    always never only also still secure insecure fine okay good better best bad hard great case-sensitive
+    needed impossible possible available unavailable necessary mandatory temporary permanent master forgotten
+    written hidden broken stolen known given taken shown gone lost kept set reset about after before under
+    above below inside outside between behind stronger weaker longer shorter compromised passwordless
+    alphanumeric numeric his hers theirs mine yours ours not too very""".split()
 )
 ORDINARY_ENDING = re.compile(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
 
@@ -150,7 +155,9 @@ def _in_context(text: str) -> Iterator[Finding]:
         for match in pattern.finditer(text):
             value = match["bare"].rstrip(".!?:)")
             if not is_harmless(value) and (pattern is FLAG or looks_random(value, 16)):
-                yield Finding("password" if pattern is FLAG else "token", match.start("bare"), match.start("bare") + len(value))
+                yield Finding(
+                    "password" if pattern is FLAG else "token", match.start("bare"), match.start("bare") + len(value)
+                )
 
 
 def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
@@ -186,7 +193,9 @@ def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
     if group != "bare":
         return True
     rest = match.string[match.start(group) + len(value) :].lstrip(".!?")
-    ends_sentence = not rest.strip() or rest.startswith("\n") or match.string[match.start(group) + len(value)] in ".!?,;"
+    ends_sentence = (
+        not rest.strip() or rest.startswith("\n") or match.string[match.start(group) + len(value)] in ".!?,;"
+    )
     return ends_sentence and "pass" in match["strong"].lower()
 
 

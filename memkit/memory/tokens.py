@@ -1,4 +1,4 @@
-"""Counts tokens: exactly where an encoding lies on this machine, otherwise by an estimate that says how far it may be off."""
+"""Counts tokens: exactly where an encoding lies on this machine, otherwise by an estimate that states its error."""
 
 import hashlib
 import os
@@ -43,7 +43,7 @@ ESTIMATE_BOUND = (
 
 
 def counter(model_encoding: str = "o200k_base") -> TokenCounter:
-    """Return a counter by ``model_encoding`` where its file is in the local cache, else the estimate. Never the network."""
+    """Return a counter by ``model_encoding`` where its file is cached here, else the estimate; never the network."""
     if cached_encoding(model_encoding) is None or find_spec("tiktoken") is None:
         return TokenCounter("estimate", ESTIMATE_BOUND, estimate)
     return TokenCounter(f"tiktoken:{model_encoding}", "exact for models of this encoding", _Encoder(model_encoding))
@@ -83,7 +83,15 @@ class _Encoder:
 
 
 ASCII_WEIGHTS = tuple(
-    0.114 if 97 <= code <= 122 else 0.265 if 65 <= code <= 90 else 0.90 if 48 <= code <= 57 else 4.0 if code == 10 else 0.73
+    0.114
+    if 97 <= code <= 122
+    else 0.265
+    if 65 <= code <= 90
+    else 0.90
+    if 48 <= code <= 57
+    else 4.0
+    if code == 10
+    else 0.73
     for code in range(128)
 )
 LONG_RUN = re.compile(r"[!-~]{28,}")

@@ -1,29 +1,36 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
 """What a sentence says, as words: order and negations kept, spelling, case and endings levelled. For any script."""
 
 import re
 import unicodedata
-from functools import lru_cache
 
-INVISIBLE = frozenset({"Cf", "Mn", "Cc"})
+from .stems import stem
+
 APOSTROPHES = str.maketrans("’‘ʼ＇`", "'''''")
-ALONE = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+ALONE = (
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003ffff]"
+)
 """Letters of scripts that put no blanks between words: each is a word of its own here."""
-TOKEN = re.compile(rf"{ALONE}[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,:/-]\d+)*|(?:(?!{ALONE})[^\W_])+(?:'[a-z]+)?|[+#€$£%°]")
+TOKEN = re.compile(
+    rf"{ALONE}[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,:/-]\d+)*|(?:(?!{ALONE})[^\W_])+(?:'[a-z]+)?|[+#€$£%°]"
+)
 NEGATIONS = frozenset(
-    "not no never none neither nor without cannot n't nobody nothing nicht kein keine keinen nie niemals ne pas jamais "
-    "nunca jamás não nunca non mai niet geen nooit не нет никогда ni nie inte aldrig ikke لا ليس لم لن לא אין नहीं 不 没 沒 無 无 非 未 别 안 못".split()
+    """not no never none neither nor without cannot n't nobody nothing nicht kein keine keinen nie niemals ne
+    pas jamais nunca jamás não nunca non mai niet geen nooit не нет никогда ni nie inte aldrig ikke لا ليس لم
+    لن לא אין नहीं 不 没 沒 無 无 非 未 别 안 못""".split()
 )
 NUMBER_WORDS = frozenset(
-    "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand million "
-    "first second third half twice both 一 二 三 四 五 六 七 八 九 十 百 千 万".split()
+    """zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred
+    thousand million first second third half twice both 一 二 三 四 五 六 七 八 九 十 百 千 万""".split()
 )
-EMPTY_WORDS = frozenset("a an the that really very so just also indeed quite please of".split())
+EMPTY_WORDS = frozenset("""a an the that really very so just also indeed quite please of""".split())
 """Words whose presence changes nothing about what is said."""
 FUNCTION_WORDS = EMPTY_WORDS | frozenset(
-    "i me my mine myself you your yours he him his she her hers it its we us our they them their user user's is am are was were be been "
-    "being do does did done have has had having will would shall should can could may to in on at by for from with as and or "
-    "but if then than this these those there here who whom which what when where how why about into over under up down out "
-    "'s 'm 're 've 'd 'll too own".split()
+    """i me my mine myself you your yours he him his she her hers it its we us our they them their user user's
+    is am are was were be been being do does did done have has had having will would shall should can could
+    may to in on at by for from with as and or but if then than this these those there here who whom which
+    what when where how why about into over under up down out 's 'm 're 've 'd 'll too own""".split()
 )
 CONTRACTIONS = {"won't": ("will", "not"), "can't": ("can", "not"), "cannot": ("can", "not"), "shan't": ("shall", "not")}
 
@@ -60,26 +67,6 @@ def _apart(token: str) -> tuple[str, ...]:
     return (head, "'" + tail)
 
 
-@lru_cache(maxsize=8192)
-def stem(word: str) -> str:
-    """Return ``word`` without the common endings of English, so that forms of one word are equal."""
-    if len(word) <= 3 or not word.isascii() or not word.isalpha():
-        return word
-    for ending, least, instead in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= least:
-            return _undoubled(word[: -len(ending)] + instead)
-    return word.removesuffix("e") if len(word) > 4 else word
-
-
-ENDINGS = (("ies", 2, "y"), ("sses", 1, "ss"), ("ing", 3, ""), ("ied", 2, "y"), ("ed", 3, ""), ("es", 3, ""), ("ss", 1, "ss"), ("s", 3, ""))
-
-
-def _undoubled(word: str) -> str:
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-        return word[:-1]
-    return word.removesuffix("e") if len(word) > 4 else word
-
-
 def content_words(text: str) -> list[str]:
     """Return the stems of the words of ``text`` that carry meaning, in order; negations and numbers are among them."""
     return [stem(word) for word in words(text) if word not in FUNCTION_WORDS]
@@ -97,4 +84,8 @@ def is_number(word: str) -> bool:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of ``text``, each with the mark that ends it."""
-    return [part.strip() for part in re.findall(r"[^.!?。！？\n]+(?:[.!?。！？]+(?=\s|$|\W)|\.(?=\S)[^.!?。！？\n]*)*[.!?。！？]*", text) if part.strip()]
+    return [
+        part.strip()
+        for part in re.findall(r"[^.!?。！？\n]+(?:[.!?。！？]+(?=\s|$|\W)|\.(?=\S)[^.!?。！？\n]*)*[.!?。！？]*", text)
+        if part.strip()
+    ]
