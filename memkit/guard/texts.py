@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from .interface import JSON
 
 _SHOWN = 60
+_LISTED = 6
 
 
 def text_of(value: JSON) -> str | None:
@@ -47,5 +48,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def bracketed(values: Iterable[JSON]) -> str:
-    """Return values as people write a list: ``[rm, shred, dd]``."""
-    return f"[{', '.join(text_of(value) or '' for value in values)}]"
+    """Return values as people write a list: ``[rm, shred, dd]``; a long one is cut."""
+    texts = [text_of(value) or "" for value in values]
+    rest = [f"… {len(texts)} in all"] if len(texts) > _LISTED else []
+    return f"[{', '.join(texts[:_LISTED] + rest)}]"

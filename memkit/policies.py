@@ -1,0 +1,111 @@
+"""Policy files, read into data and compiled to a guard.
+
+A set loads whole or not at all: one broken file gives a guard that denies every call and says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import NotFound, UsageError
+from memkit.guard.core import Guard
+from memkit.guard.errors import PolicySetError
+from memkit.guard.policy import policy_faults
+from memkit.store.layout import NAME
+from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
+from memkit.store.yaml import Document, load_yaml
+
+FOLDER = "policies"
+_TEMPLATE = """\
+name: {name}
+description: Say in one sentence what this policy is for.
+rule: Write here, for people and for the prompt, what has to be done before which action.
+enforcement: hard
+rationale: Say what goes wrong without it.
+effect: ask
+match:
+  tool: [bash, shell]
+  args.command: {{shell: {{program: [example-program]}}}}
+exceptions:
+  - text: Say when the rule does not hold; match reads only what the host program sets.
+    match: {{context.env: {{in: [test]}}}}
+tests:
+  - {{name: asks, call: {{tool: bash, args: {{command: example-program --all}}}}, expect: ask}}
+  - {{name: lets others pass, call: {{tool: bash, args: {{command: ls}}}}, expect: allow}}
+  - name: lets tests pass
+    call: {{tool: bash, args: {{command: example-program}}, context: {{env: test}}}}
+    expect: allow
+"""
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """A policy that is valid, with the document it stands in."""
+
+    name: str
+    data: Mapping[str, Any]
+    document: Document
+
+
+def load_guard(folder: Path) -> Guard:
+    """Return the guard of the policies in ``folder``; a set that does not load gives one that denies every call."""
+    try:
+        return Guard([policy.data for policy in load_policies(folder)])
+    except (UsageError, PolicySetError) as error:
+        return Guard.broken(str(error))
+
+
+def load_policies(folder: Path) -> list[PolicyFile]:
+    """Return the policies in ``folder`` by name, or raise ``UsageError`` with the place of the first fault."""
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".yaml" and not path.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.", path=str(folder)) from error
+    return [load_policy(path, name=f"{FOLDER}/{path.name}") for path in paths]
+
+
+def load_policy(path: Path, *, name: str | None = None) -> PolicyFile:
+    """Return the policy in a file, or raise ``UsageError`` with line and column of the first fault."""
+    document = load_yaml(path, name=name)
+    for finding in policy_findings(document, path.stem):
+        line, column = finding.position(document)
+        raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
+    return PolicyFile(document.data["name"], document.data, document)
+
+
+def get_policy(policies: list[PolicyFile], name: str) -> PolicyFile:
+    """Return one policy; raises ``NotFound`` with the nearest name."""
+    known = {policy.name: policy for policy in policies}
+    if name not in known:
+        raise NotFound(f"There is no policy {name!r}.{suggestion(name, list(known))}")
+    return known[name]
+
+
+def policy_findings(document: Document, stem: str) -> list[SchemaFinding]:
+    """Return what keeps a document from being the policy ``stem``.
+
+    The kinds are those of the schema, ``name`` for a name that is not the file's, and ``condition`` for a match that
+    does not compile.
+    """
+    findings = check(document.data, load_schema("policy"))
+    name = document.data.get("name") if isinstance(document.data, dict) else None
+    if isinstance(name, str) and name != stem and NAME.fullmatch(name):
+        message = f"The policy is named {name!r}, and its file {stem!r}. Give both one name."
+        findings.append(SchemaFinding("name", ("name",), message))
+    return findings or list(_condition_findings(document.data))
+
+
+def _condition_findings(data: Mapping[str, Any]) -> Iterator[SchemaFinding]:
+    for fault in policy_faults(data):
+        message = f"{fault.message[0].upper()}{fault.message[1:]}"
+        yield SchemaFinding("condition", fault.path, message if message.endswith((".", "?")) else f"{message}.")
+
+
+def new_policy_text(name: str) -> str:
+    """Return the text of a new policy that is valid, passes its own tests and waits to be edited."""
+    return _TEMPLATE.format(name=name)
