@@ -62,6 +62,8 @@ class Document:
     values: Mapping[KeyPath, Position]
     keys: Mapping[KeyPath, Position]
     findings: tuple[YamlFinding, ...] = ()
+    texts: tuple[tuple[int, int], ...] = ()
+    """Offsets, from and to, of quoted and block scalars: a ``#`` in them starts no comment."""
 
     def position(self, path: KeyPath = ()) -> Position:
         """Return line and column, from 1, of the value at ``path`` or of the nearest parent that exists."""
@@ -153,7 +155,7 @@ def _parse(text: str, shown: str) -> Document:
         # The scanner hands an escape beyond Unicode to chr(), and a directive of any length to int().
         place = (loader.line + 1, loader.column + 1)
         raise _broken("This escape or directive is out of range.", shown, place) from None
-    return Document(shown, text, data, builder.values, builder.keys, tuple(findings))
+    return Document(shown, text, data, builder.values, builder.keys, tuple(findings), tuple(builder.texts))
 
 
 def _events(loader: pyyaml.SafeLoader) -> Iterator[pyyaml.Event]:
@@ -181,6 +183,7 @@ class _Builder:
         self.findings = findings
         self.values: dict[KeyPath, Position] = {}
         self.keys: dict[KeyPath, Position] = {}
+        self.texts: list[tuple[int, int]] = []
 
     def document(self, events: Iterator[pyyaml.Event]) -> Any:
         """Return the data of the only document, ``None`` for an empty one."""
@@ -255,6 +258,8 @@ class _Builder:
 
     def _scalar(self, event: pyyaml.ScalarEvent) -> str | int | float | bool | None:
         value: str = event.value
+        if event.style and event.start_mark and event.end_mark:
+            self.texts.append((event.start_mark.index, event.end_mark.index))
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise self._error("MKY001", event, "Half of a surrogate pair is not a character. Write the character.")
         if not event.implicit[0]:

@@ -1,0 +1,59 @@
+"""Reports for people: with the source line, or one line a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memkit.lint.interface import Finding, LintReport
+from memkit.lint.rules import RULES
+from memkit.terminal import harmless, one_line
+
+_WIDTH = 160
+
+
+def text_report(report: LintReport) -> str:
+    """Return each finding with its source line and a mark under the place, then a summary."""
+    blocks = ["\n".join(_block(finding, report)) for finding in report.findings]
+    if report.diff:
+        blocks.append(harmless(report.diff).rstrip("\n"))
+    return "\n\n".join([*blocks, _summary(report)])
+
+
+def concise_report(report: LintReport) -> str:
+    """Return one line for each finding, nothing for none."""
+    lines = [_headline(finding, report) for finding in report.findings]
+    return "\n".join([*lines, *([harmless(report.diff).rstrip("\n")] if report.diff else [])])
+
+
+def _headline(finding: Finding, report: LintReport) -> str:
+    path = one_line(report.shown(finding.path))
+    return f"{path}:{finding.line}:{finding.column}: {finding.code} {one_line(finding.message)}"
+
+
+def _block(finding: Finding, report: LintReport) -> Iterator[str]:
+    yield _headline(finding, report)
+    line = report.lines.get((finding.path, finding.line))
+    if line is None or len(line) > _WIDTH:
+        return
+    margin = str(finding.line)
+    before = harmless(line[: finding.column - 1]).replace("\t", " ")
+    yield f"  {margin} | {harmless(line)}".replace("\t", " ")
+    yield f"  {' ' * len(margin)} | {' ' * len(before)}^"
+
+
+def _summary(report: LintReport) -> str:
+    fixed = f"Fixed {report.fixed}. " if report.fixed else ""
+    files = _count(len(report.files), "file")
+    if not report.findings:
+        return f"{fixed}No findings in {files}."
+    touched = len({finding.path for finding in report.findings})
+    fixable = sum(finding.edit is not None for finding in report.findings)
+    tail = f" {fixable} can be fixed with --fix." if fixable else ""
+    example = report.findings[0].code
+    found = _count(len(report.findings), "finding")
+    name = RULES[example].name
+    return f"{fixed}{found} in {touched} of {files}.{tail} 'memkit rule {example}' explains {name}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

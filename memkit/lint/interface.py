@@ -1,0 +1,78 @@
+"""What the lint room promises: rules, what they found, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Something that lint looks for, with everything its page says."""
+
+    code: str
+    name: str
+    what: str
+    """One sentence, finished in the words of the finding itself."""
+    why: str
+    bad: str
+    """The smallest text of ``example`` that the rule finds something in, or a description of one."""
+    good: str
+    example: str
+    """Where in a store ``bad`` and ``good`` stand."""
+    severity: str = "error"
+    """``error``: memkit cannot use the file or would misread it; ``warning``: it works, and a person should look."""
+    fix: str = ""
+    """What ``--fix`` does, empty when it does nothing."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A replacement in a file's text, by offset in characters, that leaves what the file means unchanged."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place where a rule found something."""
+
+    code: str
+    message: str
+    path: Path
+    line: int
+    column: int = 1
+    edit: Edit | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to check."""
+
+    path: Path
+    kind: str
+    """``manifest``, ``skill``, ``policy``, ``domain``, ``archive`` or ``other``."""
+    root: Path
+    """The store that it belongs to."""
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """The outcome of one run."""
+
+    files: tuple[Path, ...]
+    findings: tuple[Finding, ...]
+    base: Path
+    """What shown paths are relative to."""
+    fixed: int = 0
+    diff: str = ""
+    """What ``--fix`` would change, when that was asked for."""
+    lines: Mapping[tuple[Path, int], str] = field(default_factory=dict)
+    """The source lines that findings point at."""
+
+    def shown(self, path: Path) -> str:
+        """Return ``path`` as people and machines are told it: relative, with forward slashes."""
+        return path.relative_to(self.base).as_posix() if path.is_relative_to(self.base) else path.as_posix()

@@ -1,0 +1,45 @@
+"""Every rule, by code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from memkit.errors import UsageError
+from memkit.lint.interface import Rule
+from memkit.lint.rules_archive import ARCHIVE_RULES
+from memkit.lint.rules_files import DOMAIN_RULES, POLICY_RULES, SKILL_RULES
+from memkit.lint.rules_yaml import YAML_RULES
+from memkit.store.schema import suggestion
+
+RULES: Mapping[str, Rule] = {
+    rule.code: rule for rule in (*SKILL_RULES, *POLICY_RULES, *ARCHIVE_RULES, *DOMAIN_RULES, *YAML_RULES)
+}
+
+
+def get_rule(code: str) -> Rule:
+    """Return the rule ``code``, in any case of letters; raises ``UsageError`` with the nearest code."""
+    rule = RULES.get(code.upper())
+    if rule is None:
+        raise UsageError(f"There is no rule {code!r}.{suggestion(code.upper(), list(RULES))}")
+    return rule
+
+
+def chosen_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[str]:
+    """Return the codes that begin with one of ``select`` (all when empty) and with none of ``ignore``.
+
+    Raises:
+        UsageError: Nothing begins with what was given.
+    """
+    chosen = _beginning(select) if select else frozenset(RULES)
+    return chosen - _beginning(ignore)
+
+
+def _beginning(prefixes: Iterable[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for prefix in (part.strip().upper() for text in prefixes for part in text.split(",")):
+        codes = {code for code in RULES if prefix and code.startswith(prefix)}
+        if not codes:
+            families = sorted({code[:3] for code in RULES})
+            raise UsageError(f"No rule begins with {prefix!r}.{suggestion(prefix, [*RULES, *families])}")
+        found |= codes
+    return frozenset(found)

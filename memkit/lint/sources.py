@@ -1,0 +1,74 @@
+"""Find what there is to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memkit.errors import StoreFault, UsageError
+from memkit.lint.interface import Source
+from memkit.store.layout import MANIFEST
+
+_KINDS = {"skills": "skill", "policies": "policy", "domains": "domain"}
+_UNREAD = frozenset({".gitkeep", ".gitignore", ".gitattributes"})
+
+
+def sources_of_store(root: Path) -> Iterator[Source]:
+    """Yield every file of the store at ``root`` that has rules, in the order of their paths."""
+    yield Source(root / MANIFEST, "manifest", root)
+    for folder in ("archive", "domains", "policies", "skills"):
+        for path in sorted((root / folder).rglob("*")):
+            source = source_at(path, root)
+            if source is not None:
+                yield source
+
+
+def sources_of_paths(paths: Iterable[Path]) -> list[Source]:
+    """Return the sources that files and folders name, each once. Files without rules, such as a README, are left out.
+
+    Raises:
+        UsageError: A path does not exist.
+        StoreFault: A path lies in no store.
+    """
+    found: dict[Path, Source] = {}
+    for given in paths:
+        path = given.expanduser().absolute()
+        if not path.exists() and not path.is_symlink():
+            raise UsageError(f"{given} does not exist.")
+        root = store_above(path)
+        inside = sources_of_store(root) if path == root else _below(path, root)
+        found |= {source.path: source for source in inside}
+    return list(found.values())
+
+
+def store_above(path: Path) -> Path:
+    """Return the nearest folder, from ``path`` upwards, that is a store; raises ``StoreFault`` when none is."""
+    for folder in (path, *path.parents):
+        if (folder / MANIFEST).is_file():
+            return folder
+    raise StoreFault(f"{path} lies in no store: no {MANIFEST} there or above.")
+
+
+def source_at(path: Path, root: Path) -> Source | None:
+    """Return ``path`` as a source of the store at ``root``; ``None`` when there are no rules for it."""
+    parts = path.relative_to(root).parts
+    if path.is_dir() or path.name in _UNREAD:
+        return None
+    if parts == (MANIFEST,):
+        return Source(path, "manifest", root)
+    if parts[0] == "archive":
+        return Source(path, "archive", root)
+    if parts[0] not in _KINDS or path.suffix not in (".yaml", ".yml"):
+        return None
+    if path.suffix == ".yaml" and len(parts) == 2:
+        return Source(path, _KINDS[parts[0]], root)
+    learned = path.suffix == ".yaml" and parts[:-1] == ("domains", "learned")
+    return Source(path, "learned" if learned else "other", root)
+
+
+def _below(path: Path, root: Path) -> Iterator[Source]:
+    inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for each in inside:
+        source = source_at(each, root)
+        if source is not None:
+            yield source

@@ -1,0 +1,175 @@
+"""What lint checks, what it fixes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memkit.cli.main import run
+from memkit.lint.rules import RULES
+from memkit.store.yaml import YamlError, load_yaml
+from memkit.use_cases.lint_store import lint_store
+
+Put = Callable[[str, str | bytes], Path]
+Output = pytest.CaptureFixture[str]
+
+SKILL = RULES["MKS001"].good
+AMBIGUOUS = "name: walk  # keep me\ndescription: Walks.\nsteps: [no, 'x',   12:30]\n"
+
+
+def test_nothing_to_check_is_no_success(store: Path, tmp_path: Path, put: Put, capsys: Output) -> None:
+    """No store, an empty folder, and files without rules are exit 3; a path that is not there is exit 2."""
+    readme = put("skills/README.md", "# Skills\n")
+
+    assert run(["lint", "--store", str(tmp_path)]) == 3
+    assert run(["lint", str(tmp_path)]) == 3
+    assert run(["lint", str(readme)]) == 3
+    assert run(["lint", str(store / "absent.yaml")]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--select", "MKX"],
+        ["--ignore", "nope"],
+        ["--select", ""],
+        ["--output-format", "sarrif"],
+        ["--fix", "--diff"],
+        ["--fixx"],
+    ],
+)
+def test_bad_usage_is_exit_2(store: Path, arguments: list[str]) -> None:
+    """Unknown rules, formats and options are bad usage."""
+    assert run(["lint", "--store", str(store), *arguments]) == 2
+
+
+def test_a_misspelt_format_gets_a_suggestion(store: Path, capsys: Output) -> None:
+    """The nearest format is named."""
+    run(["lint", "--store", str(store), "--output-format", "sarrif"])
+
+    assert "Did you mean 'sarif'?" in capsys.readouterr().err
+
+
+def test_paths_choose_what_is_checked(store: Path, put: Put) -> None:
+    """A file, a folder and the store itself can be named; what is named twice is checked once."""
+    put("skills/bad.yaml", "name: bad\n")
+    good = put("skills/walk.yaml", SKILL)
+    put("domains/bad.yaml", "[")
+
+    assert lint_store(None, [good, good]).findings == ()
+    assert {finding.code for finding in lint_store(None, [store / "skills"]).findings} == {"MKS001"}
+    assert lint_store(None, [store]).files == lint_store(store).files
+
+
+def test_rules_are_chosen_by_the_beginning_of_their_codes(put: Put, codes: Callable[..., list[str]]) -> None:
+    """--select narrows, --ignore takes away, commas separate, and letters may be small."""
+    put("skills/walk.yaml", "name: stroll\ndescription: d\nsteps: [no]\n")
+
+    assert codes() == ["MKS002", "MKY003"]
+    assert codes(select=["MKS"]) == ["MKS002"]
+    assert codes(select=["mks002,MKY"], ignore=["MKY003"]) == ["MKS002"]
+
+
+def test_fix_changes_only_what_it_must(store: Path, put: Put, codes: Callable[..., list[str]]) -> None:
+    """Quotes are added where the data stays the same; comments, spacing and line ends stay; numbers are left."""
+    path = put("skills/walk.yaml", "\ufeff" + AMBIGUOUS.replace("\n", "\r\n"))
+    before = load_yaml(path).data
+
+    report = lint_store(store, fix=True)
+
+    assert (report.fixed, report.findings) == (3, ())
+    assert path.read_bytes().decode() == AMBIGUOUS.replace("no,", '"no",').replace("12:30", '"12:30"').replace(
+        "\n", "\r\n"
+    )
+    assert load_yaml(path).data == before
+
+    put("memkit.yaml", "name: test\ncontext: {max_tokens: 08000}\n")
+    assert codes(fix=True) == ["MKY003"]
+
+
+def test_diff_shows_the_fix_and_changes_nothing(store: Path, put: Put) -> None:
+    """The diff applies with git and then gives what --fix gives."""
+    path = put("skills/walk.yaml", AMBIGUOUS)
+    subprocess.run(["git", "init", "-q", str(store)], check=True)
+
+    report = lint_store(store, diff=True)
+
+    assert path.read_text() == AMBIGUOUS
+    assert len(report.findings) == 2
+    subprocess.run(["git", "apply"], input=report.diff, text=True, cwd=store, check=True)
+    assert lint_store(store, fix=True).findings == ()
+
+
+def test_a_fix_leaves_suppressed_findings_alone(store: Path, put: Put) -> None:
+    """What a person decided to keep is kept."""
+    text = "name: walk\ndescription: d\nsteps:\n  - no  # memkit: ignore[MKY003] the dog's name\n"
+    path = put("skills/walk.yaml", text)
+
+    lint_store(store, fix=True)
+
+    assert path.read_text() == text
+
+
+@given(
+    st.lists(st.sampled_from(["no", "yes", "12:30", "0755", "1e3", "a", "'no'", "2026-11-21", "'#'", "~"]), max_size=5)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+def test_a_fix_never_changes_what_a_file_says(tmp_path: Path, items: list[str]) -> None:
+    """Before and after --fix a file loads as the same data, and a second run fixes nothing."""
+    (tmp_path / "skills").mkdir(exist_ok=True)
+    (tmp_path / "memkit.yaml").write_text("name: test\n")
+    path = tmp_path / "skills" / "walk.yaml"
+    path.write_text(f"name: walk\ndescription: d\nsteps: [{', '.join(items)}]\n")
+    before = load_yaml(path).data
+
+    lint_store(tmp_path, fix=True)
+
+    assert load_yaml(path).data == before
+    assert lint_store(tmp_path, fix=True).fixed == 0
+
+
+@given(
+    st.binary(max_size=300),
+    st.sampled_from(["memkit.yaml", "skills/a.yaml", "domains/a.yaml", "archive/2026-11/a.jsonl"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+def test_any_content_is_checked_without_an_accident(tmp_path: Path, content: bytes, name: str) -> None:
+    """Whatever a file holds, lint reports it."""
+    (tmp_path / "memkit.yaml").write_text("name: test\n")
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_bytes(content)
+
+    report = lint_store(tmp_path)
+
+    assert tmp_path / name in report.files
+
+
+@given(st.text(alphabet="abcnosteplrigm:-[]{},\"'#? \n!&*", max_size=80))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+def test_any_yaml_is_checked_without_an_accident(tmp_path: Path, text: str) -> None:
+    """What loads as some data is answered by findings, for each kind of file."""
+    (tmp_path / "memkit.yaml").write_text("name: test\n")
+    for folder in ("skills", "policies", "domains"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "a.yaml").write_text(text)
+
+    found = {finding.path.parent.name for finding in lint_store(tmp_path).findings}
+
+    assert found >= {"skills", "policies", "domains"}
+    try:
+        load_yaml(text)
+    except YamlError as error:
+        assert len(lint_store(tmp_path, select=[error.code]).findings) == 3
+
+
+def test_a_newer_key_is_a_finding_and_json_still_answers_for_errors(store: Path, put: Put, capsys: Output) -> None:
+    """With --output-format json an error is an envelope, too."""
+    assert run(["lint", "--output-format", "json", "--select", "nope", "--store", str(store)]) == 2
+    assert json.loads(capsys.readouterr().out)["ok"] is False
