@@ -73,7 +73,8 @@ class MemGPTAgent:
     @property
     def core_memory(self) -> Mapping[str, str]:
         """Return the core sections that stand in every prompt."""
-        return self.memory.main.core
+        core: Mapping[str, str] = self.memory.main.core
+        return core
 
     @property
     def persona(self) -> Persona:

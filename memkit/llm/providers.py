@@ -1,0 +1,34 @@
+"""Which language models there are, each imported only when it is asked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from pathlib import Path
+
+from memkit.errors import UsageError
+from memkit.loop.interface import Model
+
+PROVIDERS: dict[str, str] = {
+    "reference": "memkit.llm.reference:ReferenceModel",
+    "scripted": "memkit.llm.scripted:ScriptedModel",
+}
+"""Provider → where its class is; the class is called with what follows the colon, if anything, and the model's name."""
+
+
+def open_model(provider: str, model: str | None = None, *, folder: Path | None = None) -> Model:
+    """Return the model of ``provider``, such as ``reference`` or ``scripted:answers.yaml``.
+
+    Args:
+        provider: A name of ``PROVIDERS``, followed by ``:`` and an argument where it takes one.
+        model: The model's name, for providers that serve several.
+        folder: Where a relative file name starts; the current directory without it.
+    """
+    name, _, argument = provider.partition(":")
+    if name not in PROVIDERS:
+        close = difflib.get_close_matches(name, PROVIDERS, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise UsageError(f"There is no provider '{name}'.{hint} There are {', '.join(PROVIDERS)}.")
+    module, _, attribute = PROVIDERS[name].partition(":")
+    opened: Model = getattr(importlib.import_module(module), attribute).open(argument, model, folder)
+    return opened

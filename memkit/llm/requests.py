@@ -1,0 +1,173 @@
+"""Read what the user wants done: a task to plan, an action for a tool, or something to forget."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memkit.loop.interface import ToolSpec
+
+POLITE = re.compile(
+    r"^(?:(?:please|now|and|ok(?:ay)?|hey|so|then)[\s,]+|(?:can|could|would|will) you (?:please )?|"
+    r"i(?:'d| would) like you to |i want you to |go ahead and |try to )+",
+    re.IGNORECASE,
+)
+FILLER = re.compile(r"a|an|the|to|at|in|into|from|for|my|our|on|of|with|please|via|now|this|that")
+PROGRAMS = (
+    r"rm|dd|shred|mkfs\S*|chmod|chown|kill|curl|wget|git|docker|kubectl|terraform|sudo|ls|cat|mv|cp|psql|mysql|"
+    r"python3?|pip|npm|make|ssh|systemctl"
+)
+SHELL = re.compile(
+    r"^(?:run|execute|exec)(?: the| this)?(?: shell| bash)?(?: command)?[\s:]+(?P<command>.+)$"
+    rf"|^(?P<bare>(?:{PROGRAMS})\s+\S.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+SQL = re.compile(
+    r"^(?:(?:run|execute)(?: the)?(?: sql| query)*[\s:]+)?(?P<statement>(?:drop\s+(?:table|database|schema|index|view)|"
+    r"truncate\s+(?:table\s+)?\w|delete\s+from|alter\s+table|create\s+table|insert\s+into|update\s+\w+\s+set|select\s.+\sfrom|grant\s.+\sto)\b.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+SQL_TABLE = re.compile(r"^(?:drop|truncate) (?:the )?(?:table )?(?P<name>\w+)(?: table)?$", re.IGNORECASE)
+DEPLOY = re.compile(
+    r"^(?:deploy|ship|roll ?out|release)\b(?P<what>.*?)\s*\b(?:straight |directly )?"
+    r"(?:to|into|on)\s+(?P<where>\w+)\W*$",
+    re.IGNORECASE,
+)
+SEND = re.compile(
+    r"^(?:send|write|message|tell)\s+(?:a message |an? e?mail |the message )?(?P<what>.+?)\s+to\s+(?P<who>[\w.@-]+)"
+    r"(?:\s+(?:with|via|using|through|by|in)\s+(?:the\s+)?(?P<tool>\w+))?\W*$",
+    re.IGNORECASE | re.DOTALL,
+)
+CALL = re.compile(
+    r"^(?:call|use)(?: the)?(?: tool)?\s+`?(?P<tool>[a-z]\w*)`?(?:\s+with)?\s*(?P<args>.*)$", re.IGNORECASE | re.DOTALL
+)
+PAIR = re.compile(r"(\w+)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|\S+)")
+PLAN = re.compile(r"^(?:make a plan (?:to|for)|plan(?: to| for| how to)?)[\s:]+(?P<task>.+)$", re.IGNORECASE)
+FORGET = re.compile(
+    r"^(?:no[\s,]+)?(?:please\s+)?(?:do not|don't|dont)\s+(?:remember|store|keep|save)\b(?P<a>.*)$"
+    r"|^(?:no[\s,]+)?(?:please\s+)?(?:forget|delete|remove|erase|unlearn)\b(?P<b>.*)$",
+    re.IGNORECASE,
+)
+LAST = re.compile(r"|that|this|it|that again|the last one|that one|what i (?:just )?said", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Action:
+    """A tool call that the user asked for in words."""
+
+    tool: str
+    args: dict[str, Any]
+
+
+def plain_request(text: str) -> str:
+    """Return a request without the words that only make it polite.
+
+    >>> plain_request("Could you please deliver the book to the shop?")
+    'deliver the book to the shop'
+    """
+    return POLITE.sub("", text.strip()).rstrip("?!. ")
+
+
+def read_task(text: str, tools: Sequence[ToolSpec]) -> str | None:
+    """Return the task of a known domain that ``text`` names, as a term; a text that says "plan" is always one."""
+    spec = next((tool for tool in tools if tool.name == "plan_task"), None)
+    if spec is None:
+        return None
+    request = plain_request(text)
+    asked = PLAN.match(request)
+    body = plain_request(asked["task"]) if asked else request
+    words = [word.strip("\"'`,;:()") for word in body.split()]
+    if not words:
+        return None
+    task = " ".join([words[0].lower(), *(word for word in words[1:] if word and not FILLER.fullmatch(word.lower()))])
+    fits = len(task.split()) in _lengths(spec).get(words[0].lower(), ())
+    return task if asked or fits else None
+
+
+def _lengths(spec: ToolSpec) -> Mapping[str, set[int]]:
+    """Return how many words a call of each known task has."""
+    lengths: dict[str, set[int]] = {}
+    for example in spec.parameters["properties"]["task"].get("examples", ()):
+        lengths.setdefault(example.split()[0], set()).add(len(example.split()))
+    return lengths
+
+
+def read_action(text: str, tools: Sequence[ToolSpec]) -> Action | None:
+    """Return the tool call that ``text`` asks for, whether or not there is such a tool."""
+    request = POLITE.sub("", text.strip())
+    quoted = re.fullmatch(r"(?:run|execute)?\s*`+(?P<command>[^`]+)`+\W*", request, re.IGNORECASE)
+    if quoted:
+        return _command(quoted["command"])
+    bare = request.rstrip("?!. ")
+    deploy = DEPLOY.match(bare)
+    if deploy:
+        return _deployment(deploy)
+    return _statement(bare) or _shell(bare) or _message(request, tools) or _direct(request, tools)
+
+
+def _command(command: str) -> Action:
+    return _statement(command.strip()) or Action("bash", {"command": command.strip()})
+
+
+def _statement(request: str) -> Action | None:
+    statement = SQL.match(request)
+    if statement:
+        return Action("sql_query", {"command": statement["statement"]})
+    table = SQL_TABLE.match(request)
+    return Action("sql_query", {"command": f"{request.split()[0]} table {table['name']}"}) if table else None
+
+
+def _shell(request: str) -> Action | None:
+    match = SHELL.match(request)
+    return Action("bash", {"command": (match["command"] or match["bare"]).strip("` ")}) if match else None
+
+
+def _deployment(match: re.Match[str]) -> Action:
+    what = " ".join(word for word in match["what"].split() if not FILLER.fullmatch(word.lower()))
+    where = {"prod": "production", "live": "production"}.get(match["where"].lower(), match["where"].lower())
+    return Action("deploy", {"environment": where, **({"service": what} if what else {})})
+
+
+def _message(request: str, tools: Sequence[ToolSpec]) -> Action | None:
+    match = SEND.match(request)
+    if not match:
+        return None
+    tool = match["tool"] or "outbox"
+    what = match["what"].strip("\"'“”` ")
+    spec = next((spec for spec in tools if spec.name == tool), None)
+    names = list(spec.parameters.get("properties", ())) if spec else []
+    said = next((name for name in ("message", "text", "body", "content") if name in names), "message")
+    whom = next((name for name in ("to", "recipient", "address") if name in names), "to")
+    return Action(tool, {said: what, whom: match["who"]})
+
+
+def _direct(request: str, tools: Sequence[ToolSpec]) -> Action | None:
+    match = CALL.match(request)
+    if not match or not (match["args"] or any(spec.name == match["tool"] for spec in tools)):
+        return None
+    given = match["args"].strip()
+    if given.startswith("{"):
+        try:
+            args = json.loads(given)
+        except ValueError:
+            return None
+        return Action(match["tool"], args) if isinstance(args, dict) else None
+    pairs = {name: value.strip("\"'").rstrip(",.") for name, value in PAIR.findall(given)}
+    return Action(match["tool"], pairs) if pairs or not given else None
+
+
+def read_forget(text: str) -> str | None:
+    """Return what the user wants forgotten, an empty text for what was said last, or None.
+
+    >>> read_forget("Don't remember that."), read_forget("forget my dog's name"), read_forget("hello")
+    ('', "my dog's name", None)
+    """
+    match = FORGET.match(text.strip().rstrip(".!"))
+    if not match:
+        return None
+    rest = (match["a"] if match["a"] is not None else match["b"]).strip(" ,")
+    rest = re.sub(r"^(?:that|about|what (?:you know|i said|i told you) about)\s+(?=\w)", "", rest, flags=re.IGNORECASE)
+    return "" if LAST.fullmatch(rest) else rest
