@@ -1,26 +1,24 @@
 """The index of one corpus, a user's records or the shared ones: their present state and the words they hold."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from .errors import InvalidRecord
 from .index_database import Database
+from .index_intake import Line, folded, located, take_in
 from .index_words import WordIndex
-from .log import Span
 from .ranking import CorpusStatistics
-from .record import JSON, Record
-from .replay import Event, Folded, Located, fold, in_order
-from .text import TOKENS_VERSION, fingerprint, tokens
+from .record import Record
+from .replay import Event, Folded, in_order
+from .text import TOKENS_VERSION, tokens
 
 FORMAT = 1
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, written TEXT, present TEXT, length INT, digest TEXT,
-        tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, writer TEXT, place TEXT)""",
+        tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT)""",
     "CREATE INDEX records_by_digest ON records(digest)",
     "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
@@ -69,20 +67,9 @@ class CorpusIndex:
             self._sql.execute(statement)
         self._sql.execute("UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0", (generation,))
 
-    def apply(self, lines: Iterable[tuple[int, Span, Mapping[str, JSON]]]) -> None:
-        """Take in lines; the same line again changes nothing, and neither does one that breaks the format."""
-        touched: dict[str, None] = {}
-        last: tuple[int, str] | None = None
-        for seq, span, data in lines:
-            last = seq, f"{span.shard}:{span.offset}"
-            try:
-                touched.update(dict.fromkeys(self._enter(span, data)))
-            except InvalidRecord:
-                continue  # ``check`` names it with its line
-        for id in touched:
-            self._settle(id)
-        if last:
-            self._sql.execute("UPDATE corpus SET seq=?, place=?", last)
+    def apply(self, lines: Iterable[Line]) -> None:
+        """Take in lines."""
+        take_in(self._sql, self._words, lines)
 
     def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
         """Return the numbers that BM25 needs for ``terms``."""
@@ -102,24 +89,24 @@ class CorpusIndex:
     def stored(self, id: str) -> Folded | None:
         """Return a record in its present state, with its history."""
         row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
-        return self._fold(Record.from_data(json.loads(row[0]))) if row else None
+        return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
 
     def live(self, id: str) -> Record | None:
         """Return a record in its present state if it is live."""
         query = "SELECT coalesce(present, written) FROM records WHERE id=? AND status='live'"
         row = self._sql.execute(query, (id,)).fetchone()
-        return Record.from_data(json.loads(row[0])) if row else None
+        return Record.from_checked(json.loads(row[0])) if row else None
 
     def records(self, status: str | None = "live") -> Iterator[tuple[str, Record]]:
         """Yield status and record, in the order of their ids."""
         query = "SELECT status, coalesce(present, written) FROM records WHERE ?1 IS NULL OR status=?1 ORDER BY id"
         for state, data in self._sql.execute(query, (status,)):
-            yield state, Record.from_data(json.loads(data))
+            yield state, Record.from_checked(json.loads(data))
 
     def same_value(self, digest: str) -> list[Record]:
         """Return the live records whose value is spelled like this or otherwise."""
         query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND status='live' ORDER BY id"
-        return [Record.from_data(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
+        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
 
     def is_tombstoned(self, digest: str) -> bool:
         """Return whether a value was rejected and not allowed again."""
@@ -139,12 +126,12 @@ class CorpusIndex:
     def events(self, *, op: str | None = None, target: str | None = None) -> list[Event]:
         """Return events in their agreed order."""
         query = "SELECT line, writer, place FROM events WHERE (?1 IS NULL OR op=?1) AND (?2 IS NULL OR target=?2)"
-        return in_order(_located(row) for row in self._sql.execute(query, (op, target)))
+        return in_order(located(row) for row in self._sql.execute(query, (op, target)))
 
     def event(self, id: str) -> Event | None:
         """Return one event."""
         row = self._sql.execute("SELECT line, writer, place FROM events WHERE id=?", (id,)).fetchone()
-        return _located(row).event if row else None
+        return located(row).event if row else None
 
     @property
     def _own_format(self) -> str:
@@ -165,78 +152,8 @@ class CorpusIndex:
             self._sql.execute(statement)
         self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0)", (self._own_format,))
 
-    def _enter(self, span: Span, data: Mapping[str, JSON]) -> list[str]:
-        """Enter one line and return the ids of the records that it concerns."""
-        text = json.dumps(data, ensure_ascii=False)
-        if "op" in data:
-            event = Event.from_data(data)
-            row: tuple[Any, ...] = (event.id, event.target, event.op, text, span.writer, span.place)
-            self._sql.execute("INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?)", row)
-            return [event.target]
-        record = Record.from_data(data)
-        row = (
-            record.id, "", text, fingerprint(record.text), record.actor, record.session_id,
-            record.supersedes, span.writer, span.place,
-        )  # fmt: skip
-        self._sql.execute(
-            """INSERT OR IGNORE INTO records
-               (id, status, written, digest, actor, session_id, supersedes, writer, place) VALUES(?,?,?,?,?,?,?,?,?)""",
-            row,
-        )
-        return [record.id]
-
-    def _settle(self, id: str) -> None:
-        """Bring a record's row and words in line with its events, and what it supersedes as well."""
-        superseded = self._settle_one(id)
-        if superseded:
-            self._settle_one(superseded)
-
-    def _settle_one(self, id: str) -> str | None:
-        query = "SELECT document, written, length, status FROM records WHERE id=?"
-        row = self._sql.execute(query, (id,)).fetchone()
-        if row is None:
-            return None  # a core section, a consent, or a record that a later line will bring
-        document, written, length, before = row
-        base = Record.from_data(json.loads(written))
-        folded = self._fold(base)
-        present = None if folded.record == base else json.dumps(folded.record.to_data(), ensure_ascii=False)
-        if folded.status == "live" and length is None:
-            length = self._enter_words(document, base)
-        elif folded.status != "live" and length is not None:
-            self._remove_words(document, base)
-            length = None
-        self._sql.execute(
-            "UPDATE records SET status=?, present=?, length=?, tombstone=? WHERE document=?",
-            (folded.status, present, length, int(folded.tombstone), document),
-        )
-        return base.supersedes if before != folded.status else None
-
-    def _enter_words(self, document: int, record: Record) -> int:
-        found = tokens(record.text)
-        self._words.add(self._sql, document, found)
-        self._sql.execute("UPDATE corpus SET documents=documents+1, length=length+?", (len(found),))
-        return len(found)
-
-    def _remove_words(self, document: int, record: Record) -> None:
-        found = tokens(record.text)
-        self._words.remove(self._sql, document, found)
-        self._sql.execute("UPDATE corpus SET documents=documents-1, length=length-?", (len(found),))
-
-    def _fold(self, base: Record) -> Folded:
-        return fold(base, self.events(target=base.id), superseded=self._is_superseded(base.id))
-
-    def _is_superseded(self, id: str) -> bool:
-        # By the stored status, so that two records that name each other cannot send us round in circles.
-        query = "SELECT 1 FROM records WHERE supersedes=? AND status NOT IN ('', 'quarantined', 'rejected')"
-        return self._sql.execute(query, (id,)).fetchone() is not None
-
     def _found(self, document: int) -> Found:
         query = "SELECT coalesce(present, written), status FROM records WHERE document=?"
         data, status = self._sql.execute(query, (document,)).fetchone()
-        record = Record.from_data(json.loads(data))
+        record = Record.from_checked(json.loads(data))
         return Found(record, status, tokens(record.text))
-
-
-def _located(row: tuple[str, str, str]) -> Located:
-    line, writer, place = row
-    return Located(Event.from_data(json.loads(line)), writer, place)

@@ -61,6 +61,11 @@ class Record:
         if absent:
             raise InvalidRecord(f"A record needs {', '.join(absent)}.")
         check_fields(data)
+        return cls.from_checked(data)
+
+    @classmethod
+    def from_checked(cls, data: Mapping[str, JSON]) -> "Record":
+        """Return the record that ``data`` holds, which went through ``from_data`` before."""
         known = {key: value for key, value in data.items() if key in RECORD_FIELDS and value is not None}
         known["tags"] = tuple(cast("Sequence[str]", known.get("tags", ())))
         extra = {key: value for key, value in data.items() if key not in RECORD_FIELDS}
@@ -197,7 +202,7 @@ def _name_problems(key: str, value: JSON) -> list[str]:
 
 def encodable(value: str) -> bool:
     """Return whether ``value`` can be written as UTF-8."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _tag_problems(tags: JSON) -> list[str]:

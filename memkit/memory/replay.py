@@ -102,12 +102,14 @@ def in_order(located: Iterable[Located]) -> list[Event]:
     return [event for _, event in sorted(keyed, key=lambda pair: pair[0])]
 
 
-def fold(record: Record, events: Sequence[Event], *, superseded: bool = False) -> Folded:
-    """Return what ``events``, already in order, make of ``record``."""
+def fold(record: Record, events: Sequence[Event], *, successor: Record | None = None) -> Folded:
+    """Return what ``events``, already in order, and a record that took its place make of ``record``."""
     state = _State(record)
     for event in events:
         state.take(event)
-    status = _status(state, superseded=superseded)
+    if successor:
+        state.history.append(_entry("supersede", successor.created_at, successor.actor, _reason(successor)))
+    status = _status(state, superseded=successor is not None)
     return Folded(state.record, status, tuple(state.history), status == "rejected" and not state.allowed)
 
 
@@ -119,9 +121,7 @@ class _State:
         self.closed = ""
         self.allowed = False
         self.sources = {_source(record.actor, record.session_id, record.source_url)}
-        self.history: list[Mapping[str, JSON]] = [
-            _entry("add", record.created_at, record.actor, str(record.extra.get("reason", "")))
-        ]
+        self.history: list[Mapping[str, JSON]] = [_entry("add", record.created_at, record.actor, _reason(record))]
 
     def take(self, event: Event) -> None:
         """Let ``event`` act."""
@@ -170,6 +170,10 @@ def _source(actor: str, session_id: str | None, source_url: str | None) -> str:
 
 def _entry(op: str, at: str, actor: str, reason: str) -> Mapping[str, JSON]:
     return {"op": op, "at": at, "actor": actor, "reason": reason}
+
+
+def _reason(record: Record) -> str:
+    return str(record.extra.get("reason", ""))
 
 
 def _status(state: _State, *, superseded: bool) -> str:

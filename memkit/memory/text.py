@@ -18,8 +18,8 @@ LETTERS = rf"\w\u0300-\u036f{MARKS}{MORE_MARKS}\u0c81-\u0cd6\u0d00-\u0d57\u0e31-
 EMOJI = (
     r"[\U0001F1E6-\U0001F1FF]{2}|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001F000-\U0001F3FA\U0001F400-\U0001FAFF]"
 )
-WORD = re.compile(rf"[{LETTERS}]+(?:\+\+|#(?!\w))?|{EMOJI}")
-ASCII_WORD = re.compile(r"[a-z0-9_]+(?:\+\+|#(?!\w))?")
+WORD = re.compile(rf"[{LETTERS}]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?|{EMOJI}")
+ASCII_WORD = re.compile(rf"[a-z0-9_]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?")
 UNSPACED = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f"
     "\u1780-\u17ff\U00020000-\U0003ffff]+"
@@ -55,9 +55,13 @@ def folded(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of ``text`` in order, folded and not stemmed."""
-    flat = APOSTROPHE.sub("", SHORTENED.sub("", folded(text)))
-    pattern = ASCII_WORD if flat.isascii() else WORD
-    return [word[:LONGEST_TOKEN] for word in pattern.findall(flat)]
+    return _split(folded(text))
+
+
+def _split(flat: str) -> list[str]:
+    if "'" in flat or "\u2019" in flat:
+        flat = APOSTROPHE.sub("", SHORTENED.sub("", flat))
+    return (ASCII_WORD if flat.isascii() else WORD).findall(flat)
 
 
 def tokens(text: str) -> list[str]:
@@ -95,7 +99,9 @@ def spelled_out(text: str) -> str:
     Case, width, accents, invisible and look-alike characters, blanks, punctuation, word endings and filler words make
     no difference; the order of words does.
     """
-    content = [stem(word) for word in words(folded(text).translate(LOOKALIKES)) if word not in STOP_WORDS]
+    flat = folded(text)
+    parts = _split(flat if flat.isascii() else flat.translate(LOOKALIKES))
+    content = [stem(word) for word in parts if word not in STOP_WORDS]
     return "".join(content) or "".join(words(text)) or text.strip()
 
 
