@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,7 +19,7 @@ from memkit.store.layout import cache_folder, find_store, state_folder
 
 if TYPE_CHECKING:
     from memkit.guard.core import Guard
-    from memkit.skills import Skill
+    from memkit.skills.skill import Skill
 
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
@@ -57,7 +56,6 @@ class Workspace:
         return ArchivalStore(
             self.root,
             settings=self.memory_settings,
-            writer=writer_of(self.root, self.git.head_branch()),
             clock=self.clock,
             observe=self.audit.append,
         )
@@ -78,9 +76,9 @@ class Workspace:
     @cached_property
     def skills(self) -> Mapping[str, Skill]:
         """Return the skills by name."""
-        from memkit.skills import load_skills
+        from memkit.skills.skill import load_skills
 
-        return {skill.name: skill for skill in load_skills(self.root / "skills")}
+        return load_skills(self.root)
 
     @property
     def sessions(self) -> Path:
@@ -146,16 +144,3 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
-
-
-def writer_of(root: Path, branch: str | None) -> str | None:
-    """Return the name of this clone's shards on ``branch``; None, for the clone's own name, outside a branch.
-
-    Two branches of one clone must not append to one shard, or merging them is a conflict, so a writer is a clone on a
-    branch.
-    """
-    if branch is None:
-        return None
-    from memkit.memory.archive import clone_writer
-
-    return f"{clone_writer(root)}-{hashlib.sha256(branch.encode()).hexdigest()[:8]}"

@@ -33,7 +33,9 @@ def withdraw(front: Front, user: str | None) -> None:
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List who agreed and who withdrew."""
-    answers = front.workspace.archive.consents()
+    archive = front.workspace.archive
+    said = {user: archive.consent(user) for user in archive.users()}
+    answers = {user: granted for user, granted in said.items() if granted is not None}
     data = [{"user_id": user, "granted": granted} for user, granted in sorted(answers.items())]
     lines = [f"{'granted' if granted else 'withdrawn':<10} {user}" for user, granted in sorted(answers.items())]
     front.answer({"consents": data}, lines or ["Nobody was asked yet."])

@@ -47,7 +47,7 @@ def memory() -> None:
 @click.option("--valid-until", metavar="DATE", help="True up to the end of this date.")
 @click.pass_obj
 def add(
-    front: Front, text: str, user: str | None, kind: str, tags: tuple[str, ...], session: str | None, turn: int | None,
+    front: Front, /, text: str, user: str | None, kind: str, tags: tuple[str, ...], session: str | None, turn: int | None,
     importance: float | None, **fields: Any,
 ) -> None:
     """Offer TEXT to long-term memory and print what the write gate decided."""
