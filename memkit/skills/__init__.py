@@ -2,7 +2,7 @@
 
 from memkit.skills.search import Found, search_skills
 from memkit.skills.sheet import PROFILES, agent_skill, kebab_case, sheet_problems
-from memkit.skills.skill import Skill, get_skill, load_skill, load_skills, skill_findings
+from memkit.skills.skill import Skill, load_named_skill, load_skill, load_skills, skill_findings
 from memkit.skills.wiring import wiring_sheet
 
 __all__ = [
@@ -10,8 +10,8 @@ __all__ = [
     "Found",
     "Skill",
     "agent_skill",
-    "get_skill",
     "kebab_case",
+    "load_named_skill",
     "load_skill",
     "load_skills",
     "search_skills",

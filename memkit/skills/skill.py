@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.store.layout import NAME
+from memkit.store.layout import NAME, checked_name
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
@@ -85,6 +85,20 @@ def load_skills(root: Path) -> dict[str, Skill]:
     return {path.stem: load_skill(path, name=f"{FOLDER}/{path.name}") for path in paths}
 
 
+def load_named_skill(root: Path, name: str) -> Skill:
+    """Return one skill of the store at ``root``, whatever state the others are in.
+
+    Raises:
+        NotFound: There is no such skill; the message has the nearest name.
+        UsageError: ``name`` cannot name a skill, or the file is wrong.
+    """
+    path = root / FOLDER / f"{checked_name(name, 'skill')}.yaml"
+    if not path.is_file():
+        known = [other.stem for other in (root / FOLDER).glob("*.yaml")]
+        raise NotFound(f"There is no skill {name!r}.{suggestion(name, known)}")
+    return load_skill(path, name=f"{FOLDER}/{path.name}")
+
+
 def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:
     """Return what keeps a document from being the skill ``stem``: its shape, and a name that is not the file's."""
     findings = check(document.data, load_schema("skill"))
@@ -93,13 +107,6 @@ def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:
         message = f"The skill is named {name!r}, and its file {stem!r}. Give both one name."
         findings.append(SchemaFinding("name", ("name",), message))
     return findings
-
-
-def get_skill(skills: Mapping[str, Skill], name: str) -> Skill:
-    """Return one skill; raises ``NotFound`` with the nearest name."""
-    if name not in skills:
-        raise NotFound(f"There is no skill {name!r}.{suggestion(name, list(skills))}")
-    return skills[name]
 
 
 def _skill(data: Mapping[str, Any]) -> Skill:

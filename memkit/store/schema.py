@@ -123,7 +123,7 @@ class _Checker:
         fitting += [sub for pattern, sub in schema.get("patternProperties", {}).items() if _matches(pattern, key)]
         rest = schema.get("additionalProperties", True)
         if not fitting and rest is False:
-            message = f"Unknown key {key!r}.{suggestion(key, list(properties)) or _known(properties)}"
+            message = f"Unknown key {key!r}.{suggestion(key, list(properties)) or _known(schema)}"
             yield SchemaFinding("unknown_key", path, message, at_key=True)
         if not fitting and isinstance(rest, Mapping):
             fitting = [rest]
@@ -185,8 +185,9 @@ def _either(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _known(properties: Mapping[str, Schema]) -> str:
-    return f" Known are: {', '.join(properties)}." if properties else ""
+def _known(schema: Schema) -> str:
+    known = [*schema.get("properties", {}), *schema.get("patternProperties", {})]
+    return f" Known are: {', '.join(known)}." if known else ""
 
 
 @cache

@@ -8,6 +8,7 @@ scalar that YAML 1.1 and 1.2 read differently loads as YAML 1.2 reads it and is 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from memkit.store.scalars import Ambiguity, ambiguity, resolve_plain
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
+
+_SEPARATOR = re.compile("[\x85\u2028\u2029]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 KeyPath = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -121,11 +125,11 @@ def _decode(content: bytes, shown: str) -> str:
         line, column = _place(before, len(before))
         problem = f"Byte 0x{content[error.start]:02x} is not UTF-8. Save the file as UTF-8."
         raise YamlError("MKY007", problem, path=shown, line=line, column=column) from None
-    for offset, character in enumerate(text):
-        if character in "\x85\u2028\u2029":
-            line, column = _place(text, offset)
-            problem = f"YAML 1.1 reads {character!r} as a line break and 1.2 does not. Write it as an escape in quotes."
-            raise YamlError("MKY001", problem, path=shown, line=line, column=column)
+    separator = _SEPARATOR.search(text)
+    if separator:
+        line, column = _place(text, separator.start())
+        problem = f"YAML 1.1 reads {separator[0]!r} as a line break and 1.2 does not. Write it as an escape in quotes."
+        raise YamlError("MKY001", problem, path=shown, line=line, column=column)
     return text
 
 
@@ -165,6 +169,8 @@ def _events(loader: pyyaml.SafeLoader) -> Iterator[pyyaml.Event]:
 
 def _sentence(error: pyyaml.MarkedYAMLError) -> str:
     problem = error.problem or "the text is not YAML"
+    if "found character '\\t'" in problem:
+        return "A tab cannot indent in YAML. Use spaces."
     if error.context and error.context_mark and error.problem_mark:
         problem = f"{problem} ({error.context} that starts on line {error.context_mark.line + 1})"
     problem = " ".join(problem.split())
@@ -260,7 +266,7 @@ class _Builder:
         value: str = event.value
         if event.style and event.start_mark and event.end_mark:
             self.texts.append((event.start_mark.index, event.end_mark.index))
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        if _SURROGATE.search(value):
             raise self._error("MKY001", event, "Half of a surrogate pair is not a character. Write the character.")
         if not event.implicit[0]:
             return value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.skills import agent_skill, get_skill, kebab_case, load_skills, sheet_problems
+from memkit.skills import agent_skill, kebab_case, load_named_skill, sheet_problems
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     Raises:
         UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
     """
-    skill = get_skill(load_skills(root), name)
+    skill = load_named_skill(root, name)
     text = agent_skill(skill, profile)
     path = out / kebab_case(skill.name) / "SKILL.md"
     problems = sheet_problems(text, path.parent.name, profile)

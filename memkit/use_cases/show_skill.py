@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.skills import Skill, get_skill, load_skills
+from memkit.skills import Skill, load_named_skill
 
 
 def show_skill(root: Path, name: str) -> Skill:
     """Return the skill ``name`` of the store at ``root``; raises ``NotFound`` with the nearest name."""
-    return get_skill(load_skills(root), name)
+    return load_named_skill(root, name)

@@ -18,8 +18,8 @@ from memkit.skills import (
     PROFILES,
     Skill,
     agent_skill,
-    get_skill,
     kebab_case,
+    load_named_skill,
     load_skill,
     load_skills,
     search_skills,
@@ -79,7 +79,23 @@ def test_a_wrong_skill_is_refused_with_its_place(tmp_path: Path, text: str, mess
 def test_an_unknown_skill_is_answered_with_the_nearest(store: Path) -> None:
     """A misspelt name gets a suggestion."""
     with pytest.raises(NotFound, match="Did you mean 'brew_tea'"):
-        get_skill(load_skills(store), "brew_te")
+        load_named_skill(store, "brew_te")
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "-x", "", "a/b", "A", "a\x00b"])
+def test_a_name_that_is_a_path_is_refused(store: Path, name: str) -> None:
+    """What cannot name a skill never becomes a path."""
+    with pytest.raises(UsageError, match="cannot name a skill"):
+        load_named_skill(store, name)
+
+
+def test_one_skill_is_shown_whatever_state_the_others_are_in(store: Path) -> None:
+    """A broken skill hides itself and no other one; the complete set does not load."""
+    (store / "skills" / "broken.yaml").write_text("name: [")
+
+    assert load_named_skill(store, "walk").name == "walk"
+    with pytest.raises(UsageError, match=r"skills/broken\.yaml:1:"):
+        load_skills(store)
 
 
 def test_search_finds_by_words_and_orders_by_fit(store: Path) -> None:

@@ -77,6 +77,11 @@ def test_what_the_dialect_leaves_out_is_refused_with_its_place(
     assert error.exit_code == 2
 
 
+def test_a_tab_is_named() -> None:
+    """The most common accident is said in words."""
+    assert "A tab cannot indent" in str(refused("a: 1\n\tb: 2\n"))
+
+
 def test_a_byte_order_mark_is_accepted_and_named() -> None:
     """A file from an editor that writes a byte order mark loads, and the mark is a finding."""
     document = load_yaml(b"\xef\xbb\xbfa: 1\n")

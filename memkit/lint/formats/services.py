@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
-from xml.sax.saxutils import quoteattr
 
 from memkit.lint.interface import LintReport
 from memkit.lint.rules import RULES
@@ -48,15 +48,19 @@ def junit_report(report: LintReport) -> str:
     for path in report.files:
         found = [finding for finding in report.findings if finding.path == path]
         failures = "".join(
-            f"<failure type={quoteattr(finding.code)} message={quoteattr(one_line(finding.message))}>"
+            f"<failure type={_attribute(finding.code)} message={_attribute(finding.message)}>"
             f"line {finding.line}, column {finding.column}</failure>"
             for finding in found
         )
-        name = quoteattr(one_line(report.shown(path)))
+        name = _attribute(report.shown(path))
         cases.append(f'  <testcase classname="memkit.lint" name={name}>{failures}</testcase>')
     failed = len({finding.path for finding in report.findings})
     head = f'<testsuite name="memkit lint" tests="{len(report.files)}" failures="{failed}" errors="0">'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"])
+
+
+def _attribute(text: str) -> str:
+    return f'"{html.escape(one_line(text))}"'
 
 
 def _data(text: str) -> str:
