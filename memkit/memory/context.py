@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 from .summary import extend_summary
@@ -17,6 +19,8 @@ SHORTENED = "[â€¦ shortened, the whole turn is in recall: conversation_search â€
 CORE_SHARE = 0.6
 """Of the budget; core beyond it is shown shortened."""
 SUMMARY_SHARE = 0.15
+CHARACTERS_A_TOKEN = 40
+"""No text worth showing has more; bounds the search for where to cut."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class MainContext:
         on_page_out: Callable[[PagedOut], None] | None = None,
     ) -> None:
         self.max_tokens = max_tokens
-        self.count = count or counter()
+        self.counter = count or counter()
+        """How tokens are counted; a `TokenCounter` says by which rule."""
+        self.count = lru_cache(maxsize=1024)(self.counter)
         self.section_limit = section_limit
         self.compress_at = compress_at
         self.keep_recent = keep_recent
@@ -62,20 +68,20 @@ class MainContext:
     def reserve(self, tokens: int) -> PagedOut | None:
         """Leave ``tokens`` of the budget to what else is in the prompt, and return what had to go out for it."""
         self.reserved = max(0, tokens)
-        return self._make_room()
+        return self.fit()
 
     def append(self, message: Message) -> PagedOut | None:
         """Add ``message`` and return what was paged out for it, if anything was."""
         if self.on_append is not None:
             self.on_append(message)
         self.messages.append(dict(message))
-        return self._make_room()
+        return self.fit()
 
     def restore(self, messages: Sequence[Message], summary: str = "") -> PagedOut | None:
         """Put back the messages and summary of an earlier process without telling anybody that they are new."""
         self.messages = [dict(message) for message in messages]
         self.summary = summary
-        return self._make_room()
+        return self.fit()
 
     def usage(self) -> dict[str, int]:
         """Return the tokens that each tier uses."""
@@ -98,15 +104,16 @@ class MainContext:
         blocks = [f"<{name}>\n{text}\n</{name}>" for name, text in self.core.items() if text]
         return shortened("\n".join(blocks), int(self.budget * CORE_SHARE), self.count)
 
-    def _make_room(self) -> PagedOut | None:
-        gone: list[Message] = []
+    def fit(self) -> PagedOut | None:
+        """Bring what is used within the budget, after core was changed for instance; return what went out."""
+        # A result whose call is gone would be an error to every model.
+        gone = self._take_oldest(len(list(takewhile(is_result, self.messages))))
         if self.used() > self.compress_at * self.budget:
-            gone = self._take_oldest(self._boundary())
-        while self.messages and self.used() > self.budget and len(groups(self.messages)) > 1:
+            gone += self._take_oldest(self._boundary())
+        while self.used() > self.budget and len(groups(self.messages)) > 1:
             gone += self._take_oldest(len(groups(self.messages)[0]))
         if self.used() > self.budget:
-            self.summary = ""
-            self._shorten_messages()
+            gone += self._shorten_last_group()
         if not gone:
             return None
         paged = PagedOut(tuple(gone), self.summary)
@@ -117,7 +124,7 @@ class MainContext:
     def _boundary(self) -> int:
         """Return how many of the oldest messages may go while the newest stay and no group is split."""
         boundary = 0
-        for group in groups(self.messages):
+        for group in groups(self.messages)[:-1]:
             if boundary + len(group) > len(self.messages) - self.keep_recent:
                 break
             boundary += len(group)
@@ -129,17 +136,21 @@ class MainContext:
             self.summary = extend_summary(self.summary, gone, int(self.budget * SUMMARY_SHARE), self.count)
         return gone
 
-    def _shorten_messages(self) -> None:
-        """Shorten the texts of the last group evenly until it fits; the largest lose most."""
-        room = self.budget - self.usage()["core"]
-        overhead = sum(self.message_tokens({**message, "content": ""}) for message in self.messages)
-        share = max(0, room - overhead) // max(1, len(self.messages))
-        self.messages = [
-            {**message, "content": shortened(str(message.get("content") or ""), share, self.count)}
-            for message in self.messages
-        ]
-        if self.used() > self.budget:
-            self.messages = []
+    def _shorten_last_group(self) -> list[Message]:
+        """Shorten the texts of the messages that have to stay together; return them if even that does not help."""
+        room = self.budget - self.usage()["core"] - self.usage()["summary"]
+        self.messages = fitted(self.messages, room, self)
+        if self.used() <= self.budget:
+            return []
+        gone = self._take_oldest(len(self.messages))
+        while self.used() > self.budget:
+            self.summary = self.summary.partition("\n")[2]
+        return gone
+
+
+def is_result(message: Mapping[str, Any]) -> bool:
+    """Return whether ``message`` answers a tool call."""
+    return message.get("role") == "tool"
 
 
 def message_texts(message: Mapping[str, Any]) -> list[str]:
@@ -152,18 +163,50 @@ def groups(messages: Sequence[Message]) -> list[list[Message]]:
     """Return ``messages`` in parts that must stay together: tool calls with their results."""
     found: list[list[Message]] = []
     for message in messages:
-        if message.get("role") == "tool" and found:
+        if is_result(message) and found:
             found[-1].append(message)
         else:
             found.append([message])
     return found
 
 
+def fitted(messages: Sequence[Message], tokens: int, context: MainContext) -> list[Message]:
+    """Return ``messages`` with their longest texts shortened so that together they fit in ``tokens``, if they can."""
+    bare = [{**message, "content": ""} for message in messages]
+    if sum(map(context.message_tokens, bare)) > tokens:
+        messages = [_without_arguments(message) for message in messages]
+        bare = [{**message, "content": ""} for message in messages]
+    room = tokens - sum(map(context.message_tokens, bare))
+    texts = [str(message.get("content") or "") for message in messages]
+    share = fair_share([context.count(text) for text in texts], room)
+    return [
+        {**message, "content": shortened(text, share, context.count)}
+        for message, text in zip(messages, texts, strict=True)
+    ]
+
+
+def _without_arguments(message: Message) -> Message:
+    if not message.get("tool_calls"):
+        return message
+    return {**message, "tool_calls": [{**call, "args": {"note": SHORTENED}} for call in message["tool_calls"]]}
+
+
+def fair_share(sizes: Sequence[int], room: int) -> int:
+    """Return the largest size to which all of ``sizes`` can be cut so that they fit in ``room``."""
+    left = max(0, room)
+    for place, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - place)
+        if size > share:
+            return share
+        left -= size
+    return max(sizes, default=0)
+
+
 def shortened(text: str, tokens: int, count: Callable[[str], int]) -> str:
     """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark."""
     if count(text) <= tokens:
         return text
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), CHARACTERS_A_TOKEN * max(0, tokens))
     while low < high:
         middle = (low + high + 1) // 2
         if count(text[:middle] + SHORTENED) <= tokens:

@@ -49,6 +49,8 @@ class RecallMemory:
         self._ttl = timedelta(seconds=ttl)
         self._max_items = max_items
         self._kept: dict[tuple[str, str], list[Turn]] = {}
+        self._lines: dict[Path, int] = {}
+        """How many lines the files have that this process appends to."""
         self._lock = threading.RLock()
 
     def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
@@ -103,29 +105,30 @@ class RecallMemory:
         directory = self._directory(turn.user_id)
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = directory / f"{_digest(turn.session_id)}.jsonl"
-        line = json.dumps(asdict(turn), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
-            errors="replace"
-        )
         with _locked(directory / ".lock"):
-            _append_line(file, line)
-            self._drop_old(file)
+            if file not in self._lines:
+                self._forget_expired(directory)
+                self._lines[file] = file.read_bytes().count(b"\n") if file.exists() else 0
+            _append_line(file, _line(turn))
+            self._lines[file] += 1
+            if self._lines[file] > self._max_items + SLACK:
+                self._lines[file] = self._rewrite(file)
 
-    def _drop_old(self, file: Path) -> None:
-        """Rewrite ``file`` without what is too old or too much, once that is worth it."""
-        size = file.stat().st_size
-        if size < 64 * (self._max_items + SLACK):
-            return
-        turns = list(read_turns(file))
+    def _forget_expired(self, directory: Path) -> None:
         oldest = to_text(self._clock() - self._ttl)
-        if len(turns) <= self._max_items + SLACK and turns[0].at >= oldest:
-            return
-        kept = [turn for turn in turns if turn.at >= oldest][-self._max_items :]
+        for file in directory.glob("*.jsonl"):
+            if all(turn.at < oldest for turn in read_turns(file)):
+                file.unlink()
+
+    def _rewrite(self, file: Path) -> int:
+        """Keep in ``file`` what is neither too old nor too much, and return how many turns that are."""
+        oldest = to_text(self._clock() - self._ttl)
+        kept = [turn for turn in read_turns(file) if turn.at >= oldest][-self._max_items :]
         beside = file.with_suffix(".new")
-        beside.write_text(
-            "".join(json.dumps(asdict(turn), ensure_ascii=False) + "\n" for turn in kept), encoding="utf-8"
-        )
-        beside.chmod(0o600)
+        beside.touch(mode=0o600)
+        beside.write_bytes(b"".join(_line(turn) + b"\n" for turn in kept))
         beside.replace(file)
+        return len(kept)
 
 
 def read_turns(file: Path) -> Iterator[Turn]:
@@ -135,6 +138,11 @@ def read_turns(file: Path) -> Iterator[Turn]:
             yield Turn(**json.loads(line))
         except (ValueError, TypeError):
             continue
+
+
+def _line(turn: Turn) -> bytes:
+    data = json.dumps(asdict(turn), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return data.encode(errors="replace")
 
 
 def _append_line(file: Path, line: bytes) -> None:

@@ -16,12 +16,25 @@ def extend_summary(
     """Return ``summary`` with a line for each of ``messages``, without its oldest lines where it exceeds ``tokens``."""
     lines = [line for line in summary.split("\n") if line and line != EARLIER]
     fresh = lines + [line for line in map(summary_line, messages) if line]
-    for dropped in range(len(fresh) + 1):
-        kept = ([EARLIER] if dropped or EARLIER in summary else []) + fresh[dropped:]
-        text = "\n".join(kept)
+    kept = _newest(fresh, tokens, count)
+    while kept or fresh:
+        dropped = len(kept) < len(fresh) or EARLIER in summary
+        text = "\n".join([EARLIER, *kept] if dropped else kept)
         if count(text) <= tokens:
             return text
+        if not kept:
+            break
+        kept = kept[1:]
     return ""
+
+
+def _newest(lines: Sequence[str], tokens: int, count: Callable[[str], int]) -> list[str]:
+    """Return as many of the newest ``lines`` as may fit, counted one by one."""
+    used, first = 0, len(lines)
+    while first > 0 and used <= tokens:
+        first -= 1
+        used += count(lines[first])
+    return list(lines[first:])
 
 
 def summary_line(message: Mapping[str, Any]) -> str:

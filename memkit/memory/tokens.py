@@ -82,21 +82,14 @@ class _Encoder:
         return sum(len(self._encode(text[start : start + PIECE])) for start in range(0, len(text), PIECE))
 
 
-ASCII_WEIGHTS = tuple(
-    0.114
-    if 97 <= code <= 122
-    else 0.265
-    if 65 <= code <= 90
-    else 0.90
-    if 48 <= code <= 57
-    else 4.0
-    if code == 10
-    else 0.73
-    for code in range(128)
-)
+LOWER, CAPITALS, DIGITS = (bytes(range(*span)) for span in ((97, 123), (65, 91), (48, 58)))
+LEADS = {1.0: bytes(range(0xC0, 0xE0)), 1.11: bytes(range(0xE0, 0xF0)), 2.7: bytes(range(0xF0, 0xF8))}
+"""What a character of two, three or four bytes weighs, by the byte it begins with."""
+UNCOUNTED = b" " + bytes(range(0x80, 0x100))
 LONG_RUN = re.compile(r"[!-~]{28,}")
 SPACES = re.compile(r" {2,}")
 WORD = re.compile(r"[^\W\d_]+")
+LONG_WORD = re.compile(r"[^\W\d_]{9,}")
 
 
 def estimate(text: str) -> int:
@@ -107,17 +100,21 @@ def estimate(text: str) -> int:
     """
     if not text:
         return 0
-    total = sum(_weight(char) for char in text if char != " ")
-    words = WORD.findall(text)
-    total += 0.72 * len(words) + 0.054 * sum(max(0, len(word) - 8) for word in words)
-    total += 0.76 * sum(len(run) for run in LONG_RUN.findall(text))
-    total += 0.73 * len(SPACES.findall(text))
-    size = len(text.encode(errors="replace"))
-    return max(1, min(size, int(total * 1.05) + 1))
+    content = text.encode(errors="replace")
+    total = _weight_of_bytes(content)
+    total += 0.72 * len(WORD.findall(text))
+    total += 0.054 * sum(len(word) - 8 for word in LONG_WORD.findall(text))
+    total += 0.76 * sum(map(len, LONG_RUN.findall(text))) + 0.73 * len(SPACES.findall(text))
+    return max(1, min(len(content), int(total * 1.05) + 1))
 
 
-def _weight(char: str) -> float:
-    code = ord(char)
-    if code < 128:
-        return ASCII_WEIGHTS[code]
-    return 1.0 if code < 0x800 else 1.11 if code < 0x10000 else 2.7
+def _weight_of_bytes(content: bytes) -> float:
+    lower, capitals, digits = (_how_many(content, kind) for kind in (LOWER, CAPITALS, DIGITS))
+    lines = content.count(b"\n")
+    others = len(content) - _how_many(content, UNCOUNTED) - lower - capitals - digits - lines
+    ascii_weight = 0.114 * lower + 0.265 * capitals + 0.90 * digits + 4 * lines + 0.73 * others
+    return ascii_weight + sum(weight * _how_many(content, leads) for weight, leads in LEADS.items())
+
+
+def _how_many(content: bytes, kind: bytes) -> int:
+    return len(content) - len(content.translate(None, kind))

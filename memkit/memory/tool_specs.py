@@ -41,9 +41,9 @@ SPECS: tuple[dict[str, Any], ...] = (
     _tool(
         "archival_memory_insert",
         "Remember one fact, preference, constraint, goal, event or outcome for good. Use it as soon as the user states "
-        "something that will matter in a later session, or corrects it (then name the old record in supersedes). One statement "
-        "per call, in whole words, without passwords, keys or card numbers. Not for small talk, passing states or what you "
-        "just recalled.",
+        "something that will matter in a later session, or corrects it (then name the old record in supersedes). "
+        "One statement per call, in whole words, without passwords, keys or card numbers. Not for small talk, passing "
+        "states or what you just recalled.",
         ("text",),
         text=_text("The statement, understandable on its own: who, what, when."),
         tags={"type": "array", "items": {"type": "string"}, "description": "A few words to find it by."},

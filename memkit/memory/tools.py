@@ -204,7 +204,14 @@ class MemoryTools:
 
     def _search(self, query: str, k: int) -> tuple[list[Hit], list[Hit], int]:
         least = self.archive.settings.retrieval.min_confidence
-        report = self.archive.search(query, user_id=self.user_id, k=k, min_confidence=least, task_tags=self._task_tags)
+        report = self.archive.search(
+            query,
+            user_id=self.user_id,
+            k=k,
+            min_confidence=least,
+            task_tags=self._task_tags,
+            session_id=self.session_id,
+        )
         hits = list(report.hits)[:k]
         constraints, overflow = self._constraints(query, {hit.id for hit in hits})
         self._recalled |= {hit.id: hit.record for hit in [*hits, *constraints]}
@@ -243,6 +250,7 @@ class MemoryTools:
         if decision.decision == "quarantined":
             return f"Nothing changed yet: the new text of {section} waits for a person." + _why(self.events[-1])
         self.main.core[section] = text
+        self.main.fit()
         return f"{section} now reads:\n{text}"
 
     def _section(self, section: str) -> str:
