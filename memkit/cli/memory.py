@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from memkit.cli.output import Choice, Front, MemkitGroup, diagnostic
 from memkit.errors import NotFound, UsageError
+from memkit.memory.errors import InvalidRecord
 from memkit.memory.interface import Decision, Hit
 from memkit.memory.record import Draft, Record
+from memkit.memory.times import parse_time
 from memkit.terminal import one_line
 from memkit.use_cases.remember import remember
 from memkit.use_cases.search_memory import search_memory
@@ -21,7 +23,23 @@ SOURCES = ["explicit", "inferred", "learned", "merged", "imported"]
 STATUSES = ["live", "superseded", "retired", "quarantined", "rejected"]
 _HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "created_at")
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Date(click.ParamType[str]):
+    """A date or an RFC 3339 time, kept as it was written."""
+
+    name = "date"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return ``value``; a text that names no time is bad usage."""
+        try:
+            parse_time(value)
+        except InvalidRecord as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
+UNIT = click.FloatRange(0.0, 1.0)
 user_option = click.option("--user", help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 reason_option = click.option("--reason", default="", help="Why; kept in the record's history.")
 
@@ -37,14 +55,14 @@ def memory() -> None:
 @click.option("--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What kind of record it is.")
 @click.option("--scope", type=Choice(SCOPES), default="user", show_default=True, help="Who may see it.")
 @click.option("--tag", "tags", multiple=True, help="A label to find it by; may be given again.")
-@click.option("--confidence", type=float, default=1.0, show_default=True, help="How sure it is, 0 to 1.")
-@click.option("--importance", type=float, help="How much it matters, 0 to 1 (default: memkit.yaml).")
+@click.option("--confidence", type=UNIT, default=1.0, show_default=True, help="How sure it is, 0 to 1.")
+@click.option("--importance", type=UNIT, help="How much it matters, 0 to 1 (default: memkit.yaml).")
 @click.option("--source", type=Choice(SOURCES), default="explicit", show_default=True, help="Where it comes from.")
 @click.option("--source-url", help="A link to where it comes from.")
 @click.option("--session", help="The session it was said in.")
 @click.option("--turn", type=int, help="The turn it was said in.")
-@click.option("--valid-from", metavar="DATE", help="True from this date on.")
-@click.option("--valid-until", metavar="DATE", help="True up to the end of this date.")
+@click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
+@click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
 @click.pass_obj
 def add(
     front: Front, /, text: str, user: str | None, kind: str, tags: tuple[str, ...], session: str | None, turn: int | None,
@@ -64,7 +82,7 @@ def add(
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
 @click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
-@click.option("--as-of", metavar="DATE", help="What was true at this date.")
+@click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
 @click.pass_obj
 def search(
@@ -176,8 +194,8 @@ _mark_command("forget", "Retire record ID; history keeps it, and it may be told 
 @click.argument("record_id", metavar="ID")
 @click.option("--user", help="Whose record it is; another user's id is not found.")
 @click.option("--tag", "tags", multiple=True, help="The labels from now on; may be given again.")
-@click.option("--confidence", type=float, help="How sure it is, 0 to 1.")
-@click.option("--importance", type=float, help="How much it matters, 0 to 1.")
+@click.option("--confidence", type=UNIT, help="How sure it is, 0 to 1.")
+@click.option("--importance", type=UNIT, help="How much it matters, 0 to 1.")
 @reason_option
 @click.pass_obj
 def update(
