@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from memkit.guard.policy import policy_faults
-from memkit.htn.core import Domain
-from memkit.htn.errors import HtnError
+from memkit.domains import domain_findings
 from memkit.lint.interface import Edit, Finding, Source
 from memkit.lint.suppressions import apply_suppressions
+from memkit.policies import policy_findings
 from memkit.skills import skill_findings
-from memkit.store.layout import NAME
 from memkit.store.schema import SchemaFinding, check, load_schema
-from memkit.store.yaml import Document, KeyPath, YamlError, YamlFinding, load_yaml
+from memkit.store.yaml import Document, YamlError, YamlFinding, load_yaml
 
 
 @dataclass(frozen=True)
 class Codes:
-    """The rules that a kind of file answers a schema's findings with."""
+    """The rules that a kind of file answers its findings with."""
 
     invalid: str
     name: str
     unknown_key: str
+    senseless: str = ""
+    """For what has the right shape and still cannot be used."""
+
+
+_SKILL = Codes("MKS001", "MKS002", "MKS003")
+_POLICY = Codes("MKP001", "MKP002", "MKP004", "MKP005")
+_DOMAIN = Codes("MKD001", "MKD002", "MKD003", "MKD004")
+_SETTINGS = Codes("MKY013", "MKY013", "MKY014")
 
 
 def check_yaml_file(source: Source, chosen: frozenset[str]) -> list[Finding]:
@@ -58,39 +64,22 @@ def _from_yaml(finding: YamlFinding, source: Source, document: Document) -> Find
 
 
 def _check_skill(document: Document, source: Source) -> Iterator[Finding]:
-    found = skill_findings(document, source.path.stem)
-    yield from _from_schema(found, document, source, Codes("MKS001", "MKS002", "MKS003"))
+    yield from _coded(skill_findings(document, source.path.stem), document, source, _SKILL)
 
 
 def _check_policy(document: Document, source: Source) -> Iterator[Finding]:
-    found = [*check(document.data, load_schema("policy")), *_name_findings(document, source, "policy")]
-    yield from _from_schema(found, document, source, Codes("MKP001", "MKP002", "MKP004"))
-    data = document.data
-    if not isinstance(data, dict):
-        return
-    if "match" not in data:
-        line, column = document.key_position(("rule",))
-        yield Finding(
-            "MKP003", "Without match this policy is advice to the model and stops nothing.", source.path, line, column
-        )
-    if not found:
-        for fault in policy_faults(data):
-            yield _placed("MKP005", _sentence(fault.message), fault.path, document, source)
+    yield from _coded(policy_findings(document, source.path.stem), document, source, _POLICY)
+    if isinstance(document.data, dict) and "match" not in document.data:
+        message = "Without match this policy is advice to the model and stops nothing."
+        yield Finding("MKP003", message, source.path, *document.key_position(("rule",)))
 
 
 def _check_domain(document: Document, source: Source) -> Iterator[Finding]:
-    found = [*check(document.data, load_schema("domain")), *_name_findings(document, source, "domain")]
-    yield from _from_schema(found, document, source, Codes("MKD001", "MKD002", "MKD003"))
-    if not found:
-        try:
-            Domain.from_data(document.data)
-        except HtnError as error:
-            yield _placed("MKD004", _sentence(error.message), error.path, document, source)
+    yield from _coded(domain_findings(document, source.path.stem), document, source, _DOMAIN)
 
 
 def _check_manifest(document: Document, source: Source) -> Iterator[Finding]:
-    found = check(document.data, load_schema("memkit"))
-    yield from _from_schema(found, document, source, Codes("MKY013", "MKY013", "MKY014"))
+    yield from _coded(check(document.data, load_schema("memkit")), document, source, _SETTINGS)
 
 
 def _check_learned(_document: Document, _source: Source) -> Iterator[Finding]:
@@ -107,28 +96,14 @@ _KINDS: Mapping[str, Callable[[Document, Source], Iterator[Finding]]] = {
 }
 
 
-def _name_findings(document: Document, source: Source, noun: str) -> list[SchemaFinding]:
-    name = document.data.get("name") if isinstance(document.data, dict) else None
-    if not isinstance(name, str) or name == source.path.stem or not NAME.fullmatch(name):
-        return []
-    message = f"The {noun} is named {name!r}, and its file {source.path.stem!r}. Give both one name."
-    return [SchemaFinding("name", ("name",), message)]
-
-
-def _from_schema(found: Iterable[SchemaFinding], document: Document, source: Source, codes: Codes) -> Iterator[Finding]:
+def _coded(found: Iterable[SchemaFinding], document: Document, source: Source, codes: Codes) -> Iterator[Finding]:
     for finding in found:
-        code = codes.unknown_key if finding.kind == "unknown_key" else codes.invalid
-        if finding.path == ("name",) and finding.kind in ("name", "value", "type"):
-            code = codes.name
-        line, column = finding.position(document)
-        yield Finding(code, finding.message, source.path, line, column)
+        yield Finding(_code(finding, codes), finding.message, source.path, *finding.position(document))
 
 
-def _placed(code: str, message: str, path: KeyPath, document: Document, source: Source) -> Finding:
-    line, column = document.position(path)
-    return Finding(code, message, source.path, line, column)
-
-
-def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+def _code(finding: SchemaFinding, codes: Codes) -> str:
+    if finding.kind == "unknown_key":
+        return codes.unknown_key
+    if finding.kind in ("condition", "domain"):
+        return codes.senseless
+    return codes.name if finding.path == ("name",) else codes.invalid
