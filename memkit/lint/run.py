@@ -8,6 +8,7 @@ from pathlib import Path
 from memkit.errors import StoreFault
 from memkit.lint.archive_files import check_archive
 from memkit.lint.interface import Finding, LintReport, Source
+from memkit.lint.sources import lies_inside
 from memkit.lint.yaml_files import check_yaml_file
 
 
@@ -27,14 +28,19 @@ def lint(sources: Sequence[Source], chosen: frozenset[str], base: Path) -> LintR
             findings += [finding for finding in check_archive(shards) if finding.code in chosen]
     ordered = sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code))
     files = tuple(sorted(source.path for source in sources))
-    return LintReport(files, tuple(ordered), base, lines=_source_lines(ordered))
+    return LintReport(files, tuple(ordered), base, lines=_source_lines(ordered, sources))
 
 
-def _source_lines(findings: Iterable[Finding]) -> dict[tuple[Path, int], str]:
-    """Return the text of every line that a finding points at."""
+def _source_lines(findings: Iterable[Finding], sources: Sequence[Source]) -> dict[tuple[Path, int], str]:
+    """Return the text of the lines that findings point at.
+
+    Memory stays out of logs, and so does what lies outside of the store.
+    """
+    shown = {source.path for source in sources if source.kind != "archive" and lies_inside(source)}
     wanted: dict[Path, set[int]] = {}
     for finding in findings:
-        wanted.setdefault(finding.path, set()).add(finding.line)
+        if finding.path in shown:
+            wanted.setdefault(finding.path, set()).add(finding.line)
     return {
         (path, number): text
         for path, numbers in wanted.items()

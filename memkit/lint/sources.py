@@ -66,6 +66,11 @@ def source_at(path: Path, root: Path) -> Source | None:
     return Source(path, "learned" if learned else "other", root)
 
 
+def lies_inside(source: Source) -> bool:
+    """Return whether a source's content is in its store, and not behind a link to somewhere else."""
+    return source.path.resolve().is_relative_to(source.root.resolve())
+
+
 def _below(path: Path, root: Path) -> Iterator[Source]:
     inside = sorted(path.rglob("*")) if path.is_dir() else [path]
     for each in inside:

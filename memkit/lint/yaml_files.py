@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memkit.domains import domain_findings
+from memkit.errors import StoreFault
 from memkit.lint.interface import Edit, Finding, Source
+from memkit.lint.sources import lies_inside
 from memkit.lint.suppressions import apply_suppressions
 from memkit.policies import policy_findings
 from memkit.skills import skill_findings
+from memkit.store.config import FORMAT
 from memkit.store.schema import SchemaFinding, check, load_schema
 from memkit.store.yaml import Document, YamlError, YamlFinding, load_yaml
 
@@ -33,9 +36,9 @@ _SETTINGS = Codes("MKY013", "MKY013", "MKY014")
 
 def check_yaml_file(source: Source, chosen: frozenset[str]) -> list[Finding]:
     """Return what the ``chosen`` rules find in a YAML file, suppressions applied."""
-    linked = list(_check_link(source))
-    if linked:
-        return [finding for finding in linked if finding.code in chosen]
+    if not lies_inside(source):
+        message = "This is a symbolic link to something outside of the store."
+        return [Finding("MKY009", message, source.path, 1)] if "MKY009" in chosen else []
     if source.kind == "other":
         message = "This file is not read. Name it *.yaml and put it directly into its folder."
         return [Finding("MKY010", message, source.path, 1)] if "MKY010" in chosen else []
@@ -47,11 +50,6 @@ def check_yaml_file(source: Source, chosen: frozenset[str]) -> list[Finding]:
     found = [_from_yaml(finding, source, document) for finding in document.findings]
     found += _KINDS[source.kind](document, source)
     return apply_suppressions([finding for finding in found if finding.code in chosen], document, source, chosen)
-
-
-def _check_link(source: Source) -> Iterator[Finding]:
-    if not source.path.resolve().is_relative_to(source.root.resolve()):
-        yield Finding("MKY009", "This is a symbolic link to something outside of the store.", source.path, 1)
 
 
 def _from_yaml(finding: YamlFinding, source: Source, document: Document) -> Finding:
@@ -79,7 +77,10 @@ def _check_domain(document: Document, source: Source) -> Iterator[Finding]:
 
 
 def _check_manifest(document: Document, source: Source) -> Iterator[Finding]:
-    yield from _coded(check(document.data, load_schema("memkit")), document, source, _SETTINGS)
+    data = document.data
+    if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
+        raise StoreFault(f"{source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
+    yield from _coded(check(data, load_schema("memkit")), document, source, _SETTINGS)
 
 
 def _check_learned(_document: Document, _source: Source) -> Iterator[Finding]:

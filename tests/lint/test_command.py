@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,23 @@ def test_nothing_to_check_is_no_success(store: Path, tmp_path: Path, put: Put, c
     assert run(["lint", str(readme)]) == 3
     assert run(["lint", str(store / "absent.yaml")]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_newer_store_is_left_alone(put: Put, store: Path, capsys: Output) -> None:
+    """What a newer memkit wrote cannot be judged: exit 3."""
+    put("memkit.yaml", "name: test\nformat: 99\nnews: true\n")
+
+    assert run(["lint", "--store", str(store)]) == 3
+    assert "Upgrade memkit-agent" in capsys.readouterr().err
+
+
+def test_files_that_are_no_files_are_findings(store: Path, put: Put) -> None:
+    """A pipe is not waited for, a folder named like a file is no source, and a 20 MB file is not read."""
+    (store / "skills" / "folder.yaml").mkdir(parents=True)
+    os.mkfifo(store / "skills" / "pipe.yaml")
+    put("skills/big.yaml", b"a" * 20_000_000)
+
+    assert [finding.code for finding in lint_store(store).findings] == ["MKY006", "MKY001"]
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,22 @@ def test_sarif_keeps_the_structure_that_code_hosts_require(here: Path, put: Put,
     assert {result["ruleId"] for result in one_run["results"]} == {"MKS002", "MKY003"}
 
 
+def test_memory_and_foreign_files_stay_out_of_reports(here: Path, tmp_path: Path, put: Put, capsys: Output) -> None:
+    """No line of the archive, and none of a file that a link leads to, is shown."""
+    (tmp_path / "secret.yaml").write_text("password: hunter2\n")
+    (here / "skills").mkdir()
+    (here / "skills" / "a.yaml").symlink_to(tmp_path / "secret.yaml")
+    (here / "archive").mkdir()
+    (here / "archive" / "a.jsonl").symlink_to(tmp_path / "secret.yaml")
+    put("archive/2026-11/b.jsonl", '{"text": "hunter2"}\nhunter2\n')
+
+    assert run(["lint"]) == 1
+    out = capsys.readouterr().out
+
+    assert "MKY009" in out and "MKA007" in out and "MKA001" in out
+    assert "hunter2" not in out
+
+
 def test_columns_count_characters(here: Path, put: Put, capsys: Output) -> None:
     """A column is a number of code points, also after characters outside the basic plane."""
     put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: ['😀é', no]\n")
