@@ -148,6 +148,11 @@ def _remember(heard: Heard, claim: Claim) -> Script:
     old = (yield from _superseded(claim)) if claim.corrects else None
     args = {"text": claim.text, **({"supersedes": old.id} if old else {})}
     result = yield "archival_memory_insert", args
+    if "(consent)" in result:
+        return (
+            "I may not keep that for later: you have not agreed to long-term memory (consent). "
+            'Say "yes, you may remember" and tell me again.'
+        )
     if result.startswith(("Error", "Policy")):
         return f"I did not store that: {_reason(result)}"
     told = to_second_person(claim.text)
@@ -265,8 +270,11 @@ def _forget(heard: Heard, what: str) -> Script:
     gone: list[str] = []
     for record_id in ids:
         result = yield "memory_retract", {"id": record_id}
-        gone.append(_reason(result) if result.startswith(("Error", "Policy")) else f"Forgotten: {record_id}.")
-    return " ".join([*gone, "It will not be stored again unless you lift that."])
+        if result.startswith(("Error", "Policy")):
+            return f"I could not forget that: {_reason(result)}"
+        said = result.partition("which said: ")[2] or record_id
+        gone.append(f"Forgotten: “{to_second_person(said)}”.")
+    return " ".join([*gone, "It will not be stored again."])
 
 
 def _last_written(earlier: Sequence[Message]) -> list[str]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from .agent_loop import AgentLoop
 from .interface import JSON, Approval, DeclaredTool
-from .planner import HybridPlanner
+from .planner import Proposals, as_hybrid
 from .prompt import Persona
+from .session_memory import SessionTools
 from .toolbox import Toolbox
 from .turn import AgentResponse
 from .virtual_context import VirtualContextMemory
@@ -27,10 +28,12 @@ class MemGPTAgent:
         tools: Any = None,
         guard: Any = None,
         planner: Any = None,
+        proposals: Proposals | None = None,
         declared: Sequence[DeclaredTool] = (),
         context: Mapping[str, JSON] | None = None,
         approve: Approval | None = None,
         toolbox: Toolbox | None = None,
+        memory: VirtualContextMemory | None = None,
         durable: Callable[[], bool] = lambda: True,
         user_id: str = "local",
         session_id: str | None = None,
@@ -40,7 +43,7 @@ class MemGPTAgent:
         loop: Callable[..., AgentLoop] = AgentLoop,
     ) -> None:
         self.tools = tools or _memory_tools(archival_store, max_tokens, user_id, session_id)
-        self.memory = VirtualContextMemory(
+        self.memory = memory or VirtualContextMemory(
             max_tokens,
             main=self.tools.main,
             archive=archival_store,
@@ -49,11 +52,12 @@ class MemGPTAgent:
             session_id=session_id,
             durable=durable,
         )
-        hybrid = planner if planner is None or isinstance(planner, HybridPlanner) else HybridPlanner(htn=planner)
+        hybrid = None if planner is None else as_hybrid(planner, proposals)
         self.toolbox = toolbox or Toolbox(
             self.tools,
             guard,
-            planner=planner,
+            planner=hybrid,
+            proposals=proposals,
             tools=declared,
             context=context,
             root=root,
@@ -68,7 +72,8 @@ class MemGPTAgent:
             working=WorkingMemory(),
             max_tool_calls=max_tool_calls,
         )
-        self.loop.turn_id = self.memory.restore()
+        if memory is None:
+            self.loop.turn_id = self.memory.restore()
 
     @property
     def core_memory(self) -> Mapping[str, str]:
@@ -92,7 +97,5 @@ class MemGPTAgent:
 
 def _memory_tools(archive: Any, max_tokens: int, user_id: str, session_id: str | None) -> Any:
     if archive is None:
-        from .session_memory import SessionTools
-
         return SessionTools(VirtualContextMemory(max_tokens, user_id=user_id, session_id=session_id))
     return archive.tools(max_tokens=max_tokens, user_id=user_id, session_id=session_id)

@@ -4,8 +4,7 @@ from .agent import MemGPTAgent
 from .agent_loop import AgentLoop
 from .consent import RecordedConsent
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
-from .planner import HybridPlanner
-from .planning_tools import Proposals
+from .planner import HybridPlanner, Proposals
 from .prompt import Persona
 from .toolbox import Toolbox
 from .turn import AgentResponse

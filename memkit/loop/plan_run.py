@@ -8,8 +8,7 @@ from typing import Any
 
 from .bound import AnsweredErrors
 from .interface import JSON, ToolSpec
-from .planner import HybridPlanner
-from .planning_tools import result_data, term_text
+from .planner import HybridPlanner, result_data, term_text
 from .toolbox import Toolbox
 from .verdicts import STOPPED, refusal
 from .working import WorkingMemory
@@ -42,7 +41,8 @@ def run_plan(
     data = result_data(result)
     if data["outcome"] != "found":
         return PlanRun(data, reason="; ".join(str(reason["message"]) for reason in data["reasons"]))
-    operators = {operator.name: operator for operator in planner.htn.domain.operators} if planner else {}
+    known = planner.planner_for(task).domain.operators if planner else ()
+    operators = {operator.name: operator for operator in known}
     completed: list[str] = []
     for step in result.plan:
         text = term_text(step)

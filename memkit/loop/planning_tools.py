@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .bound import BoundTool
-from .errors import LoopError
 from .interface import JSON, ToolSpec
+from .planner import Proposals, as_hybrid, known_tasks, result_data, solve
 
 GENERATIONS = 200
 """The most generations that a model may ask for in one call."""
-
-
-class PlanningInputError(LoopError):
-    """Report a planning call that names what does not exist."""
-
-
-class Proposals:
-    """Subtasks that a model proposed in a tool call.
-
-    Hand the same object to the planner, as its ``llm_decompose``, and to the toolbox: what the model proposes in one
-    is what the planner asks for and validates in the other.
-    """
-
-    def __init__(self) -> None:
-        self._by_task: dict[str, list[str]] = {}
-
-    def add(self, task: str, subtasks: Sequence[str]) -> None:
-        """Keep ``subtasks`` as the model's decomposition of ``task``."""
-        self._by_task[" ".join(task.split())] = [" ".join(subtask.split()) for subtask in subtasks]
-
-    def __call__(self, task: Any, state: Any = None) -> list[str] | None:
-        """Return what was proposed for ``task``, or None."""
-        return self._by_task.get(term_text(task))
 
 
 class PlanningTools:
@@ -46,7 +23,8 @@ class PlanningTools:
         searcher: Callable[..., object] | None,
         keep: Callable[[dict[str, JSON]], None],
     ) -> None:
-        self._planners = _by_domain(planner)
+        self._hybrid = as_hybrid(planner)
+        self._planners = self._hybrid.planners
         self._searcher = searcher
         self._keep = keep
         self._proposals = proposals
@@ -86,10 +64,15 @@ class PlanningTools:
         return ToolSpec("propose_subtasks", text, {"type": "object", "properties": properties, "required": required})
 
     def _plan_task(self, args: Mapping[str, JSON]) -> str:
+        return self._solve(args, proposed=False)
+
+    def _solve(self, args: Mapping[str, JSON], *, proposed: bool) -> str:
         task = str(args["task"])
-        name = self._domain_of(task, args.get("domain"))
-        planner = self._planners[name]
+        planner = self._hybrid.planner_for(task, args.get("domain"))
         data = result_data(solve(planner, task, args.get("state"), args.get("objects")))
+        if not proposed:
+            # A model that was not asked for subtasks yet has not failed to give them.
+            data["reasons"] = [reason for reason in data["reasons"] if reason.get("code") != "proposal"]
         self._keep(data)
         return _told(task, data, planner, may_propose=self._proposals is not None)
 
@@ -97,14 +80,7 @@ class PlanningTools:
         subtasks = [str(subtask) for subtask in args["subtasks"]]
         assert self._proposals is not None
         self._proposals.add(str(args["task"]), subtasks)
-        return self._plan_task(args)
-
-    def _domain_of(self, task: str, wanted: str | None) -> str:
-        if wanted is not None:
-            return wanted
-        head = task.split()[0] if task.split() else ""
-        fitting = [name for name, planner in self._planners.items() if head in heads(planner)]
-        return (fitting or list(self._planners))[0]
+        return self._solve(args, proposed=True)
 
     def _evolve_expression(self, args: Mapping[str, JSON]) -> str:
         assert self._searcher is not None
@@ -125,41 +101,6 @@ def _evolve_spec() -> ToolSpec:
     return ToolSpec("evolve_expression", text, {"type": "object", "properties": properties, "required": ["points"]})
 
 
-def solve(planner: Any, task: str, state: JSON = None, objects: JSON = None) -> Any:
-    """Return the planner's result for a task; state and objects replace the domain's own when they are given."""
-    given = {name: value for name, value in (("state", state), ("objects", objects)) if value is not None}
-    return planner.solve(task, **given)
-
-
-def term_text(term: Any) -> str:
-    """Return a task as text, whether it came as text, as a sequence, or as a step with name and args.
-
-    >>> term_text("deliver  book shop"), term_text(("deliver", "book", "shop"))
-    ('deliver book shop', 'deliver book shop')
-    """
-    if isinstance(term, str):
-        return " ".join(term.split())
-    if hasattr(term, "name") and hasattr(term, "args"):
-        return " ".join([str(term.name), *map(str, term.args)])
-    return " ".join(map(str, term))
-
-
-def result_data(result: Any) -> dict[str, JSON]:
-    """Return a planner's result as plain data: outcome, plan, tree and reasons."""
-    return dict(result.to_data())
-
-
-def known_tasks(planner: Any) -> list[str]:
-    """Return the tasks that a planner has methods for, written as terms."""
-    return sorted({term_text((method.head.name, *method.head.args)) for method in planner.domain.methods})
-
-
-def heads(planner: Any) -> set[str]:
-    """Return the first words of every task and operator of a planner."""
-    methods = {str(method.head.name) for method in planner.domain.methods}
-    return methods | {str(operator.name) for operator in planner.domain.operators}
-
-
 def _told(task: str, data: Mapping[str, JSON], planner: Any, *, may_propose: bool) -> str:
     if data["outcome"] == "found":
         steps = [" ".join([step["name"], *step["args"]]) for step in data["plan"]]
@@ -172,12 +113,3 @@ def _told(task: str, data: Mapping[str, JSON], planner: Any, *, may_propose: boo
     if may_propose:
         lines.append("If you know how to do it with these, call propose_subtasks.")
     return "\n".join(lines)
-
-
-def _by_domain(planner: object | None) -> dict[str, Any]:
-    if planner is None:
-        return {}
-    if isinstance(planner, Mapping):
-        return {str(name): known for name, known in planner.items()}
-    htn: Any = getattr(planner, "htn", planner)
-    return {} if htn is None else {str(htn.domain.name): htn}

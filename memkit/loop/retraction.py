@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 
 from .bound import BoundTool
 from .errors import LoopError
+from .fencing import visible
 from .interface import JSON, ToolSpec
 
-Retire = Callable[[str, str], None]
-"""Retires one record for a reason, and leaves a tombstone so that its value does not come back."""
+Retire = Callable[[str, str], str]
+"""Retires one record for a reason and returns its text; a tombstone keeps the value from coming back."""
 
 ASKS = re.compile(
     r"\b(do not|don't|dont|no need to|please don't)\s+(remember|store|keep|save)\b"
@@ -46,9 +47,9 @@ def retraction_tool(
             raise RetractionRefused("Only the user can have a memory taken back, in words of this turn.")
         if not is_known(record_id):
             raise RetractionRefused(f"{record_id} was neither found nor written in this session. Search for it first.")
-        retire(record_id, "the user asked to forget it")
+        text = retire(record_id, "the user asked to forget it")
         note({"op": "retract", "id": record_id, "decision": "retired"})
-        return f"Retired [{record_id}]; its value will not be stored again."
+        return f"Retired [{record_id}], which said: {visible(text)}"
 
     properties = {"id": {"type": "string", "description": "The record's id, as a search or an insert gave it."}}
     text = "Take a memory back. Use it when the user says not to remember, or to forget, something."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,12 +22,14 @@ from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
 from .interface import JSON, Approval, DeclaredTool, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
 from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
-from .planning_tools import PlanningTools, Proposals
+from .planner import Proposals
+from .planning_tools import PlanningTools
 from .retraction import Retire, retraction_tool
 from .verdicts import STOPPED, Allowed, findings_data, refusal
 
 RESULT_LIMIT = 8000
 """Characters of a foreign tool's result that reach the model."""
+ANSWERING = re.compile(r"^\s*(no|nope|nah)\s*[,.;:!–—-]+\s*(?=\S)", re.IGNORECASE)
 REPORT_LIMIT = 2000
 """Characters of a result that a report keeps."""
 
@@ -89,7 +92,7 @@ class Toolbox:
             if self._consent is not None and answer is not None and answer is not self._consent.granted():
                 self._consent.record(answer)
                 self.note({"op": "consent", "granted": answer})
-            self.memory.begin_turn(user_text, turn_id)
+            self.memory.begin_turn(own_words(user_text), turn_id)
 
     # --- the gate
 
@@ -194,10 +197,13 @@ class Toolbox:
         """Return the data of a turn: the reply, what it cites, and everything that happened."""
         self._collect()
         main = self.memory.main
+        citations = self.citations(message)
+        if citations:
+            self._tell("cited", ids=citations)
         with self._books:
             return {
                 "message": message,
-                "citations": self.citations(message),
+                "citations": citations,
                 "tool_calls": [dict(call) for call in self.ledger.calls],
                 "memory_operations": [dict(operation) for operation in self.ledger.operations],
                 "policy": [dict(entry) for entry in self.ledger.policy],
@@ -246,6 +252,19 @@ class Toolbox:
             for event in drained:
                 self.note(event)
                 self.lower_trust(self._trust(event))
+                self._tell_memory(event)
+
+    def _tell_memory(self, event: Mapping[str, JSON]) -> None:
+        if event.get("decision") is not None:
+            self._tell("write", ids=ids_of(event), decision=event["decision"], reason=event.get("reasons"))
+        elif "query" in event:
+            self._tell("retrieved", ids=ids_of(event), query=event["query"])
+            self._tell("injected", ids=ids_of(event))
+
+    def _tell(self, event: str, **values: JSON) -> None:
+        """Tell whoever keeps an account of what happens."""
+        if self._observe is not None:
+            self._observe({"event": event, "turn_id": self.turn_id, **values})
 
     def _trust(self, event: Mapping[str, JSON]) -> str:
         """Return how far what this memory operation brought into the prompt may be trusted."""
@@ -277,6 +296,15 @@ class Toolbox:
         return BoundTool(spec, lambda args: run_declared(tool, args, self._root), foreign=True, serial=False)
 
 
+def own_words(text: str | None) -> str | None:
+    """Return the user's words without a leading "no," which answers the turn before and negates nothing in this one.
+
+    >>> own_words("No, my dog is called Max"), own_words("No dogs, please")
+    ('my dog is called Max', 'No dogs, please')
+    """
+    return None if text is None else ANSWERING.sub("", text)
+
+
 def _key(name: str, args: Mapping[str, JSON]) -> str:
     return f"{name} {json.dumps(args, sort_keys=True, default=str)}"
 
@@ -296,5 +324,6 @@ def _receipt(operation: Mapping[str, JSON]) -> tuple[str, str] | None:
         return record_id, f"(set aside until a person approves it: {record_id})"
     if decision == "refused":
         reasons = [f"{reason.get('code')}: {reason.get('message')}" for reason in operation.get("reasons") or ()]
-        return (reasons[0] if reasons else "refused"), f"(not stored; {'; '.join(reasons) or 'refused'})"
+        code = (operation.get("reasons") or [{"code": "refused"}])[0]["code"]
+        return f"({code})", f"(not stored; {'; '.join(reasons) or 'refused'})"
     return None

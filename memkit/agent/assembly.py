@@ -1,0 +1,175 @@
+"""Put the rooms together to one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from memkit.agent.session import Kept, SessionFile
+from memkit.guard.core import Guard
+from memkit.htn.core import Domain, HTNPlanner
+from memkit.loop.consent import RecordedConsent
+from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, Toolbox
+from memkit.loop.interface import Approval, Model
+from memkit.loop.session_memory import SessionTools
+from memkit.loop.turn import AgentResponse
+from memkit.loop.virtual_context import VirtualContextMemory
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.context import MainContext
+from memkit.memory.recall import RecallMemory
+from memkit.memory.record import Origin
+from memkit.memory.tools import MemoryTools
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an agent of a store is made of."""
+
+    archive: ArchivalStore
+    root: Path
+    sessions: Path
+    clock: Callable[[], datetime]
+    model: Model
+    guard: Guard
+    persona: str
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    tools: Sequence[DeclaredTool] = ()
+    observe: Callable[[dict[str, Any]], None] | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Whom the agent talks to, and under which circumstances."""
+
+    user: str
+    session: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """What the host program says about where it runs; the policies read it."""
+    remembers: bool = True
+    """False for a conversation that neither reads nor writes anything that lasts."""
+    long_term: bool = True
+    """Whether the store allows long-term memory at all."""
+    approve: Approval | None = None
+    max_tokens: int | None = None
+
+
+class ReferenceAgent:
+    """An agent over a store: it remembers what its user agreed to, and goes on with a session where it stopped."""
+
+    def __init__(self, parts: Parts, setting: Setting) -> None:
+        self.parts = parts
+        self.setting = setting
+        origin = Origin(actor="user", user_id=setting.user, session_id=setting.session)
+        self.consent = RecordedConsent(parts.archive, setting.user, origin)
+        self.recall = RecallMemory(parts.sessions / "recall", parts.clock, *_recall_limits(parts))
+        self._origin = origin
+        self._file = SessionFile(parts.sessions / "context", setting.user, setting.session)
+        self._agent = self._remembering() if setting.remembers else self._forgetful()
+        if self.may_remember():
+            kept = self._file.load(self.main)
+            self._agent.loop.turn_id = self._agent.memory.restore() if kept is None else kept.turns
+            self.toolbox.known_ids.update(kept.known if kept else ())
+
+    @property
+    def main(self) -> Any:
+        """Return the main context."""
+        return self._agent.memory.main
+
+    @property
+    def memory(self) -> VirtualContextMemory:
+        """Return the view over all memory tiers."""
+        return self._agent.memory
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """Return the tools of the session."""
+        return self._agent.toolbox
+
+    @property
+    def turns(self) -> int:
+        """Return how many turns the session has had."""
+        return self._agent.loop.turn_id
+
+    def may_remember(self) -> bool:
+        """Return whether anything of this session may outlast it."""
+        return self.setting.remembers and self.setting.long_term and self.consent.granted()
+
+    def step(self, text: str) -> AgentResponse:
+        """Answer one message, and keep the session if its user agreed to that."""
+        reply = self._agent.step(text)
+        if self.may_remember():
+            self._file.save(self.main, Kept(self.turns, tuple(sorted(self.toolbox.known_ids))))
+        return reply
+
+    def take_back(self, record_id: str, reason: str) -> str:
+        """Reject a record in the user's name and return its text, which cannot be stored again."""
+        stored = self.parts.archive.get(record_id, user_id=self.setting.user)
+        self.parts.archive.mark("reject", record_id, self._origin, reason=reason)
+        return stored.record.text if stored else ""
+
+    def _remembering(self) -> MemGPTAgent:
+        parts, setting = self.parts, self.setting
+        policy = parts.archive.settings.context
+        main = MainContext(
+            max_tokens=setting.max_tokens or policy.max_tokens,
+            section_limit=policy.core_section_limit,
+            compress_at=policy.compress_at,
+            keep_recent=policy.keep_recent,
+        )
+        tools = MemoryTools(
+            main,
+            cast("Any", parts.archive),
+            recall=self.recall,
+            user_id=setting.user,
+            session_id=setting.session,
+            consented=self.may_remember,
+        )
+        memory = VirtualContextMemory(
+            main=main,
+            archive=parts.archive,
+            recall=self.recall,
+            user_id=setting.user,
+            session_id=setting.session,
+            durable=self.may_remember,
+        )
+        return self._with(tools, memory, consent=self.consent, retire=self.take_back)
+
+    def _forgetful(self) -> MemGPTAgent:
+        main = MainContext(max_tokens=self.setting.max_tokens or self.parts.archive.settings.context.max_tokens)
+        memory = VirtualContextMemory(main=main, user_id=self.setting.user, session_id=self.setting.session)
+        return self._with(SessionTools(memory), memory)
+
+    def _with(self, tools: Any, memory: VirtualContextMemory, **more: Any) -> MemGPTAgent:
+        proposals = Proposals()
+        planners = {
+            name: HTNPlanner(domain=domain, llm_decompose=proposals) for name, domain in self.parts.domains.items()
+        }
+        toolbox = Toolbox(
+            tools,
+            self.parts.guard,
+            planner=planners,
+            proposals=proposals,
+            tools=self.parts.tools,
+            context=self.setting.context,
+            root=self.parts.root,
+            approve=self.setting.approve,
+            observe=self._observed,
+            **more,
+        )
+        persona = Persona(name="the agent of this store", description=self.parts.persona)
+        return MemGPTAgent(
+            persona=persona, llm_client=self.parts.model, tools=tools, memory=memory, toolbox=toolbox, planner=planners
+        )
+
+    def _observed(self, event: dict[str, Any]) -> None:
+        if self.parts.observe is not None and self.setting.remembers:
+            who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
+            self.parts.observe({**event, **who})
+
+
+def _recall_limits(parts: Parts) -> tuple[float, int]:
+    policy = parts.archive.settings.recall
+    return policy.ttl, policy.max_items

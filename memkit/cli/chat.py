@@ -1,0 +1,158 @@
+"""``memkit chat``: talk to the agent that remembers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from memkit.cli.memory import user_option
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, envelope
+from memkit.cli.policy import read_pairs
+from memkit.cli.slash import Chat, run_slash
+from memkit.errors import MemkitError, UsageError
+from memkit.loop.interface import Verdict
+from memkit.terminal import harmless
+from memkit.use_cases.open_chat import open_chat
+
+CONSENT_QUESTION = "May I remember what you tell me for later sessions? (You can withdraw that at any time.)"
+NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
+
+
+@click.command("chat", cls=MemkitCommand)
+@user_option
+@click.option("--session", help="The session to go on with or to begin (default: a new one).")
+@click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user.")
+@click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and leave.")
+@click.option("--provider", help="reference, or scripted:FILE (default: memkit.yaml).")
+@click.option("--model", help="The model's name, for providers that have several.")
+@click.option("--consent", "consents", is_flag=True, help="Record that the user agrees to long-term memory.")
+@click.option(
+    "--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you; K:=JSON too."
+)
+@click.option("--jsonl", is_flag=True, help="Each line of standard input is a turn, each answer a line of JSON.")
+@click.option("--no-memory", is_flag=True, help="Neither read nor write anything that lasts.")
+@click.pass_obj
+def chat(
+    front: Front, user: str | None, session: str | None, resume: bool, prompt: str | None, provider: str | None,
+    model: str | None, consents: bool, pairs: tuple[str, ...], jsonl: bool, no_memory: bool,
+) -> None:  # fmt: skip
+    """Talk to the agent of the store: one turn with -p or a pipe, a conversation on a terminal."""
+    if session is not None and resume:
+        raise UsageError("Give either --session or -c, not both.")
+    workspace = front.workspace
+    agent = open_chat(
+        workspace,
+        user=workspace.user(user),
+        session=session,
+        resume=resume,
+        provider=provider,
+        model=model,
+        context=read_pairs(pairs, "--context"),
+        remembers=not no_memory,
+        approve=_approval if front.interactive else None,
+    )
+    conversation = Chat(workspace, agent)
+    if consents and not agent.consent.granted():
+        agent.consent.record(True)
+    try:
+        if jsonl:
+            _lines(conversation)
+        elif prompt is not None or front.json or not sys.stdin.isatty():
+            _one_turn(front, conversation, prompt if prompt is not None else sys.stdin.read())
+        else:
+            _talk(front, conversation)
+    finally:
+        _commit(conversation)
+
+
+def _one_turn(front: Front, conversation: Chat, text: str) -> None:
+    data = _turn(conversation, text)
+    notices = _notices(conversation)
+    for notice in notices if not front.json else ():
+        front.note(f"({notice['message']})")
+    front.answer(data, data["message"], diagnostics=notices)
+
+
+def _lines(conversation: Chat) -> None:
+    for line in sys.stdin:
+        if line.strip():
+            data = _turn(conversation, line.rstrip("\n"))
+            click.echo(envelope("chat", data, ok=True, diagnostics=_notices(conversation)))
+            sys.stdout.flush()
+            if line.strip() == "/quit":
+                return
+
+
+def _talk(front: Front, conversation: Chat) -> None:
+    _ask_for_consent(front, conversation)
+    click.echo(f"Session {harmless(conversation.session)}. /help lists the commands, /quit leaves.")
+    for line in _typed():
+        if not line.strip():
+            continue
+        try:
+            data = _turn(conversation, line)
+        except MemkitError as error:
+            front.note(f"memkit: {error}")
+            continue
+        click.echo(harmless(data["message"]))
+        if line.strip() == "/quit":
+            return
+
+
+def _typed() -> Iterator[str]:
+    """Yield what a person types, with line editing where the terminal can, until they end it."""
+    import readline  # noqa: F401 - importing it gives input() editing and history
+
+    while True:
+        try:
+            yield input("> ")
+        except EOFError:
+            click.echo()
+            return
+
+
+def _turn(conversation: Chat, text: str) -> dict[str, Any]:
+    """Answer one message or slash command and return its data."""
+    if not text.strip():
+        raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
+    if text.lstrip().startswith("/"):
+        shown = run_slash(conversation, text)
+        return conversation.agent.toolbox.report(shown) | {"session": conversation.session}
+    return dict(conversation.agent.step(text).data) | {"session": conversation.session}
+
+
+def _ask_for_consent(front: Front, conversation: Chat) -> None:
+    agent = conversation.agent
+    known = conversation.workspace.archive.consent(conversation.user)
+    if known is None and agent.setting.remembers and agent.setting.long_term and front.interactive:
+        agent.consent.record(click.confirm(CONSENT_QUESTION, default=False, err=True))
+
+
+def _notices(conversation: Chat) -> list[Diagnostic]:
+    agent = conversation.agent
+    if not agent.setting.remembers or agent.may_remember():
+        return []
+    if not agent.setting.long_term:
+        return [diagnostic("consent", "Long-term memory is off for this store.", severity="info")]
+    return [diagnostic("consent", NO_CONSENT.format(user=conversation.user), severity="info")]
+
+
+def _approval(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
+    finding = verdict.deciding
+    why = f"Policy {finding.name} asks: {finding.reason}" if finding else "A policy asks."
+    call = ", ".join(f"{key}={value!r}" for key, value in args.items())
+    return click.confirm(harmless(f"{why}\nRun {name}({call})?"), default=False, err=True)
+
+
+def _commit(conversation: Chat) -> None:
+    """Commit what the conversation wrote; where that cannot be done it is said, and nothing is lost."""
+    workspace = conversation.workspace
+    if workspace.settings["git.commit"] == "manual":
+        return
+    try:
+        workspace.commit_memory(force=True, added=0)
+    except MemkitError as error:
+        workspace.notice(f"Memory is safe but not committed: {error}")

@@ -1,0 +1,83 @@
+"""Open a conversation of one user with the agent of a store."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from memkit.agent.assembly import Parts, ReferenceAgent, Setting
+from memkit.domains import load_domains
+from memkit.errors import NotFound
+from memkit.llm.providers import open_model
+from memkit.loop.interface import Approval, DeclaredTool
+from memkit.memory.recall import RecallMemory
+from memkit.workspace import Workspace
+
+
+def open_chat(
+    workspace: Workspace,
+    *,
+    user: str,
+    session: str | None = None,
+    resume: bool = False,
+    provider: str | None = None,
+    model: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    remembers: bool = True,
+    approve: Approval | None = None,
+) -> ReferenceAgent:
+    """Return the agent of the store, ready to talk to ``user``.
+
+    Args:
+        workspace: The store.
+        user: Whose memory it is.
+        session: The session to go on with or to begin; a new one without it.
+        resume: Go on with the session that this user had last.
+        provider: The model's provider, as in ``scripted:answers.yaml``; the configured one without it.
+        model: The model's name, for providers that have several.
+        context: What the host program says about where it runs, for the policies.
+        remembers: False for a conversation that neither reads nor writes anything that lasts.
+        approve: Asks a person about a call that a policy wants confirmed.
+    """
+    settings = workspace.settings
+    parts = Parts(
+        archive=workspace.archive,
+        root=workspace.root,
+        sessions=workspace.sessions,
+        clock=workspace.clock,
+        model=open_model(provider or settings["provider"], model or settings["model"], folder=Path.cwd()),
+        guard=workspace.guard,
+        persona=settings["persona"],
+        domains=load_domains(workspace.root),
+        tools=[_declared(tool) for tool in settings["tools"]],
+        observe=workspace.audit.append,
+    )
+    setting = Setting(
+        user=user,
+        session=session or (_last_session(workspace, user) if resume else _new_session(workspace)),
+        context=dict(context or {}),
+        remembers=remembers,
+        long_term=settings["privacy.long_term"] != "off",
+        approve=approve,
+    )
+    return ReferenceAgent(parts, setting)
+
+
+def _declared(tool: Mapping[str, Any]) -> DeclaredTool:
+    shape = tool.get("parameters") or {"type": "object", "properties": {}}
+    return DeclaredTool(tool["name"], tool["description"], shape, tool["run"], bool(tool.get("dangerous", False)))
+
+
+def _new_session(workspace: Workspace) -> str:
+    return f"{workspace.clock():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _last_session(workspace: Workspace, user: str) -> str:
+    policy = workspace.memory_settings.recall
+    recall = RecallMemory(workspace.sessions / "recall", workspace.clock, policy.ttl, policy.max_items)
+    found = recall.sessions(user)
+    if not found:
+        raise NotFound(f"{user} has no session to go on with. Leave out -c, or name one with --session.")
+    return found[0]
