@@ -1,4 +1,4 @@
-"""``memkit skill``: list, show, search and export skills."""
+"""``memkit skill``: write, find, follow and export skills."""
 
 from __future__ import annotations
 
@@ -13,15 +13,27 @@ from memkit.skills import PROFILES, Skill
 from memkit.skills.sheet import skill_body
 from memkit.store.layout import find_store
 from memkit.terminal import one_line
+from memkit.use_cases.draft_skill import draft_skill
 from memkit.use_cases.export_skill import export_skill
 from memkit.use_cases.find_skills import find_skills
 from memkit.use_cases.list_skills import list_skills
+from memkit.use_cases.roll_back_skill import roll_back_skill
 from memkit.use_cases.show_skill import show_skill
+from memkit.use_cases.trace_skill import trace_skill
 
 
 @click.group("skill", cls=MemkitGroup)
 def skill() -> None:
-    """List, show, search and export skills."""
+    """Write, list, show, search, export and roll back skills."""
+
+
+@skill.command("new")
+@click.argument("name")
+@click.pass_obj
+def new_command(front: Front, name: str) -> None:
+    """Start the skill NAME from an example, and commit it."""
+    path = draft_skill(find_store(front.store), name)
+    front.answer({"name": name, "path": str(path)}, f"Wrote {path}. Edit it, then run 'memkit lint'.")
 
 
 @skill.command("list")
@@ -67,6 +79,34 @@ def export_command(front: Front, name: str, profile: str, out: Path | None, forc
         front.note("The description was cut to the format's 1,024 characters; the body has all of it.")
     data = {"name": exported.name, "path": str(exported.path), "profile": profile, "shortened": exported.shortened}
     front.answer(data, f"Wrote {exported.path}")
+
+
+@skill.command("history")
+@click.argument("name")
+@click.pass_obj
+def history_command(front: Front, name: str) -> None:
+    """Show the commits that changed the skill NAME, newest first."""
+    revisions = trace_skill(find_store(front.store), name)
+    rows = [
+        {key: value for key, value in asdict(revision).items() if key != "text"}  # the file itself is git's to show
+        for revision in revisions
+    ]
+    lines = [
+        f"{each.commit[:10]}  {each.at[:10]}  {each.version or '-':8} {one_line(each.subject, 80)}"
+        for each in revisions
+    ]
+    front.answer({"name": name, "history": rows}, lines)
+
+
+@skill.command("rollback")
+@click.argument("name")
+@click.argument("version")
+@click.pass_obj
+def rollback_command(front: Front, name: str, version: str) -> None:
+    """Bring the skill NAME back to VERSION (or to a commit), as a new commit."""
+    done = roll_back_skill(find_store(front.store), name, version)
+    said = f"as commit {done.commit[:10]}" if done.commit else "already, so nothing was committed"
+    front.answer(asdict(done), f"{name} is at {done.version or done.source[:10]} {said}.")
 
 
 def _summary(found: Skill) -> dict[str, Any]:

@@ -1,0 +1,166 @@
+"""Skills in git: new ones, their history, and the way back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+from memkit.errors import NegativeAnswer, NotFound, StoreFault, UsageError
+from memkit.skills import load_skill
+from memkit.use_cases.draft_skill import draft_skill
+from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.make_store import make_store
+from memkit.use_cases.roll_back_skill import roll_back_skill
+from memkit.use_cases.trace_skill import trace_skill
+
+TEXT = 'name: tea\ndescription: Makes tea.\nsteps: [{step}]\nversion: "{version}"\n'
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Run git in the store."""
+    return subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a store whose skill tea has the versions 1.0.0 and 2.0.0."""
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+    root = make_store(tmp_path / "store").root
+    for version, step in (("1.0.0", "Boil"), ("2.0.0", "Boil twice")):
+        (root / "skills" / "tea.yaml").write_text(TEXT.format(version=version, step=step))
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", f"Tea {version}")
+    return root
+
+
+def test_a_new_skill_is_valid_and_one_commit(store: Path) -> None:
+    """The example loads, has no findings, and its commit says what it adds."""
+    path = draft_skill(store, "coffee")
+
+    assert load_skill(path).version == "0.1.0"
+    assert lint_store(store).findings == ()
+    assert git(store, "log", "-1", "--format=%s", "--name-only").split("\n") == [
+        "Add the skill coffee",
+        "",
+        "skills/coffee.yaml",
+        "",
+    ]
+    assert git(store, "status", "--porcelain") == ""
+
+
+def test_a_new_skill_never_takes_the_place_of_another(store: Path) -> None:
+    """An existing file stays, and a path is no name."""
+    before = (store / "skills" / "tea.yaml").read_bytes()
+
+    for name in ("tea", "../tea", "Tea", "-tea"):
+        with pytest.raises(UsageError):
+            draft_skill(store, name)
+    assert (store / "skills" / "tea.yaml").read_bytes() == before
+
+
+def test_history_names_commits_and_versions_newest_first(store: Path) -> None:
+    """Only commits that touched the skill are in its history."""
+    draft_skill(store, "coffee")
+
+    assert [(each.subject, each.version, each.author) for each in trace_skill(store, "tea")] == [
+        ("Tea 2.0.0", "2.0.0", "Ada"),
+        ("Tea 1.0.0", "1.0.0", "Ada"),
+    ]
+    with pytest.raises(NotFound):
+        trace_skill(store, "cocoa")
+
+
+def test_without_git_there_is_no_history(tmp_path: Path) -> None:
+    """A store that is no repository says so."""
+    with pytest.raises(StoreFault, match="no git repository"):
+        trace_skill(tmp_path, "tea")
+
+
+def test_rollback_is_a_new_commit_with_the_old_text(store: Path) -> None:
+    """History only grows; going back to where one is commits nothing."""
+    done = roll_back_skill(store, "tea", "1.0.0")
+
+    assert (store / "skills" / "tea.yaml").read_text() == TEXT.format(version="1.0.0", step="Boil")
+    assert [each.version for each in trace_skill(store, "tea")] == ["1.0.0", "2.0.0", "1.0.0"]
+    assert git(store, "log", "-1", "--format=%s").strip() == "Roll the skill tea back to 1.0.0"
+    assert done.commit == git(store, "rev-parse", "HEAD").strip()
+    assert roll_back_skill(store, "tea", "1.0.0").commit is None
+
+
+def test_rollback_brings_a_removed_skill_back(store: Path) -> None:
+    """A deletion is undone as well."""
+    git(store, "rm", "-q", "skills/tea.yaml")
+    git(store, "commit", "-qm", "No tea")
+
+    roll_back_skill(store, "tea", "2.0.0")
+
+    assert load_skill(store / "skills" / "tea.yaml").version == "2.0.0"
+
+
+def test_rollback_takes_a_commit_id(store: Path) -> None:
+    """Where versions were not counted, a commit names the text."""
+    first = trace_skill(store, "tea")[1].commit
+
+    assert roll_back_skill(store, "tea", first[:10]).source == first
+
+
+def test_rollback_loses_nothing_that_is_in_no_commit(store: Path) -> None:
+    """A file with changes is left alone."""
+    changed = TEXT.format(version="3.0.0", step="Sing")
+    (store / "skills" / "tea.yaml").write_text(changed)
+
+    with pytest.raises(NegativeAnswer, match="in no commit"):
+        roll_back_skill(store, "tea", "1.0.0")
+    assert (store / "skills" / "tea.yaml").read_text() == changed
+
+
+@pytest.mark.parametrize("version", ["9.9.9", "", "HEAD", "--output=x", "abc"])
+def test_rollback_to_a_version_that_never_was_is_answered(store: Path, version: str) -> None:
+    """The versions that there were are named; nothing reaches git as an option."""
+    with pytest.raises(NotFound, match=r"It had: 2\.0\.0, 1\.0\.0"):
+        roll_back_skill(store, "tea", version)
+
+
+def test_rollback_to_a_text_that_is_no_skill_any_more_changes_nothing(store: Path) -> None:
+    """An old version has to pass today's schema."""
+    good = (store / "skills" / "tea.yaml").read_text()
+    (store / "skills" / "tea.yaml").write_text(good.replace("steps", "stepz").replace("2.0.0", "2.1.0"))
+    git(store, "commit", "-qam", "Broken")
+    (store / "skills" / "tea.yaml").write_text(good.replace("2.0.0", "2.2.0"))
+    git(store, "commit", "-qam", "Mended")
+
+    with pytest.raises(NegativeAnswer, match="no valid skill any more"):
+        roll_back_skill(store, "tea", "2.1.0")
+    assert load_skill(store / "skills" / "tea.yaml").version == "2.2.0"
+
+
+def test_rollback_during_a_merge_leaves_the_file_as_it_was(store: Path) -> None:
+    """Git commits no single file in a merge; the text that was written is taken back."""
+    git(store, "checkout", "-qb", "side")
+    (store / "note.txt").write_text("side\n")
+    git(store, "add", "-A")
+    git(store, "commit", "-qm", "Side")
+    git(store, "checkout", "-q", "main")
+    git(store, "merge", "-q", "--no-ff", "--no-commit", "side")
+
+    assert run(["skill", "rollback", "tea", "1.0.0", "--store", str(store)]) == 3
+    assert load_skill(store / "skills" / "tea.yaml").version == "2.0.0"
+
+
+def test_the_commands_answer(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """New, history and rollback print one envelope each."""
+    where = ["--json", "--store", str(store)]
+
+    assert run(["skill", "new", "coffee", *where]) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["name"] == "coffee"
+    assert run(["skill", "history", "tea", *where]) == 0
+    assert [row["version"] for row in json.loads(capsys.readouterr().out)["data"]["history"]] == ["2.0.0", "1.0.0"]
+    assert run(["skill", "rollback", "tea", "1.0.0", *where]) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["version"] == "1.0.0"
+    assert run(["skill", "rollback", "tea", "7.0.0", *where]) == 1
