@@ -51,7 +51,7 @@ FILE_NAME = re.compile(
 )
 VERSIONED = re.compile(r"(?i)[a-z][a-z0-9]*(?:[-_.][a-z0-9.]+)*[-_.]v?\d+(?:\.\d+)*[a-z]?")
 PLACEHOLDER = re.compile(
-    r"<[^>]*>|\$\{?[A-Z_][A-Z0-9_]*\}?|%[A-Z_]+%|\{.*\}|\[masked:(?: \w+\].*)?|\*+|[x•.…_-]+"
+    r"<[^>]*>|\$\{?[A-Z_][A-Z0-9_]*\}?|%[A-Z_]+%|\{.*\}|\[masked:.*|\*+|[x•.…_-]+"
     r"|(?i:(?:.*[\W_])?(?:your|example|placeholder|redacted|changeme|dummy|hidden|environ|getenv|env)(?:[\W_].*)?)"
 )
 ORDINARY = frozenset(
@@ -94,15 +94,15 @@ def find_secrets(text: str) -> list[Finding]:
 
 
 def mask(text: str) -> str:
-    """Return ``text`` with every credential and personal number replaced by ``[masked: kind]``.
+    """Return ``text`` with every credential and personal number replaced by ``[masked:kind]``.
 
     >>> mask("the card is 4111 1111 1111 1111")
-    'the card is [masked: card_number]'
+    'the card is [masked:card_number]'
     """
     # What is left beside a mask may look like another secret only now, so look again until nothing is found.
     while found := find_secrets(text):
         for finding in reversed(found):
-            text = f"{text[: finding.start]}[masked: {finding.kind}]{text[finding.end :]}"
+            text = f"{text[: finding.start]}[masked:{finding.kind}]{text[finding.end :]}"
     return text
 
 

@@ -1,0 +1,221 @@
+"""What counts as a secret, what does not, and that nothing of a secret survives masking."""
+
+import random
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memkit.memory.personal import is_card, is_iban, luhn
+from memkit.memory.secrets import find_secrets, mask
+
+RANDOM = random.Random(7)
+
+
+def letters(size: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+    """Return random letters."""
+    return "".join(RANDOM.choice(alphabet) for _ in range(size))
+
+
+def hexes(size: int) -> str:
+    """Return random hexadecimal digits."""
+    return letters(size, "0123456789abcdef")
+
+
+def card(prefix: str, length: int) -> str:
+    """Return a number with this beginning and the right check digit."""
+    body = prefix + letters(length - len(prefix) - 1, string.digits)
+    return next(body + digit for digit in string.digits if luhn(body + digit))
+
+
+TOKENS = {
+    "aws_access_key": "AKIA" + letters(16, string.ascii_uppercase + "234567"),
+    "github_token": "ghp_" + letters(36),
+    "github_fine_grained_token": "github_pat_" + letters(22) + "_" + letters(59),
+    "gitlab_token": "glpat-" + letters(20),
+    "slack_token": "xoxb-123456789012-" + letters(24),
+    "stripe_key": "sk_live_" + letters(24),
+    "openai_key": "sk-proj-" + letters(48),
+    "anthropic_key": "sk-ant-api03-" + letters(93),
+    "google_api_key": "AIza" + letters(35),
+    "huggingface_token": "hf_" + letters(34),
+    "npm_token": "npm_" + letters(36),
+    "pypi_token": "pypi-AgEIcHlwaS5vcmc" + letters(60),
+    "sendgrid_key": f"SG.{letters(22)}.{letters(43)}",
+    "twilio_key": "SK" + hexes(32),
+    "digitalocean_token": "dop_v1_" + hexes(64),
+    "databricks_token": "dapi" + hexes(32),
+    "shopify_token": "shpat_" + hexes(32),
+    "vault_token": "hvs." + letters(24),
+    "telegram_token": "123456789:AA" + letters(33),
+    "json_web_token": f"eyJ{letters(20)}.eyJ{letters(30)}.{letters(30)}",
+    "url_password": f"postgres://app:{letters(12)}@db.internal",
+    "linear_key": "lin_api_" + letters(40),
+    "mailchimp_key": hexes(32) + "-us12",
+    "age_key": "AGE-SECRET-KEY-1" + letters(58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
+    "private_key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\n-----END RSA PRIVATE KEY-----",
+    "card_number": "4111 1111 1111 1111",
+    "iban": "DE89 3704 0044 0532 0130 00",
+    "social_security_number": "078-05-1120",
+    "brazilian_cpf": "529.982.247-25",
+    "swiss_ahv": "756.9217.0769.85",
+}
+
+IN_CONTEXT = [
+    ("my password is hunter2", "hunter2"),
+    ("Password: Tr0ub4dor&3", "Tr0ub4dor&3"),
+    ("the wifi password is swordfish.", "swordfish"),
+    ("my password for the bank is correct-horse-7", "correct-horse-7"),
+    ('passphrase is "correct horse battery staple"', "correct horse battery staple"),
+    ("DB_PASSWORD=swordfish9", "swordfish9"),
+    ("api_key=abcdef123456", "abcdef123456"),
+    ("The API key is 550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440000"),
+    ("Authorization: Bearer abcDEF1234567890xyz", "abcDEF1234567890xyz"),
+    ("the token for staging is 9f8a7b6c5d4e3f2a1b0cZZ", "9f8a7b6c5d4e3f2a1b0cZZ"),
+    ("mysql --password hunter22", "hunter22"),
+    ("her PIN is 4821", "4821"),
+    ("the door code is 90210", "90210"),
+    ("пароль: qwerty12", "qwerty12"),
+    ("mein Passwort ist Geheim99", "Geheim99"),
+    ("密码是abc12345", "abc12345"),
+    ("my ssn is 219099999", "219099999"),
+    ("secret access key: wJalrXUtnFEMIK7MDENGbPxRfiCYzz9", "wJalrXUtnFEMIK7MDENGbPxRfiCYzz9"),
+]
+
+HARMLESS = [
+    "The password is stored in the vault.",
+    "My password is too long.",
+    "Alice forgot her password again",
+    "The password is important.",
+    "The wifi password is on the fridge",
+    "Her favourite password manager is Bitwarden",
+    "password policy: 12 characters",
+    "The API key is required",
+    "The api key is rotated every 90 days",
+    "api_key = os.environ['API_KEY']",
+    "password: <your password>",
+    "PASSWORD=$DB_PASSWORD",
+    "The token limit is 8000",
+    "The key is to listen",
+    "the key is under the mat",
+    "The secret is patience.",
+    "The PIN is on a note",
+    "Her login is alice@example.com",
+    "the commit is 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "key: 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "record 01JD2Z5X8Y7W6V5T4S3R2Q1P0N",
+    "session key: 01JD2Z5X8Y7W6V5T4S3R2Q1P0N",
+    "token id is 550e8400-e29b-41d4-a716-446655440000",
+    "12345678-1234-1234-1234-123456789012",
+    "see https://example.com/a/b?c=d1234567890abcdef",
+    "numpy-1.26.4-cp311-cp311-manylinux_2_17_x86_64.whl",
+    "the model is gpt-4o-2024-08-06",
+    "call +1 555 123 4567",
+    "it was on 2026-11-21T09:00:00Z",
+    "timestamps like 1700000000000 and 1700000000123",
+    "order 1234567890123456",
+    "see section 4.2.1 on page 123-45",
+    "scikit-learn, sk-learn and task-force-of-the-twentieth-century",
+]
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+@pytest.mark.parametrize("frame", ["{}", "it is {}.", "key={}\nnext", '{{"k": "{}"}}', "({}), then", "**{}**"])
+def test_published_shapes_are_found(kind: str, frame: str) -> None:
+    """A credential or number of a published shape is found in any surroundings and hidden by the mask."""
+    text = frame.format(TOKENS[kind])
+
+    assert find_secrets(text)
+    assert TOKENS[kind] not in mask(text)
+
+
+@pytest.mark.parametrize(("text", "secret"), IN_CONTEXT)
+def test_a_telling_context_gives_a_secret_away(text: str, secret: str) -> None:
+    """What follows "password is" or "api key:" is a secret whatever its shape, and only that is hidden."""
+    masked = mask(text)
+
+    assert secret not in masked
+    assert masked.partition("[masked:")[0] == text.partition(secret)[0]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_ordinary_text_is_no_secret(text: str) -> None:
+    """Identifiers, digests, addresses, dates, file names and talk about passwords are left alone."""
+    assert mask(text) == text
+
+
+@pytest.mark.parametrize(
+    ("prefix", "length"), [("4", 16), ("4", 13), ("51", 16), ("2221", 16), ("34", 15), ("6011", 16), ("36", 14)]
+)
+def test_cards_of_every_network_are_found(prefix: str, length: int) -> None:
+    """A card number is found whole, in groups of four, and next to other numbers; one wrong digit makes it harmless."""
+    number = card(prefix, length)
+    grouped = " ".join(number[start : start + 4] for start in range(0, length, 4))
+    wrong = number[:-1] + str((int(number[-1]) + 1) % 10)
+
+    assert is_card(number)
+    assert not any(part in mask(f"12 {grouped} 7") for part in (grouped,))
+    assert find_secrets(f"card {number}.")
+    assert not is_card(wrong)
+
+
+def test_random_digits_are_rarely_taken_for_cards() -> None:
+    """The checksum and the networks' beginnings leave few random numbers of sixteen digits."""
+    numbers = [letters(16, string.digits) for _ in range(2000)]
+
+    assert sum(map(is_card, numbers)) / 2000 < 0.05
+
+
+@pytest.mark.parametrize("iban", ["DE89370400440532013000", "GB82WEST12345698765432", "FR1420041010050500013M02606"])
+def test_account_numbers_are_found_however_grouped(iban: str) -> None:
+    """An account number is found in capitals or not, in groups or not; a wrong digit makes it harmless."""
+    grouped = " ".join(iban[start : start + 4] for start in range(0, len(iban), 4))
+
+    assert [find_secrets(text)[0].kind for text in (iban, grouped, iban.lower(), f"to {grouped}.")] == ["iban"] * 4
+    assert not is_iban(iban[:-1] + ("0" if iban[-1] != "0" else "1"))
+
+
+@pytest.mark.parametrize("gap", ["\u200b", "\u2060", "\u00ad", "\ufeff"])
+def test_invisible_characters_do_not_hide_a_secret(gap: str) -> None:
+    """A credential with invisible characters inside, or in full-width letters, is found and masked whole."""
+    token = TOKENS["github_token"]
+    broken = token[:10] + gap + token[10:]
+    wide = "".join(chr(ord(char) + 0xFEE0) for char in token)
+
+    assert mask(f"a {broken} b") == "a [masked:github_token] b"
+    assert mask(f"a {wide} b") == "a [masked:github_token] b"
+
+
+secret_texts = st.sampled_from(sorted(TOKENS.values()) + [text for text, _ in IN_CONTEXT])
+mixed = st.lists(st.one_of(secret_texts, st.text(max_size=30), st.sampled_from([" ", "\n", ": ", "is "])), max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(mixed.map("".join))
+def test_no_secret_shape_survives_the_mask(text: str) -> None:
+    """Masked text holds nothing that the finder finds, and masking it again changes nothing."""
+    masked = mask(text)
+
+    assert find_secrets(masked) == []
+    assert mask(masked) == masked
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200), secret_texts, st.text(max_size=200))
+def test_findings_are_in_order_and_within_the_text(before: str, secret: str, after: str) -> None:
+    """Findings do not overlap, come left to right and lie within the text."""
+    text = f"{before} {secret} {after}"
+    places = [place for finding in find_secrets(text) for place in (finding.start, finding.end)]
+
+    assert places == sorted(places)
+    assert all(0 <= place <= len(text) for place in places)
+
+
+def test_a_long_text_is_searched_quickly() -> None:
+    """Nothing in a text makes the search for secrets take more than time in proportion to its length."""
+    hostile = ["password " * 3000, "is " * 10000, "a" * 60000, "1 " * 30000, "eyJ" * 20000, "://" * 20000, "-" * 60000]
+
+    for text in hostile:
+        find_secrets(text)
