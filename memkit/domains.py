@@ -49,8 +49,7 @@ def find_domain(named: str, root: Path | None = None) -> Domain:
 def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Problem:
     """Return the objects, facts and tasks in a file; raises ``UsageError`` with line and column where one is wrong."""
     document = load_yaml(path, name=name)
-    if not isinstance(document.data, dict):
-        _refuse(document, [SchemaFinding("type", (), "A problem is a map with the keys objects, state and tasks.")])
+    _refuse(document, check(document.data, load_schema("problem")))
     try:
         return Problem.from_data(document.data, domain)
     except HtnError as error:

@@ -184,6 +184,7 @@ def parse_head(value: object) -> Head:
         words, types = _split_types(tokens(value))
         if not words:
             raise DomainError("A task needs a name.")
-        return Head(words[0], tuple(words[1:]), types)
+        typed = {word: kind for word, kind in types.items() if is_variable(word) and kind != ROOT_TYPE}
+        return Head(words[0], tuple(words[1:]), typed)
     term = parse_term(value)
     return Head(str(term[0]), term[1:], {})

@@ -1,0 +1,133 @@
+"""The plan command, used as a person would."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.cli.main import run
+
+PROBLEM = "objects: {home: place, shop: place, book: parcel}\nstate: [at home, has book]\ntasks: [deliver book shop]\n"
+STEPS = "1. go home shop\n2. hand_over book\n"
+
+
+@pytest.fixture(autouse=True)
+def outside_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder that is no store, with a problem file."""
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["deliver book shop", "--domain", "errands"],
+        ["--domain", "errands", "deliver", "book", "shop"],
+        ["--domain", "errands", "--problem", "problem.yaml"],
+        ["deliver book shop", "--domain", "errands", "--state", "problem.yaml"],
+    ],
+)
+def test_a_plan_is_printed_as_numbered_steps(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A task or a problem file gives the steps, with no store in sight."""
+    assert run(["plan", *arguments]) == 0
+
+    assert capsys.readouterr().out == STEPS
+
+
+def envelope(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
+    """Run a command with --json and return its exit code and envelope."""
+    capsys.readouterr()
+    code = run(["plan", *arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_envelope_holds_plan_tree_outcome_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    """--json prints the pinned shape."""
+    code, found = envelope(["deliver book shop", "--domain", "errands"], capsys)
+
+    assert (code, found["schema"], found["ok"]) == (0, "memkit.plan/1", True)
+    assert found["data"]["plan"] == [{"name": "go", "args": ["home", "shop"]}, {"name": "hand_over", "args": ["book"]}]
+    assert (found["data"]["outcome"], found["data"]["reasons"]) == ("found", [])
+    assert [(node["id"], node["parent"]) for node in found["data"]["tree"]] == [(0, None), (1, 0), (2, 0)]
+
+
+def test_no_plan_is_exit_one_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    """A task that cannot be done says why, in words and as data."""
+    code, answer = envelope(["deliver cake shop", "--domain", "errands"], capsys)
+
+    assert (code, answer["ok"], answer["data"]["outcome"], answer["data"]["plan"]) == (1, False, "no_plan", None)
+    assert answer["data"]["reasons"][0]["message"].endswith("cake is not an object of this problem")
+    assert run(["plan", "deliver cake shop", "--domain", "errands"]) == 1
+    assert capsys.readouterr().out.startswith("No plan.\n- deliver cake shop, method walk_and_give: wants a parcel")
+
+
+def test_giving_up_is_its_own_outcome(capsys: pytest.CaptureFixture[str]) -> None:
+    """A bound that was reached is not reported as the absence of a plan."""
+    code, answer = envelope(["release api production", "--domain", "deployment", "--max-nodes", "3"], capsys)
+
+    assert (code, answer["data"]["outcome"]) == (1, "gave_up")
+
+
+def test_explain_shows_the_decomposition(capsys: pytest.CaptureFixture[str]) -> None:
+    """--explain names the method of every task."""
+    assert run(["plan", "deliver book shop", "--domain", "errands", "--explain"]) == 0
+
+    assert capsys.readouterr().out == "deliver book shop  (walk_and_give)\n  1. go home shop\n  2. hand_over book\n"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "yaml"])
+def test_a_plan_is_verified_in_every_form_it_is_printed_in(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What plan prints, plan verify reads."""
+    texts = {"text": STEPS, "yaml": "- go home shop\n- [hand_over, book]\n"}
+    capsys.readouterr()
+    run(["plan", "deliver book shop", "--domain", "errands", "--json"])
+    (tmp_path / "found").write_text(texts.get(form, capsys.readouterr().out))
+
+    code = run(["plan", "verify", "--domain", "errands", "--problem", "problem.yaml", "--plan", "found"])
+
+    assert (code, capsys.readouterr().out.splitlines()[-1]) == (0, "The plan is valid: 2 steps.")
+
+
+@pytest.mark.parametrize("order", [["verify", "--json"], ["--json", "verify"]])
+def test_a_wrong_plan_is_exit_one_with_the_step(
+    order: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first step that cannot be done is named."""
+    (tmp_path / "wrong").write_text("hand_over book\nhand_over book\n")
+
+    code = run(["plan", *order, "--domain", "errands", "--problem", "problem.yaml", "--plan", "wrong"])
+    answer = json.loads(capsys.readouterr().out)
+
+    assert (code, answer["schema"], answer["data"]["valid"]) == (1, "memkit.plan.verify/1", False)
+    assert answer["data"]["reasons"][0]["message"] == "step 2, hand_over book: 'has book' does not hold"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "Missing option '--domain'"),
+        (["--domain", "errands"], 2, "Name a TASK"),
+        (["x", "--domain", "errands", "--problem", "problem.yaml"], 2, "A problem file names its tasks itself"),
+        (["x", "--domain", "erands"], 1, "Did you mean 'errands'"),
+        (["x", "--domain", "missing.yaml"], 2, "missing.yaml:1:1: The file cannot be read"),
+        (["x", "--domain", "errands", "--state", "missing.yaml"], 2, "missing.yaml:1:1: The file cannot be read"),
+        (["x ?y", "--domain", "errands"], 2, "has a variable"),
+        (["x", "--domain", "errands", "--store", "nowhere"], 3, "nowhere is not a store"),
+        (["verify", "--domain", "errands", "--problem", "problem.yaml", "--plan", "none"], 2, "none cannot be read"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What, where, what to do; never a trace."""
+    assert run(["plan", *arguments]) == code
+
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

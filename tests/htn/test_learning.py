@@ -1,0 +1,169 @@
+"""Proposals of a model: let in when they hold up, counted and forgotten when they do not."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from classics import ERRAND, ERRANDS
+
+from memkit.htn.core import FOUND, NO_PLAN, Domain, HTNPlanner, Method, Operator, Problem, tree_text
+
+BARE = Domain.from_data({**ERRANDS.to_data(), "methods": [], "tasks": {"deliver": {"parameters": "?p ?to", "effects": [
+    "delivered ?p"]}}})  # fmt: skip
+GOOD = [("go", "home", "shop"), "hand_over book"]
+
+
+def planner(answer: Any, domain: Domain = BARE, **settings: Any) -> HTNPlanner:
+    """Return a planner whose model always gives the same answer."""
+    return HTNPlanner(domain=domain, llm_decompose=lambda task, state: answer, **settings)
+
+
+def problem(*tasks: str) -> Problem:
+    """Return the errand with other tasks."""
+    return Problem.from_data({**ERRAND, "objects": {**ERRAND["objects"], "cafe": "place", "pen": "parcel"},
+                              "state": ["at home", "has book", "has pen"], "tasks": list(tasks)})  # fmt: skip
+
+
+def test_a_proposal_that_holds_up_is_used_marked_and_learned() -> None:
+    """Where no method applies the model's subtasks are used, and generalised to a method."""
+    asking = planner(GOOD)
+
+    result = asking.solve_problem(problem("deliver book shop"))
+
+    assert [str(step) for step in result.plan or []] == ["go home shop", "hand_over book"]
+    assert result.tree[0]["learned"] is True
+    assert "learned" in tree_text(result.tree)
+    assert result.proposals == {"accepted": 1, "rejected": 0}
+    assert [method.name for method in asking.learned] == ["learned_deliver_1"]
+
+
+def test_a_learned_method_serves_other_objects_without_asking_again() -> None:
+    """What was learned of one parcel and one place holds for all of them."""
+    asking = planner(GOOD)
+    asking.solve_problem(problem("deliver book shop"))
+
+    later = HTNPlanner(domain=BARE, learned=asking.learned)
+
+    assert [str(s) for s in later.solve_problem(problem("deliver pen cafe")).plan or []] == [
+        "go home cafe",
+        "hand_over pen",
+    ]
+    assert HTNPlanner(domain=BARE, learned=asking.learned, promoted_only=True).solve_problem(
+        problem("deliver pen cafe")
+    ).outcome == NO_PLAN  # fmt: skip
+
+
+def test_the_model_is_asked_only_where_hand_written_methods_find_nothing() -> None:
+    """A plan by known methods costs no question, and a learned method never comes before a written one."""
+    questions: list[str] = []
+
+    def decompose(task: Any, state: Any) -> list[str]:
+        questions.append(f"{task.name} {task.args} {sorted(state)}")
+        return []
+
+    found = HTNPlanner(domain=ERRANDS, llm_decompose=decompose).solve_problem(problem("deliver book shop"))
+    shadow = Method("shadow", "deliver ?p ?to", [], ["hand_over ?p"], learned=True)
+    tree = HTNPlanner(domain=ERRANDS, learned=[shadow]).solve_problem(problem("deliver book shop")).tree
+
+    assert found.outcome == FOUND
+    assert questions == []
+    assert tree[0]["method"] == "walk_and_give"
+
+
+def test_the_reason_for_a_rejection_goes_back_to_the_model() -> None:
+    """A model that takes reasons is told what was wrong, and asked a bounded number of times."""
+    told: list[list[str]] = []
+
+    def decompose(task: Any, state: Any, reasons: list[str]) -> list[Any]:
+        told.append(list(reasons))
+        return (
+            GOOD if any("has no" in r or "no operator" in r for r in reasons[-1:]) and len(told) > 1 else ["fly shop"]
+        )
+
+    result = HTNPlanner(domain=BARE, llm_decompose=decompose).solve_problem(problem("deliver book shop"))
+
+    assert result.outcome == FOUND
+    assert told[1][-1] == "deliver book shop: proposal rejected: no operator and no method is called fly"
+    assert result.proposals == {"accepted": 1, "rejected": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, "it is NoneType, not a list"),
+        ("go home shop", "it is str, not a list"),
+        (42, "it is int, not a list"),
+        ([], "no subtasks"),
+        (["hand_over book"] * 1_000, "it has 1000 subtasks"),
+        (["x" * 100_000], "100000 characters long"),
+        ([3], "a subtask is int"),
+        ([["go", {}, "shop"]], "is not a plain value"),
+        ([("go", "?x", "shop")], "has a variable"),
+        (["fly shop"], "no operator and no method is called fly"),
+        (["go shop"], "takes 2 arguments, not 1"),
+        (["go home book"], "wants a place; book is a parcel"),
+        (["go home moon"], "moon is not an object"),
+        (["deliver book shop"], "no operator and no method is called deliver"),
+        (["hand_over pen"], "'delivered book' should be so afterwards and is not"),
+        (["go shop home", "hand_over book"], "'at shop' does not hold"),
+        (["go home home", "hand_over book"], "'not = home home' does not hold"),
+        (["hand_over book", "hand_over book"], "'has book' does not hold"),
+        (["__import__('os').system('true')"], "no operator"),
+    ],
+)
+def test_a_proposal_that_does_not_hold_up_changes_nothing_but_a_counter(answer: Any, reason: str) -> None:
+    """The exact reason is kept; no plan, no method, no change comes of it."""
+    asking = planner(answer)
+
+    result = asking.solve_problem(problem("deliver book shop"))
+
+    assert (result.outcome, result.plan, asking.learned) == (NO_PLAN, None, [])
+    assert result.proposals == {"accepted": 0, "rejected": 1}
+    assert any(reason in str(each) for each in result.reasons), [str(each) for each in result.reasons]
+
+
+def test_a_proposal_that_leads_back_to_the_task_is_rejected() -> None:
+    """A task cannot be its own subtask, also where a method of it exists."""
+    domain = Domain(methods=(Method("m", "t", ["never"], ["s"]),), operators=(Operator("s"),))
+
+    result = planner(["t"], domain).solve("t")
+
+    assert "leads back to a task that is being done" in str(result.reasons[-1])
+
+
+def test_none_of_many_random_unsound_proposals_is_accepted() -> None:
+    """Whatever is accepted delivers the book; everything else is counted and dropped."""
+    chance = random.Random(5)
+    words = ["go", "hand_over", "deliver", "fly", "home", "shop", "cafe", "book", "pen", "?x", "not", "="]
+    for _ in range(300):
+        answer = [" ".join(chance.choices(words, k=chance.randint(1, 3))) for _ in range(chance.randint(1, 4))]
+        asking = planner(answer)
+
+        result = asking.solve_problem(problem("deliver book shop"))
+
+        sound = result.plan is not None and "hand_over book" in [str(step) for step in result.plan]
+        assert (result.outcome == FOUND) == sound
+        assert bool(asking.learned) == sound
+
+
+def test_questions_are_bounded() -> None:
+    """However many gaps there are, the model is asked at most as often as allowed."""
+    asked: list[str] = []
+    methods = [Method(f"m{n}", "t", [], [f"gap{n}"]) for n in range(50)]
+    asking = HTNPlanner(methods, [], llm_decompose=lambda task, state: asked.append(task), questions=5)
+
+    assert asking.solve("t").outcome == NO_PLAN
+    assert len(asked) == 5
+
+
+def test_nothing_is_learned_from_a_proposal_that_the_plan_does_not_use() -> None:
+    """A proposal that was sound where it stood, but led nowhere, is not kept."""
+    operators = [Operator("a", [], ["x"]), Operator("b", ["never"])]
+    asking = HTNPlanner([Method("m", "t", [], ["gap", "b"])], operators, llm_decompose=lambda task, state: ["a"])
+
+    result = asking.solve("t")
+
+    assert (result.outcome, asking.learned) == (NO_PLAN, [])
+    assert result.proposals["accepted"] == 1

@@ -1,0 +1,150 @@
+"""The verifier: accepts what is a solution, whoever found it, and nothing else."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import itertools
+
+import pytest
+from classics import ERRAND, ERRANDS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memkit.htn.core import (
+    FOUND,
+    GAVE_UP,
+    NO_PLAN,
+    Budget,
+    Domain,
+    HTNPlanner,
+    Method,
+    Operator,
+    PlanError,
+    Problem,
+    Step,
+    parse_term,
+    read_plan,
+    term_text,
+    verify,
+)
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (["go home shop"], "no methods decompose"),
+        (["hand_over book"], "no methods decompose"),
+        (["hand_over book", "go home shop"], "no methods decompose"),
+        (["go shop home"], "step 1, go shop home: 'at shop' does not hold"),
+        (["go home book"], "book is not a place"),
+        (["go home"], "go takes 2 arguments, not 1"),
+        (["fly home shop"], "no operator is called fly"),
+        ([], "no methods decompose"),
+    ],
+)
+def test_what_is_not_a_solution_is_refused_with_the_reason(plan: list[str], reason: str) -> None:
+    """A plan must be possible step by step and be a decomposition of the tasks."""
+    problem = Problem.from_data(ERRAND)
+
+    assert reason in str(verify(ERRANDS, problem, read_plan(plan))[0])
+
+
+def test_plans_are_read_in_every_usual_form() -> None:
+    """Texts, tuples, mappings and the envelope's data are plans; anything else is refused."""
+    steps = [Step("go", ("home", "shop"))]
+
+    assert read_plan(["go home shop"]) == read_plan([("go", "home", "shop")]) == steps
+    assert read_plan({"plan": [{"name": "go", "args": ["home", "shop"]}]}) == steps
+    for nonsense in (None, "go", [{"name": 3}], {"plan": None}):
+        with pytest.raises(PlanError):
+            read_plan(nonsense)
+
+
+facts = st.sampled_from(["p", "q", "r"])
+literals = st.builds(lambda fact, positive: fact if positive else f"not {fact}", facts, st.booleans())
+operators = st.lists(st.tuples(st.lists(literals, max_size=2), st.lists(literals, max_size=2)), min_size=1, max_size=4)
+subtasks = st.lists(st.sampled_from(["o0", "o1", "o2", "o3", "t0", "t1", "t2"]), max_size=3)
+methods = st.lists(st.tuples(st.sampled_from(["t0", "t1", "t2"]), st.lists(literals, max_size=2), subtasks), max_size=7)
+
+
+def _domain(steps: list[tuple[list[str], list[str]]], ways: list[tuple[str, list[str], list[str]]]) -> Domain:
+    return Domain(
+        operators=tuple(Operator(f"o{n}", before, after) for n, (before, after) in enumerate(steps)),
+        methods=tuple(Method(f"m{n}", task, before, inside) for n, (task, before, inside) in enumerate(ways)),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(operators, methods, st.sets(facts))
+def test_every_plan_found_is_verified_and_no_plan_means_none_of_three_steps(
+    steps: list[tuple[list[str], list[str]]], ways: list[tuple[str, list[str], list[str]]], state: set[str]
+) -> None:
+    """Search and verifier, which share no code, agree: on plans, and on there being none among the short ones."""
+    domain = _domain(steps, ways)
+    planner = HTNPlanner(domain=domain, budget=Budget(nodes=3_000))
+    problem = planner.problem("t0", state)
+
+    result = planner.solve_problem(problem)
+
+    assert result.outcome in (FOUND, NO_PLAN, GAVE_UP)
+    if result.plan is not None:
+        assert verify(domain, problem, result.plan) == []
+    if result.outcome == NO_PLAN:
+        names = [operator.name for operator in domain.operators]
+        for plan in itertools.chain.from_iterable(itertools.product(names, repeat=n) for n in range(4)):
+            assert verify(domain, problem, read_plan(list(plan))) != []
+
+
+lifted = st.sampled_from(
+    ["p ?x", "p ?y", "e ?x ?y", "e ?y ?x", "not p ?x", "not e ?x ?y", "not = ?x ?y", "= ?x ?y", "p a"]
+)
+calls = st.sampled_from(["o0 ?x ?y", "o0 ?y ?x", "o1 ?x a", "t0 ?y", "t0 a", "t1 ?x ?y", "t1 ?y ?y"])
+edges = st.sampled_from([("e", x, y) for x in "abc" for y in "abc"] + [("p", x) for x in "abc"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(st.lists(lifted, max_size=2), st.lists(lifted.filter(lambda c: "=" not in c), max_size=2)),
+             min_size=2, max_size=2),
+    st.lists(st.tuples(st.sampled_from(["t0 ?x", "t1 ?x ?y", "t1 ?x ?x"]), st.lists(lifted, max_size=3),
+                       st.lists(calls, max_size=2)), min_size=1, max_size=5),
+    st.sets(edges, min_size=1),
+)  # fmt: skip
+def test_search_and_verifier_agree_on_lifted_domains(
+    steps: list[tuple[list[str], list[str]]], ways: list[tuple[str, list[str], list[str]]], state: set[tuple[str, ...]]
+) -> None:
+    """Bindings by joins are those that plain enumeration allows."""
+    domain = Domain(
+        operators=tuple(Operator(f"o{n} ?x ?y", before, after) for n, (before, after) in enumerate(steps)),
+        methods=tuple(Method(f"m{n}", task, before, inside) for n, (task, before, inside) in enumerate(ways)),
+    )
+    planner = HTNPlanner(domain=domain, budget=Budget(nodes=2_000))
+    problem = planner.problem("t0 a", state)
+
+    result = planner.solve_problem(problem)
+
+    if result.plan is not None:
+        assert verify(domain, problem, result.plan) == []
+    if result.outcome == NO_PLAN:
+        ground = [f"o{n} {x} {y}" for n in range(2) for x in "abc" for y in "abc"]
+        for plan in [[], *([step] for step in ground)]:
+            assert verify(domain, problem, read_plan(plan)) != []
+
+
+arguments = st.lists(st.text(min_size=1, max_size=8).filter(lambda s: s.strip() and not s.startswith("?")), max_size=3)
+
+
+@given(arguments)
+def test_a_term_survives_being_written_as_text(args: list[str]) -> None:
+    """term_text and parse_term are inverse for texts of any characters."""
+    assert parse_term(term_text(("name", *args))) == ("name", *args)
+
+
+@pytest.mark.parametrize("module", ["terms", "domain", "state", "tree", "planner", "data"])
+def test_the_examples_in_the_docstrings_are_true(module: str) -> None:
+    """Every example in a docstring runs."""
+    loaded = importlib.import_module(f"memkit.htn.{module}")
+    globals_ = {**vars(loaded), "Operator": Operator}
+
+    assert doctest.testmod(loaded, globs=globals_).failed == 0
