@@ -14,6 +14,8 @@ from .tuning import affordable, cost, lowest_point
 _TRIES = 20
 _TOURNAMENT = 3
 _MOST_MUTATIONS = 3
+_EXPLORING = 0.3
+_CROSSING = 0.3
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Island:
             left = end - self._judge.evaluations
             if left <= 0:
                 return
-            if left >= 3 and self._random.random() < 0.15:
+            if left >= 3 and self._random.random() < _EXPLORING:
                 self._explore()
                 continue
             child = self._child()
@@ -115,7 +117,7 @@ class Island:
     def _child(self) -> Genome:
         """Return a new program: crossover, mutation or both, one to three mutations on top of each other."""
         child = self._pick()
-        if self._random.random() < 0.3:
+        if self._random.random() < _CROSSING:
             child = self._species.cross(child, self._pick(), self._random)
             if self._random.random() < 0.5:
                 return child

@@ -165,11 +165,12 @@ class EvolutionarySearcher:
             self._migrate()
 
     def _settle(self, end: int) -> None:
-        """Fill the islands: the seed program goes to the first."""
-        genomes = self._species.first(self._random, self._population_size)
+        """Fill the islands: the seed program goes to each, the others are dealt out."""
+        first, *others = self._species.first(self._random, self._population_size)
         count = len(self._islands)
         for index, island in enumerate(self._islands):
-            island.settle(genomes[index::count], self._share(index, end))
+            island.welcome(first)
+            island.settle(others[index::count], self._share(index, end))
 
     def _breed(self, end: int) -> None:
         """Let each island fit numbers in turn, then spend what is left on children."""

@@ -28,6 +28,8 @@ def terms_of(node: Node) -> dict[Node, float]:
             stack += [(right, weight if part.kind == "add" else -weight), (left, weight)]
             continue
         base, factor = _factored(part)
+        if factor == 0:
+            continue
         if factor != 1 and _LEAST < abs(weight * factor) < _MOST:
             stack.append((base, weight * factor))
         else:
@@ -62,6 +64,12 @@ def sum_of(terms: Terms) -> Node:
     return constant(0) if result is None else result
 
 
+def _least_size(terms: Terms) -> int:
+    """Return a lower bound of the size of ``sum_of(terms)``."""
+    sizes = [base.size + (0 if base == ONE or abs(weight) == 1 else 2) for base, weight in terms.items() if weight != 0]
+    return sum(sizes) + max(0, len(sizes) - 1)
+
+
 def _weighted(base: Node, weight: float) -> Node:
     """Return ``weight * base`` in its shortest form."""
     if base == ONE:
@@ -73,7 +81,7 @@ def _weighted(base: Node, weight: float) -> Node:
 
 @lru_cache(maxsize=20_000)
 def simplified(node: Node) -> Node:
-    """Return an equal program that is no larger.
+    """Return a program that is no larger, and equal wherever ``node`` has a value.
 
     >>> from .reading import read_program
     >>> str(simplified(read_program("x * 1 + 0 + x - 2 * (1 + 2)").body))
@@ -84,8 +92,9 @@ def simplified(node: Node) -> Node:
     whole = operation(node.kind, *(simplified(part) for part in node.parts))
     whole = _reduced(_folded(whole))
     if whole.kind in ("add", "subtract", "multiply", "negative"):
-        summed = sum_of(terms_of(whole))
-        whole = min(whole, summed, key=lambda tree: tree.size)
+        terms = terms_of(whole)
+        if _least_size(terms) < whole.size:
+            whole = min(whole, sum_of(terms), key=lambda tree: tree.size)
     return whole if whole.size <= node.size else node
 
 

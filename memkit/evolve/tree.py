@@ -28,9 +28,14 @@ class Node:
     _key: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", 1 + sum(part.size for part in self.parts))
-        object.__setattr__(self, "depth", 1 + max((part.depth for part in self.parts), default=0))
-        object.__setattr__(self, "_key", hash((self.kind, self.parts, self.value)))
+        size, depth = 1, 0
+        for part in self.parts:
+            size += part.size
+            depth = max(depth, part.depth)
+        put = object.__setattr__  # the way around ``frozen``, for what follows from the other fields
+        put(self, "size", size)
+        put(self, "depth", depth + 1)
+        put(self, "_key", hash((self.kind, self.parts, self.value)))
 
     def __hash__(self) -> int:
         return self._key
