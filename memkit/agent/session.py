@@ -12,7 +12,6 @@ from typing import Any
 from memkit.memory.context import MainContext
 from memkit.memory.secrets import mask
 
-
 KNOWN = 500
 """Ids of records that a session may still cite; the newest ones."""
 

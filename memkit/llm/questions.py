@@ -43,7 +43,7 @@ THING = re.compile(
 FILLER = re.compile(
     r"a|an|and|am|are|about|any|be|been|can|could|did|do|does|for|had|has|have|how|i|in|is|it|know|me|my|of|on|or|"
     r"please|remember|tell|that|the|there|this|to|us|was|we|were|what|what's|when|where|which|who|whom|whose|why|will|"
-    r"with|you|your|again|still|now"
+    r"with|you|your|again|still|now|say|said|told|mention|mentioned"
 )
 
 

@@ -70,10 +70,15 @@ class MemGPTAgent:
             toolbox=self.toolbox,
             persona=persona,
             working=WorkingMemory(),
+            remember=self._remember_outcome,
             max_tool_calls=max_tool_calls,
         )
         if memory is None:
             self.loop.turn_id = self.memory.restore()
+
+    def _remember_outcome(self, text: str, tags: Sequence[str]) -> str:
+        insert = getattr(self.tools, "archival_memory_insert", None)
+        return "" if insert is None else str(insert(text, type="outcome", tags=list(tags)))
 
     @property
     def core_memory(self) -> Mapping[str, str]:

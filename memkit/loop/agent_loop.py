@@ -15,6 +15,7 @@ from .plan_run import PlanRun, run_plan
 from .planner import HybridPlanner
 from .prompt import Persona, data_message, system_prompt
 from .session_memory import SessionTools
+from .tasks import Remember, TaskMemory
 from .toolbox import Toolbox
 from .turn import AgentResponse, Intent, Reply, read_intent, response_of
 from .virtual_context import Block, VirtualContextMemory
@@ -36,6 +37,7 @@ class AgentLoop:
         toolbox: Toolbox | None = None,
         persona: Persona | None = None,
         working: WorkingMemory | None = None,
+        remember: Remember | None = None,
         max_tool_calls: int = 8,
     ) -> None:
         self.memory = memory if memory is not None else VirtualContextMemory()
@@ -44,6 +46,7 @@ class AgentLoop:
         self.toolbox = toolbox if toolbox is not None else Toolbox(SessionTools(self.memory), planner=planner)
         self.persona = persona or Persona()
         self.working = working or WorkingMemory()
+        self.tasks = TaskMemory(self.working, remember)
         self.max_tool_calls = max_tool_calls
         self.turn_id = 0
         self._user_text: str | None = None
@@ -81,6 +84,18 @@ class AgentLoop:
         """Plan ``task`` and carry its steps out under policy, up to the first that fails."""
         return run_plan(self.planner, self.toolbox, self.working, task, state)
 
+    def start_task(self, task: str) -> None:
+        """Begin a task; its steps stand in the prompt from now on."""
+        self.tasks.start_task(task)
+
+    def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
+        """Record a step of the running task, so that it is not done again."""
+        self.tasks.record_step(action, result, succeeded=succeeded)
+
+    def end_task(self, success: bool, outcome: str) -> str | None:
+        """End the task and return the id of the outcome record, written through the gate of long-term memory."""
+        return self.tasks.end_task(success, outcome)
+
     # --- the steps of a turn
 
     def _turn(self) -> AgentResponse:
@@ -94,11 +109,15 @@ class AgentLoop:
         return read_intent(text)
 
     def recall_for(self, intent: Intent) -> str:
-        """Return the standing constraints that hold for this turn, fenced; the books say when none were looked up."""
+        """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
         if not intent.recall:
             self.toolbox.note({"op": "recall_skipped", "reason": intent.kind})
             return ""
-        found = self.memory.constraints(intent.query)
+        blocks = {
+            "constraints": self.memory.constraints(intent.query),
+            "warning: this failed before": self.memory.warnings(intent.query),
+        }
+        found = [item for items in blocks.values() for item in items]
         if not found:
             return ""
         self.toolbox.note(
@@ -106,7 +125,7 @@ class AgentLoop:
         )
         for item in found:
             self.toolbox.lower_trust(item.trust)
-        return self.memory.render([Block("constraints", tuple(found))])
+        return self.memory.render(Block(name, tuple(items)) for name, items in blocks.items() if items)
 
     def act(self, intent: Intent) -> Reply:
         """Let the model call tools until it answers; without a model, answer from memory alone."""

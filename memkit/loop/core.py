@@ -3,9 +3,12 @@
 from .agent import MemGPTAgent
 from .agent_loop import AgentLoop
 from .consent import RecordedConsent
+from .conversation import ConversationMemory
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
 from .prompt import Persona
+from .semantic import SemanticMemory
+from .tasks import TaskMemory
 from .toolbox import Toolbox
 from .turn import AgentResponse
 from .virtual_context import VirtualContextMemory
@@ -15,12 +18,15 @@ __all__ = [
     "AgentLoop",
     "AgentResponse",
     "Completion",
+    "ConversationMemory",
     "DeclaredTool",
     "HybridPlanner",
     "MemGPTAgent",
     "Persona",
     "Proposals",
     "RecordedConsent",
+    "SemanticMemory",
+    "TaskMemory",
     "ToolCall",
     "ToolSpec",
     "Toolbox",

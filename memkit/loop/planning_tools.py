@@ -7,7 +7,7 @@ from typing import Any
 
 from .bound import BoundTool
 from .interface import JSON, ToolSpec
-from .planner import Proposals, as_hybrid, known_tasks, result_data, solve
+from .planner import Proposals, as_hybrid, head_of, heads, known_tasks, result_data, solve
 
 GENERATIONS = 200
 """The most generations that a model may ask for in one call."""
@@ -74,7 +74,9 @@ class PlanningTools:
             # A model that was not asked for subtasks yet has not failed to give them.
             data["reasons"] = [reason for reason in data["reasons"] if reason.get("code") != "proposal"]
         self._keep(data)
-        return _told(task, data, planner, may_propose=self._proposals is not None)
+        # Where no domain knows the task, every domain is worth naming.
+        named = [planner] if head_of(task) in heads(planner) else list(self._planners.values())
+        return _told(task, data, named, may_propose=self._proposals is not None)
 
     def _propose_subtasks(self, args: Mapping[str, JSON]) -> str:
         subtasks = [str(subtask) for subtask in args["subtasks"]]
@@ -101,15 +103,16 @@ def _evolve_spec() -> ToolSpec:
     return ToolSpec("evolve_expression", text, {"type": "object", "properties": properties, "required": ["points"]})
 
 
-def _told(task: str, data: Mapping[str, JSON], planner: Any, *, may_propose: bool) -> str:
+def _told(task: str, data: Mapping[str, JSON], planners: list[Any], *, may_propose: bool) -> str:
     if data["outcome"] == "found":
         steps = [" ".join([step["name"], *step["args"]]) for step in data["plan"]]
         return f"Plan for {task!r}:\n" + "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     reasons = [reason["message"] for reason in data["reasons"]]
     lines = [f"No plan for {task!r} ({data['outcome']})."]
     lines += [f"- {reason}" for reason in reasons]
-    lines += [f"Known tasks: {'; '.join(known_tasks(planner)) or 'none'}."]
-    lines += [f"Operators: {', '.join(sorted(str(one.name) for one in planner.domain.operators))}."]
+    known = [task for planner in planners for task in known_tasks(planner)]
+    operators = sorted({str(operator.name) for planner in planners for operator in planner.domain.operators})
+    lines += [f"Known tasks: {'; '.join(known) or 'none'}.", f"Operators: {', '.join(operators)}."]
     if may_propose:
         lines.append("If you know how to do it with these, call propose_subtasks.")
     return "\n".join(lines)

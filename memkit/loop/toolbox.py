@@ -25,6 +25,7 @@ from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
 from .planner import Proposals
 from .planning_tools import PlanningTools
 from .retraction import Retire, retraction_tool
+from .texts import words
 from .verdicts import STOPPED, Allowed, findings_data, refusal
 
 RESULT_LIMIT = 8000
@@ -110,10 +111,8 @@ class Toolbox:
                     self.ledger.policy.append(entry)
             if verdict.decision not in STOPPED:
                 self._cleared[_key(name, given)] += 1
-        if self._observe is not None and verdict.policies:
-            self._observe(
-                {"event": "policy", "tool": name, "decision": verdict.decision, "policies": findings_data(verdict)}
-            )
+        if verdict.policies:
+            self._tell("policy", tool=name, decision=verdict.decision, policies=findings_data(verdict))
         return verdict
 
     def grant(self, name: str, args: Mapping[str, JSON] | str) -> None:
@@ -250,9 +249,19 @@ class Toolbox:
             drained = list(self.memory.events)
             self.memory.events.clear()
             for event in drained:
-                self.note(event)
+                self.note({**event, **self._page_fault(event)})
                 self.lower_trust(self._trust(event))
                 self._tell_memory(event)
+
+    def _page_fault(self, event: Mapping[str, JSON]) -> dict[str, JSON]:
+        """Return which tiers of the prompt missed what a search then paged in, so that both are one event."""
+        if event.get("op") != "archival_memory_search":
+            return {}
+        main, wanted = self.memory.main, words(str(event.get("query", "")))
+        spoken = [message for message in main.messages if message.get("role") in {"user", "assistant"}]
+        said = " ".join(str(message.get("content")) for message in spoken if message.get("content") != self.user_text)
+        tiers = {"core": " ".join(main.core.values()), "messages": said}
+        return {"missed": [tier for tier, text in tiers.items() if not wanted <= words(text)], "paged_in": event["ids"]}
 
     def _tell_memory(self, event: Mapping[str, JSON]) -> None:
         if event.get("decision") is not None:

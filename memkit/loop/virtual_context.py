@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,11 @@ from .fencing import fence, new_marker
 from .interface import Message, TokenCounter
 from .ledger import trust_of
 from .session_context import SessionContext, estimate_tokens
+from .texts import words
 
 CONSTRAINTS_LIMIT = 100
 EXCERPT = 400
 """Characters of a turn that a search shows."""
-STOP_WORDS = frozenset({"and", "are", "did", "does", "for", "the", "was", "what", "where", "who", "you"})
 
 
 @dataclass(frozen=True)
@@ -127,6 +126,13 @@ class VirtualContextMemory:
         ]
         return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
 
+    def warnings(self, query: str) -> list[Found]:
+        """Return the outcomes of what failed before and resembles ``query``."""
+        if self.archive is None or not query:
+            return []
+        hits = self.archive.search(query, user_id=self.user_id, k=3, types=("outcome",), tags=("failed",)).hits
+        return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
+
     def render(self, blocks: Iterable[Block]) -> str:
         """Return blocks as fenced data."""
         return "\n".join(block.render(self._marker()) for block in blocks)
@@ -174,8 +180,3 @@ def _ranked(query: str, tier: str, texts: Iterable[str]) -> list[Found]:
 def _overlap(wanted: Sequence[str] | set[str], text: str) -> float:
     found = words(text)
     return len(set(wanted) & found) / len(wanted) if wanted else 0.0
-
-
-def words(text: str) -> set[str]:
-    """Return the words of ``text`` that carry meaning, in lower case."""
-    return {word for word in re.findall(r"\w{3,}", text.lower()) if word not in STOP_WORDS}
