@@ -111,7 +111,7 @@ DOMAIN_RULES = (
         "MKD002",
         "domain-name",
         "A domain's name differs from its file's, or is not a name.",
-        "Learned methods are kept by the domain's name, in `domains/learned/<name>.yaml`.",
+        "A plan names the domain that it comes from, and people look for it by its file.",
         _DOMAIN.replace("name: lamp", "name: torch"),
         _DOMAIN,
         "domains/lamp.yaml",

@@ -102,7 +102,7 @@ YAML_RULES = (
         "MKY010",
         "ignored-file",
         "The file lies where skills, policies or domains are read, and is not one of them.",
-        "Only `*.yaml` directly in the folder is read (and `domains/learned/*.yaml`). A `.yml` file looks as if it "
+        "Only `*.yaml` directly in the folder is read. A `.yml` file, or one in a folder below, looks as if it "
         "counted, and does not.",
         "A policy saved as policies/no_deletes.yml.",
         "The same file as policies/no_deletes.yaml.",
