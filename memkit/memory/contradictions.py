@@ -22,7 +22,7 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     ("is called", r"(?:is|am) (?:called|named)|goes by"),
     ("speaks natively", r"(?:is a )?native speaker of"),
     ("comes from", r"(?:comes?|is|am) (?:originally )?from"),
-    ("years old", r"(?:is|am) (?=\d+ years? old)"),
+    ("years old", r"(?:is|am)(?= \d+ years? old)"),
     ("takes coffee", r"takes? (?:his|her|their|my) coffee"),
 )
 """Relations that hold of one thing at a time."""
@@ -50,10 +50,18 @@ MANY = re.compile(
 """Attributes of which a person may have several."""
 
 OPPOSITES = {
-    "hate": ("like", False), "dislike": ("like", False), "love": ("like", True), "enjoy": ("like", True),
-    "like": ("like", True), "avoid": ("like", False), "unable": ("able", False), "disable": ("enable", False),
-    "forbid": ("allow", False), "refus": ("accept", False), "stop": ("do", False), "quit": ("do", False),
-}  # fmt: skip
+    stem(word): (stem(base), agrees)
+    for word, base, agrees in (
+        ("hate", "like", False),
+        ("dislike", "like", False),
+        ("love", "like", True),
+        ("enjoy", "like", True),
+        ("avoid", "like", False),
+        ("disable", "enable", False),
+        ("forbid", "allow", False),
+    )
+}
+"""Words that deny or affirm another one."""
 ALWAYS_NEVER = {"always": False, "never": True}
 AUXILIARIES = frozenset(
     """do does did is am are was were will would can has have had be been longer any anymore more""".split()

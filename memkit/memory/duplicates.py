@@ -56,8 +56,13 @@ def likeness(one: str, other: str) -> float:
 
 def _telling(text: str) -> list[str]:
     """Return the words of ``text`` that matter, levelled by stem; without any, its signs."""
-    found = [stem(word) for word in words(text) if word not in EMPTY_WORDS and word != "'s"]
+    found = [_spelling(stem(word)) for word in words(text) if word not in EMPTY_WORDS and word != "'s"]
     return found or list(plain(text).replace(" ", ""))
+
+
+def _spelling(word: str) -> str:
+    """Return ``word`` with "colour" and "color" made one."""
+    return word.replace("our", "or") if len(word) >= TYPO_LENGTH else word
 
 
 def _unmatched(
@@ -93,4 +98,4 @@ def one_slip(one: str, other: str) -> bool:
 
 def _names(text: str) -> set[str]:
     """Return the stems of words that are written like names: with a capital, also at the beginning."""
-    return {stem(word) for found in CAPITALISED.findall(text) for word in words(found)}
+    return {_spelling(stem(word)) for found in CAPITALISED.findall(text) for word in words(found)}
