@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .shell_words import ASSIGNED, RUN_TIME, Doubt, Simple, Word, literal, read_shell_text
+from .shell_lists import read_shell_text
+from .shell_words import ASSIGNED, RUN_TIME, Doubt, Simple, Word, literal
 from .shell_wrappers import Inner, inner_commands
 
 _MAX_TEXT = 200_000
 _MAX_DEPTH = 12
-_MAX_COMMANDS = 5_000
+_MAX_COMMANDS = 2_000
+_MAX_READ = 600_000
 _TOO_MUCH = Doubt(RUN_TIME, "more than the shell view reads")
 
 
@@ -62,6 +64,7 @@ class _Unwrapping:
     def __init__(self) -> None:
         self.commands: list[Command] = []
         self.doubts: list[Doubt] = []
+        self.left = _MAX_READ
 
     def result(self) -> ShellView:
         return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)))
@@ -72,13 +75,14 @@ class _Unwrapping:
         if len(text.text) > _MAX_TEXT or self._exhausted(depth):
             self.doubts.append(_TOO_MUCH)
             return
+        self.left -= len(text.text)
         commands, doubts = read_shell_text(text.text)
         self.doubts += doubts
         for simple in commands:
             self.add(simple, depth)
 
     def _exhausted(self, depth: int) -> bool:
-        return depth > _MAX_DEPTH or len(self.commands) > _MAX_COMMANDS
+        return depth > _MAX_DEPTH or len(self.commands) > _MAX_COMMANDS or self.left < 0
 
     def add(self, simple: Simple, depth: int) -> None:
         words = simple.words
@@ -98,6 +102,9 @@ class _Unwrapping:
         self.commands.append(command)
         inner = inner_commands(command.name, command.words, piped=simple.piped, inputs=simple.inputs)
         for found in inner:
+            if self._exhausted(depth + 1):
+                self.doubts.append(_TOO_MUCH)
+                break
             self._follow(found, simple, depth + 1)
 
     def _follow(self, inner: Inner, outer: Simple, depth: int) -> None:

@@ -9,7 +9,7 @@ from .shell_words import RUN_TIME, Doubt, Word, literal
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"})
 
-_FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _SHELL_OPTIONS_WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 
 
@@ -90,14 +90,18 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
         yield from _shell(words, piped=piped, inputs=inputs)
     elif name in ("source", "."):
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
-    elif name == "find":
+    elif name in ("find", "fd", "fdfind"):
         yield from _find(words)
     elif name == "alias":
         yield from (Inner(text=_after_sign(word)) for word in words if "=" in word.text)
     elif name == "trap":
         yield from (Inner(text=word) for word in _operands(words)[:1])
-    elif name in WRAPPERS:
+    elif name in WRAPPERS and not _only_looks_up(name, words):
         yield from _wrapped(name, WRAPPERS[name], words)
+
+
+def _only_looks_up(name: str, words: Sequence[Word]) -> bool:
+    return name == "command" and bool(words) and words[0].text in ("-v", "-V")
 
 
 def _after_sign(word: Word) -> Word:
@@ -127,9 +131,9 @@ def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Ite
 def _script_text(words: Sequence[Word]) -> Iterator[Inner]:
     """Yield the text after ``-c``, past more options."""
     rest = [word for word in words if not word.text.startswith(("-", "+")) or not word.certain]
-    if rest:
-        yield Inner(text=rest[0])
-    else:
+    valued = any(word.text in _SHELL_OPTIONS_WITH_VALUE for word in words)
+    yield from (Inner(text=text) for text in rest[: 2 if valued else 1])
+    if not rest:
         yield Inner(doubt=Doubt(RUN_TIME, "a shell whose commands come from elsewhere"))
 
 
