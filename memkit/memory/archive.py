@@ -1,6 +1,7 @@
 """Archival memory: records that last, in an append-only log that people can read, with one way in."""
 
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,21 +14,22 @@ from typing import TYPE_CHECKING, Any, cast
 from .access import AccessCounts
 from .check import problems
 from .core import consent, core_history, core_sections, core_target
-from .errors import InvalidRecord, NotAllowed, RecordNotFound, StoreClosed
+from .errors import ArchiveError, InvalidRecord, NotAllowed, RecordNotFound, StoreClosed, StoreFull
 from .index import Index
 from .index_catalogue import SHARED, corpus_of, user_corpus
 from .index_corpus import CorpusIndex
+from .index_database import is_damaged
 from .index_words import word_index
 from .interface import Decision, Gate, Judgement, Problem, Reason, SearchReport, StoredRecord
 from .lines import encode_line
 from .log import Batch, Log, MemoryLog, Observe
 from .offers import record_from
-from .record import JSON, Draft, Origin, Record, new_id, utc_now
+from .record import JSON, Draft, Origin, Record, check_fields, new_id, utc_now
 from .replay import CHANGEABLE, PERSONS, Event
 from .search import Question, search
 from .settings import MemorySettings
 from .shards import ShardLog
-from .times import normal_time, parse_time, to_text
+from .times import parse_time, to_text
 from .view import IndexView
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ class ArchivalStore:
         self._guard = threading.RLock()
         self._log: Log = MemoryLog()
         if self.path is not None:
+            if self.path.exists() and not self.path.is_dir():
+                raise ArchiveError(f"{self.path} is not a directory, so it cannot be a store.")
             self._log = ShardLog(self.path, clock=clock, writer=writer, observe=self._observe, timeout=lock_timeout)
         self._index = Index(self._log, _cache_folder(self.path), word_index(engine), self._observe)
         self._view = IndexView(self._index)
@@ -264,7 +268,7 @@ class ArchivalStore:
     def close(self) -> None:
         """Let go of all files. What was acknowledged is already on disk."""
         with self._guard:
-            self._index.close()
+            self._index.release()
             self._access.close()
             self._closed = True
 
@@ -280,7 +284,7 @@ class ArchivalStore:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        with self._guard:
+        with self._guard, self._explained():
             self._check_open()
             self._index.refresh()
             yield
@@ -288,17 +292,33 @@ class ArchivalStore:
     @contextmanager
     def _change(self) -> Iterator[Batch]:
         """Hold the locks, and keep what was staged in log and index together or not at all."""
-        with self._guard:
+        with self._guard, self._explained():
             self._check_open()
             with self._log.batch() as batch:
                 self._index.refresh()
                 self._index.begin()
                 try:
                     yield batch
-                    self._index.commit(batch.flush())
+                    written = batch.flush()
                 except BaseException:
                     self._index.rollback()
                     raise
+                self._index.commit(written)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what SQLite says about the index into an error that somebody can act on."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if is_damaged(error):
+                self._index.remove()
+                raise ArchiveError(
+                    f"The index was damaged ({error}) and is removed. Try again: it is rebuilt."
+                ) from None
+            if isinstance(error, sqlite3.OperationalError) and self.path is not None:
+                raise StoreFull(f"The index under {_cache_folder(self.path)} cannot be written ({error}).") from None
+            raise
 
     def _check_open(self) -> None:
         if self._closed:
@@ -360,10 +380,11 @@ class ArchivalStore:
             raise RecordNotFound(f"No record {record_id!r:.60} of user {user_id!r:.60} is here.")
         return stored
 
-    def _corpora(self, user_id: str | None) -> list[CorpusIndex]:
+    def _corpora(self, user_id: str | None) -> Iterator[CorpusIndex]:
+        # One at a time: with many users the first is closed again before the last is opened.
         present = self._index.catalogue.corpora()
         names = sorted(present) if user_id is None else [user_corpus(user_id), SHARED]
-        return [self._index.corpus(name) for name in names if name in present]
+        return (self._index.corpus(name) for name in names if name in present)
 
 
 def _own_gate(settings: MemorySettings) -> Gate:
@@ -384,5 +405,4 @@ def _check_mark(op: str, origin: Origin, fields: dict[str, JSON]) -> None:
     unknown = [key for key in fields if key not in CHANGEABLE]
     if unknown or (fields and op != "update"):
         raise InvalidRecord(f"{op} cannot change {', '.join(fields)}. update changes {', '.join(CHANGEABLE)}.")
-    if "valid_until" in fields and fields["valid_until"] is not None:
-        normal_time(str(fields["valid_until"]))
+    check_fields(fields)

@@ -6,14 +6,18 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .index_catalogue import SHARED, Catalogue, user_corpus
 from .index_corpus import CorpusIndex, Position
-from .index_database import is_damaged, remove_database
+from .index_database import is_damaged, is_read_only, remove_database
 from .index_words import WordIndex
 from .lines import decode_line
 from .log import Log, Observe, Span, Written
 from .record import JSON
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 OPEN_AT_ONCE = 100
 READ_AT_ONCE = 5000
@@ -29,6 +33,7 @@ class Index:
         self._observe = observe
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
         self._catalogue: Catalogue | None = None
+        self._borrowed: TemporaryDirectory[str] | None = None
 
     @property
     def engine(self) -> str:
@@ -46,8 +51,7 @@ class Index:
 
     def refresh(self) -> None:
         """Take in what the log has gained or lost."""
-        if self.catalogue.refresh(self._log):
-            self._observe({"event": "index", "action": "caught up"})
+        self.catalogue.refresh(self._log)
 
     def user(self, user_id: str) -> CorpusIndex:
         """Return the index of a user's own records."""
@@ -94,11 +98,15 @@ class Index:
         self.catalogue.database.begin()
 
     def commit(self, written: Mapping[str, Written]) -> None:
-        """Keep what was added; the lines are on disk now."""
-        self.catalogue.advance(self._log, written)
-        self.catalogue.database.commit()
-        for index in self._open.values():
-            index.database.commit()
+        """Keep what was added; the lines are on disk now, so an index that cannot follow is no failure."""
+        try:
+            self.catalogue.advance(self._log, written)
+            self.catalogue.database.commit()
+            for index in self._open.values():
+                index.database.commit()
+        except sqlite3.OperationalError as error:
+            self.rollback()
+            self._observe({"event": "index", "action": "behind", "reason": str(error)})
         self._close_some(OPEN_AT_ONCE)
 
     def rollback(self) -> None:
@@ -108,17 +116,18 @@ class Index:
         if self._catalogue is not None:
             self._catalogue.database.rollback()
 
-    @property
-    def is_crowded(self) -> bool:
-        """Return whether a batch had better end, because it has many databases open."""
-        return len(self._open) >= OPEN_AT_ONCE
-
     def close(self) -> None:
         """Let go of all files."""
         self._close_some(0)
         if self._catalogue is not None:
             self._catalogue.database.close()
             self._catalogue = None
+
+    def release(self) -> None:
+        """Let go of all files for good."""
+        self.close()
+        if self._borrowed is not None:
+            self._borrowed.cleanup()
 
     def remove(self) -> None:
         """Delete every file of the index."""
@@ -165,12 +174,31 @@ class Index:
         path = self._folder / "catalogue.sqlite" if self._folder else None
         try:
             return Catalogue(path)
+        except (OSError, sqlite3.OperationalError) as error:
+            if self._folder is None or self._borrowed or not is_read_only(error):
+                raise
+            self._borrow()
+            return self._opened_catalogue()
         except sqlite3.DatabaseError as error:
             if path is None or not is_damaged(error):
                 raise
             self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
             self.remove()
             return Catalogue(path)
+
+    def _borrow(self) -> None:
+        """Work on a copy of the index, or from nothing, where the store itself cannot be written."""
+        import shutil
+        import tempfile
+
+        own = self._folder or Path()
+        self._borrowed = tempfile.TemporaryDirectory(prefix="memkit-index-")
+        self._folder = Path(self._borrowed.name) / "cache"
+        self._observe({"event": "index", "action": "borrowed", "path": str(self._folder)})
+        for path in own.rglob("*.sqlite*"):
+            copy = self._folder / path.relative_to(own)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)  # the bytes alone: a copied mode would be read-only again
 
     def _opened_corpus(self, name: str) -> CorpusIndex:
         path = self._path(name)

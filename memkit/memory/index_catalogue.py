@@ -53,10 +53,10 @@ class Catalogue:
             if self._sql.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 self._recreate()
 
-    def refresh(self, log: Log) -> bool:
-        """Take in what the shards have gained or lost since last time; return whether anything changed."""
+    def refresh(self, log: Log) -> None:
+        """Take in what the shards have gained or lost since last time."""
         if self._current(log.shards()):
-            return False
+            return
         with self.database.transaction():
             marks, present = self._marks(), log.shards()
             for path in marks.keys() - present.keys():
@@ -65,7 +65,6 @@ class Catalogue:
                 mark = marks.get(path)
                 if mark is None or mark.stat != present[path]:
                     self._catch_up(log, path, present[path], mark)
-        return True
 
     def add(self, span: Span, data: Mapping[str, JSON]) -> int:
         """Enter a line that is about to be written; return its number."""

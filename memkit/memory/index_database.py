@@ -2,10 +2,13 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+
+from .locking import DENIED
 
 BUSY_SECONDS = 30.0
 SUFFIXES = ("", "-wal", "-shm")
@@ -29,7 +32,7 @@ class Database:
         )
         if path is not None:
             # NORMAL may lose the last transactions in a power cut, never their order: marks say what is missing.
-            self.sql.execute("PRAGMA journal_mode=WAL")
+            _use_write_ahead_log(self.sql)
             self.sql.execute("PRAGMA synchronous=NORMAL")
         self._inode = path.stat().st_ino if path is not None else 0
         self._process = os.getpid()
@@ -77,6 +80,19 @@ class Database:
         self.sql.close()
 
 
+def _use_write_ahead_log(sql: sqlite3.Connection) -> None:
+    # Two processes that open a new file at once: SQLite does not wait here as it does elsewhere.
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            sql.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
+
+
 def remove_database(path: Path) -> None:
     """Delete a database with what SQLite keeps beside it."""
     for suffix in SUFFIXES:
@@ -87,6 +103,13 @@ def remove_database(path: Path) -> None:
 def is_damaged(error: sqlite3.DatabaseError) -> bool:
     """Return whether the file itself is at fault, so that a new one helps."""
     return type(error) is sqlite3.DatabaseError or "no such table" in str(error) or "no such column" in str(error)
+
+
+def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
+    """Return whether the place of the index cannot be written, so that another place helps."""
+    if isinstance(error, OSError):
+        return error.errno in DENIED
+    return any(sign in str(error) for sign in ("readonly", "unable to open"))
 
 
 @cache

@@ -21,8 +21,7 @@ INSERT_RECORD = """INSERT INTO records(id, status, written, length, digest, tomb
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
            EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
-SUCCESSOR = """SELECT written FROM records WHERE supersedes=? AND status NOT IN ('', 'quarantined', 'rejected')
-               ORDER BY id LIMIT 1"""
+SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
 
 
 def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) -> None:
@@ -47,11 +46,17 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) ->
 
 def folded(sql: sqlite3.Connection, record: Record) -> Folded:
     """Return a record as it stands after its events and what took its place."""
-    # A successor counts by its stored status, so that two records that name each other cannot send us round in circles.
-    row = sql.execute(SUCCESSOR, (record.id,)).fetchone()
-    successor = Record.from_checked(json.loads(row[0])) if row else None
-    rows = sql.execute("SELECT line, writer, place FROM events WHERE target=?", (record.id,))
-    return fold(record, in_order(located(row) for row in rows), successor=successor)
+    rows = sql.execute(SUCCESSORS, (record.id,)).fetchall()
+    successors = (Record.from_checked(json.loads(row[0])) for row in rows)
+    # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
+    # link at a time, and two records that name each other cannot send us round in circles.
+    trusted = (one for one in successors if fold(one, _events(sql, one.id)).record.trust in OPEN_TRUSTS)
+    return fold(record, _events(sql, record.id), successor=next(trusted, None))
+
+
+def _events(sql: sqlite3.Connection, target: str) -> list[Event]:
+    rows = sql.execute("SELECT line, writer, place FROM events WHERE target=?", (target,))
+    return in_order(located(row) for row in rows)
 
 
 def located(row: tuple[str, str, str]) -> Located:

@@ -16,6 +16,8 @@ FEWEST_CANDIDATES = 64
 SMALL_CORPUS = 2000
 COMMON = 64
 """A word in more than one of so many records is common: it scores, and finds nothing by itself."""
+TIE_BREAK = 0.02
+"""How much of relevance is the plain share of the question that a record covers."""
 EXPLAINED_OUTSIDERS = 200
 WHY_NOT_LIVE = {"rejected": "tombstone", "quarantined": "trust", "superseded": "expired", "retired": "expired"}
 
@@ -81,7 +83,7 @@ def _ask(
         candidates = corpus.candidates(finders, statistics, limit)
         scored = _scored(candidates, terms, statistics, settings.floor)
         reasons = {found.record.id: _objection(found.record, question) for found, _ in scored}
-        passed = [(found, parts) for found, parts in scored if not reasons[found.record.id] and parts["relevance"] > 0]
+        passed = [(found, parts) for found, parts in scored if not reasons[found.record.id]]
         if len(passed) >= question.k or len(candidates) < limit:
             break
         limit *= 8
@@ -114,8 +116,10 @@ def _scored(
     scored = []
     for found, score, share in measured:
         if share >= floor:
-            # Among a handful of records every word is common and BM25 knows no difference; coverage does.
-            relevance = score / best * strength if best > 0 else share
+            # Among a handful of records every word is common and BM25 knows no difference; coverage does. It also
+            # settles the ties that BM25 leaves, because a word in half of the records weighs nothing there.
+            relative = score / best * strength if best > 0 else share
+            relevance = (1 - TIE_BREAK) * relative + TIE_BREAK * share
             scored.append((found, {"relevance": relevance, "bm25": score, "coverage": share}))
     return scored
 

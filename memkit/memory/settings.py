@@ -42,7 +42,7 @@ class RetrievalSettings:
     """Holds for what enters a prompt."""
     constraints_limit: int = 100
     vector_floor: float = 0.6
-    floor: float = 0.25
+    floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""
     weights: Weights = field(default_factory=Weights)
 

@@ -248,6 +248,8 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return list(entries)
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except PermissionError:
+        raise StoreReadOnly(f"{folder} cannot be read. Check its permissions.") from None
 
 
 def _shard_stat(status: os.stat_result) -> ShardStat:

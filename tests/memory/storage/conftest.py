@@ -1,0 +1,31 @@
+"""Stores to test: on disk and in memory."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from open_gate import OpenGate
+
+from memkit.memory.archive import ArchivalStore
+
+OpenStore = Callable[..., ArchivalStore]
+
+
+@pytest.fixture
+def open_store(tmp_path: Path) -> Iterator[OpenStore]:
+    """Give a function that opens the store in a temporary directory, as often as asked."""
+    opened: list[ArchivalStore] = []
+
+    def open_one(path: Path | None = tmp_path, **more: object) -> ArchivalStore:
+        opened.append(ArchivalStore(path, gate=OpenGate(), **more))
+        return opened[-1]
+
+    yield open_one
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture(params=["disk", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, open_store: OpenStore) -> ArchivalStore:
+    """Give an empty store, once on disk and once in memory."""
+    return open_store(tmp_path if request.param == "disk" else None)

@@ -1,0 +1,296 @@
+"""The index follows the shards, whoever wrote them, and can always be made anew."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import OpenStore
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from open_gate import OpenGate, found, note, person
+
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.lines import encode_line
+from memkit.memory.record import Draft
+from memkit.memory.replay import Event
+
+
+def line(id: str, text: str, user_id: str = "ada", **more: object) -> str:
+    """Return a record's line as another clone would have written it."""
+    data = {"id": id, "text": text, "user_id": user_id, "created_at": "2026-01-01T00:00:00.000000Z", **more}
+    return encode_line(data).decode()
+
+
+def pull(root: Path, *lines: str, shard: str = "2026-01/other.jsonl") -> Path:
+    """Append lines to another writer's shard, as a pull does, and return its path."""
+    path = root / "archive" / shard
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("".join(lines))
+    return path
+
+
+def test_a_deleted_index_comes_back(tmp_path: Path, open_store: OpenStore) -> None:
+    """Removing the cache loses nothing, also while a store is open."""
+    store = open_store()
+    note(store, "espresso in the morning")
+
+    shutil.rmtree(tmp_path / ".memkit/cache")
+
+    assert found(store, "espresso") == ["espresso in the morning"]
+    note(store, "tea in the evening")
+    assert found(open_store(), "tea") == ["tea in the evening"]
+
+
+@pytest.mark.parametrize("name", ["catalogue.sqlite", "users"])
+def test_an_index_that_is_rubbish_is_replaced(tmp_path: Path, open_store: OpenStore, name: str) -> None:
+    """A file that is no database is thrown away and made anew."""
+    first = open_store()
+    note(first, "espresso in the morning")
+    first.close()
+    place = tmp_path / ".memkit/cache" / name
+    for path in place.iterdir() if place.is_dir() else [place]:
+        path.write_bytes(b"rubbish " * 2000)
+
+    assert found(open_store(), "espresso") == ["espresso in the morning"]
+
+
+def test_pulled_lines_are_found(tmp_path: Path, open_store: OpenStore) -> None:
+    """Lines that git brought in other writers' shards, new or grown, are taken in by an open store."""
+    store = open_store()
+    note(store, "espresso in the morning")
+
+    pull(tmp_path, line("A", "tea at noon"))
+    assert found(store, "tea") == ["tea at noon"]
+
+    pull(tmp_path, line("B", "water at night"))
+    assert found(store, "water") == ["water at night"]
+    assert len(store.records(user_id="ada")) == 3
+
+
+def test_a_line_of_another_process_is_found(open_store: OpenStore) -> None:
+    """What one process adds, another that was open before finds."""
+    one, other = open_store(), open_store()
+    note(one, "espresso")
+    assert found(other, "espresso") == ["espresso"]
+
+    note(other, "tea")
+
+    assert found(one, "tea") == ["tea"]
+
+
+@pytest.mark.parametrize("replacement", ["cocoa in the morning   ", "tea"])
+def test_a_foreign_edit_is_noticed(tmp_path: Path, open_store: OpenStore, replacement: str) -> None:
+    """A shard edited by hand, to the same or another length, is read again: the old words are gone."""
+    shard = pull(tmp_path, line("A", "espresso in the morning"), line("B", "milk"))
+    store = open_store()
+    assert found(store, "espresso") == ["espresso in the morning"]
+
+    shard.write_text(shard.read_text().replace("espresso in the morning", replacement))
+
+    assert found(store, "espresso") == []
+    assert sorted(record.text for record in store.records(user_id="ada")) == sorted([replacement, "milk"])
+    assert found(store, "milk") == ["milk"]
+
+
+def test_a_branch_switch_is_followed(tmp_path: Path, open_store: OpenStore) -> None:
+    """A shard that disappears takes its records along, and one that comes back brings them back."""
+    store = open_store()
+    note(store, "espresso")
+    shard = pull(tmp_path, line("A", "tea at noon"))
+    assert found(store, "tea") == ["tea at noon"]
+    kept = shard.read_bytes()
+
+    shard.unlink()
+    assert found(store, "tea") == []
+    assert found(store, "espresso") == ["espresso"]
+
+    shard.write_bytes(kept)
+    assert found(store, "tea") == ["tea at noon"]
+
+
+def test_a_bad_line_in_the_middle_is_skipped(tmp_path: Path, open_store: OpenStore) -> None:
+    """Corruption hides no other line, stays where it is, and is reported by file and line."""
+    shard = pull(tmp_path, line("A", "espresso"), "not json\n", line("B", "tea"))
+
+    store = open_store()
+
+    assert found(store, "espresso") == ["espresso"]
+    assert found(store, "tea") == ["tea"]
+    (problem,) = store.check()
+    assert (problem.code, problem.path, problem.line) == ("not-json", "archive/2026-01/other.jsonl", 2)
+    assert "not json" in shard.read_text()
+
+
+def test_check_names_every_problem(tmp_path: Path, open_store: OpenStore) -> None:
+    """Each kind of damage has its code and its line."""
+    huge = line("H", "x").replace('"x"', f'"{"x" * 5_000_000}"')
+    conflict = [line("A", "tea"), line("A", "tea"), line("A", "coffee")]
+    event = '{"op":"dance","target":"A","user_id":"ada","at":"2026-01-01T00:00:00Z"}\n'
+    pull(tmp_path, *conflict, "<<<<<<< HEAD\n", huge, '{"id":"N","text":"x"}\n', event, "\xff\n", '{"torn')
+
+    problems = open_store().check()
+
+    assert [(problem.line, problem.code) for problem in problems] == [
+        (3, "id-conflict"), (4, "conflict-marker"), (5, "not-json"), (6, "bad-record"), (7, "bad-event"),
+        (8, "not-json"), (9, "torn"),
+    ]  # fmt: skip
+    assert open_store().get("A").record.text == "tea"
+
+
+def test_links_are_not_followed(tmp_path: Path, open_store: OpenStore) -> None:
+    """A shard that is a link to somewhere else is not read."""
+    elsewhere = tmp_path / "elsewhere.jsonl"
+    elsewhere.write_text(line("A", "espresso"))
+    (tmp_path / "archive/2026-01").mkdir(parents=True)
+    (tmp_path / "archive/2026-01/w.jsonl").symlink_to(elsewhere)
+
+    assert found(open_store(), "espresso") == []
+
+
+def test_an_event_may_come_before_what_it_is_about(tmp_path: Path, open_store: OpenStore) -> None:
+    """When a pull brings a rejection first and the record later, the record is rejected."""
+    event = Event(id="E", op="reject", target="A", user_id="ada", at="2026-01-02T00:00:00Z", actor="person")
+    pull(tmp_path, encode_line(event.to_data()).decode(), shard="2026-01/a.jsonl")
+    store = open_store()
+    assert store.records(user_id="ada") == []
+
+    pull(tmp_path, line("A", "espresso"), shard="2026-01/b.jsonl")
+
+    assert store.get("A").status == "rejected"
+    assert found(store, "espresso") == []
+
+
+def test_records_that_supersede_each_other_end_no_program(tmp_path: Path, open_store: OpenStore) -> None:
+    """A circle, which only a foreign hand can write, leaves both out and everything else in order."""
+    pull(tmp_path, line("A", "tea", supersedes="B"), line("B", "milk", supersedes="A"), line("C", "espresso"))
+
+    store = open_store()
+
+    assert [record.text for record in store.records(user_id="ada")] == ["espresso"]
+
+
+def test_the_index_is_private(tmp_path: Path, open_store: OpenStore) -> None:
+    """Index files, which hold clear text, are readable by their owner alone."""
+    note(open_store(), "espresso")
+
+    modes = {path.stat().st_mode & 0o077 for path in (tmp_path / ".memkit/cache").rglob("*.sqlite")}
+
+    assert modes == {0}
+
+
+def test_each_user_has_a_file_of_their_own(tmp_path: Path, open_store: OpenStore) -> None:
+    """No text of one user is in another's index, so that deleting a file takes everything along."""
+    store = open_store()
+    note(store, "espresso", "ada")
+    note(store, "cocoa", "bob")
+    store.close()
+
+    files = [path.read_bytes() for path in (tmp_path / ".memkit/cache").rglob("*.sqlite")]
+
+    assert [b"cocoa" in data for data in files].count(True) == 1
+    assert not any(b"cocoa" in data and b"espresso" in data for data in files)
+
+
+def test_both_engines_find_the_same(open_store: OpenStore) -> None:
+    """Where SQLite lacks FTS5 the plain tables give the same hits with the same scores."""
+    full, plain = (
+        open_store(None, engine=engine, new_id=iter(map(str, range(100, 200))).__next__)
+        for engine in ("fts5", "postings")
+    )
+    for text in ("espresso in the morning", "tea and espresso", "water", "espresso espresso", "他喜欢喝茶", "c++ code"):
+        note(full, text)
+        note(plain, text)
+    gone = full.search("water", user_id="ada").hits[0].id
+    for store in (full, plain):
+        store.mark("forget", gone, person())
+
+    assert (full.engine, plain.engine) == ("fts5", "postings")
+    for query in ("espresso", "espresso tea", "morning espresso tea", "喝茶", "c++", "water"):
+        one, other = (store.search(query, user_id="ada").hits for store in (full, plain))
+        assert [hit.id for hit in one] == [hit.id for hit in other]
+        assert [hit.parts["bm25"] for hit in one] == [hit.parts["bm25"] for hit in other]
+
+
+def test_a_change_of_engine_makes_the_index_anew(open_store: OpenStore) -> None:
+    """A store indexed by one engine opens with the other."""
+    note(open_store(engine="fts5"), "espresso")
+
+    assert found(open_store(engine="postings"), "espresso") == ["espresso"]
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["add", "supersede", "confirm", "contradict", "reject", "approve", "forget", "update", "restore"]
+        ),
+        st.integers(0, 5),
+        st.sampled_from(["ada", "bob"]),
+        st.sampled_from(["tea", "espresso in the morning", "water at noon"]),
+    ),
+    max_size=25,
+)
+
+
+@given(steps)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_index_kept_up_equals_one_made_anew(
+    tmp_path_factory: pytest.TempPathFactory, plan: list[tuple[str, int, str, str]]
+) -> None:
+    """However the state came about step by step, replaying the shards gives the same state, history and hits."""
+    root = tmp_path_factory.mktemp("store")
+    with ArchivalStore(root, gate=OpenGate()) as store:
+        ids: dict[str, list[str]] = {"ada": [], "bob": []}
+        for op, choice, user, text in plan:
+            if op == "add" or not ids[user]:
+                ids[user].append(note(store, text, user))
+            elif op == "supersede":
+                ids[user].append(str(store.supersede(ids[user][choice % len(ids[user])], text, person(user)).id))
+            else:
+                changes = {"tags": [text[:3]], "confidence": 0.4} if op == "update" else {}
+                store.mark(op, ids[user][choice % len(ids[user])], person(user), **changes)
+        before = _everything(store, ids)
+
+        store.rebuild()
+
+        assert _everything(store, ids) == before
+    with ArchivalStore(root, gate=OpenGate(), engine="postings") as other:
+        assert _everything(other, ids) == before
+
+
+def _everything(store: ArchivalStore, ids: dict[str, list[str]]) -> object:
+    states = [store.get(id, user_id=user) for user, owned in ids.items() for id in owned]
+    scores = [
+        (hit.id, hit.parts["bm25"], hit.parts["coverage"])
+        for user in ids
+        for hit in store.search("espresso in the morning at noon", user_id=user).hits
+    ]
+    return states, sorted(scores)
+
+
+def test_a_lost_tail_of_an_index_is_made_up_for(tmp_path: Path, open_store: OpenStore) -> None:
+    """A user's index that lost its last changes, as in a power cut, is filled again from the catalogue."""
+    store = open_store()
+    note(store, "espresso")
+    store.close()
+    (file,) = (tmp_path / ".memkit/cache/users").glob("*.sqlite")
+    early = file.read_bytes()
+    later = open_store()
+    note(later, "tea")
+    later.close()
+
+    file.write_bytes(early)
+
+    assert found(open_store(), "tea") == ["tea"]
+
+
+def test_many_users_in_one_import(tmp_path: Path, open_store: OpenStore) -> None:
+    """A batch over more users than files may be open at once stores every record."""
+    store = open_store()
+    pairs = [(Draft(text=f"espresso {number}"), person(f"user{number}")) for number in range(250)]
+
+    decisions = list(store.import_many(pairs))
+
+    assert len({decision.id for decision in decisions}) == 250
+    assert found(store, "espresso", "user249") == ["espresso 249"]
+    assert len(store.records(user_id=None)) == 250

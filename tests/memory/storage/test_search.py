@@ -1,0 +1,301 @@
+"""Search: what is found, in which order, what is left out and why, and when nothing is the answer."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import OpenStore
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from open_gate import OpenGate, found, note, person
+
+from memkit.memory import index_words, search
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.record import Draft
+from memkit.memory.settings import MemorySettings
+from memkit.memory.text import query_terms, tokens
+
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+
+
+def test_the_only_record_is_found_by_a_related_question(store: ArchivalStore) -> None:
+    """A store of one record, where every word is in every record, still answers and still can say no."""
+    note(store, "Alice prefers espresso over latte")
+
+    assert found(store, "Alice coffee preference") == ["Alice prefers espresso over latte"]
+    nothing = store.search("quantum chromodynamics", user_id="ada")
+    assert (nothing.hits, nothing.abstained) == ((), True)
+
+
+@pytest.mark.parametrize("others", [1, 3, 9])
+def test_the_right_record_comes_first_among_a_handful(store: ArchivalStore, others: int) -> None:
+    """Among few records the one that covers the question best wins, and a single common word is not enough."""
+    note(store, "Alice prefers espresso over latte")
+    for number in range(others):
+        note(store, f"Alice visited town{number} with friend{number}")
+
+    assert found(store, "Alice coffee preference")[0] == "Alice prefers espresso over latte"
+    assert store.search("Alice quantum chromodynamics lecture hall", user_id="ada").abstained
+
+
+@pytest.mark.parametrize("query", ["", "   ", "what is the", "?!", "\0", "a" * 100_000])
+def test_a_question_without_content_finds_nothing(store: ArchivalStore, query: str) -> None:
+    """Nothing to look for is nothing found, and no error."""
+    note(store, "Alice prefers espresso over latte")
+
+    assert store.search(query, user_id="ada").abstained
+
+
+def test_an_empty_store_abstains(store: ArchivalStore) -> None:
+    """There is nothing to find where nothing is."""
+    assert store.search("espresso", user_id="ada").abstained
+    assert store.records(user_id="ada") == []
+    assert store.get("nothing") is None
+
+
+@pytest.mark.parametrize(
+    "query", ["a AND", "col:espresso", '"espresso', "espresso*", "NEAR(espresso", "espresso OR", "-espresso", "'"]
+)
+def test_query_syntax_means_nothing(store: ArchivalStore, query: str) -> None:
+    """What is an operator to the engine is a word to a person."""
+    note(store, "espresso in the morning")
+
+    assert found(store, query) == (["espresso in the morning"] if "espresso" in query else [])
+
+
+def test_a_question_of_ten_thousand_words_is_answered(store: ArchivalStore) -> None:
+    """A whole conversation as the question finds what it speaks of."""
+    note(store, "Alice prefers espresso over latte")
+    note(store, "the harbour is closed")
+
+    assert found(store, " ".join(f"word{number}" for number in range(10_000)) + " harbour closed alice espresso")
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("他喜欢喝茶", "喝茶"), ("彼女は東京に住んでいます", "東京"), ("أحب القهوة العربية", "القهوة"),
+        ("party 🎉 tonight", "🎉"), ("我 uses c++ daily", "c++"), ("Ｆｕｌｌ width", "full"),
+        ("Müller called", "muller"),
+        ("ฉันชอบกาแฟ", "กาแฟ"), ("मुझे चाय पसंद है", "चाय"),
+    ],
+)  # fmt: skip
+def test_every_script_is_found(store: ArchivalStore, text: str, query: str) -> None:
+    """Text in any script is found by a part of it and not by something else."""
+    note(store, text)
+    note(store, "something else entirely")
+
+    assert found(store, query) == [text]
+
+
+def test_users_do_not_see_each_other(store: ArchivalStore) -> None:
+    """The same text of two users is two records; neither search, get, list, scores nor marks reach across."""
+    mine, theirs = note(store, "espresso in the morning", "ada"), note(store, "espresso in the morning", "bob")
+    before = store.search("espresso", user_id="ada").hits[0]
+    for number in range(20):
+        note(store, f"espresso number {number}", "bob")
+
+    (after,) = store.search("espresso", user_id="ada", k=50).hits
+
+    assert after.id == mine != theirs
+    assert {key: before.parts[key] for key in ("bm25", "coverage")} == {
+        key: after.parts[key] for key in ("bm25", "coverage")
+    }
+    assert store.get(theirs, user_id="ada") is None
+    assert [record.id for record in store.records(user_id="ada")] == [mine]
+
+
+@pytest.mark.parametrize("user", ["a/b", "../../etc", "o'brien", 'quo"te', "*", "user 1", "名前", "x" * 500])
+def test_any_user_id_is_only_a_name(store: ArchivalStore, user: str) -> None:
+    """Slashes, quotes and wildcards in a user id reach no other user and no other file."""
+    note(store, "tea", "ada")
+    note(store, "espresso", user)
+
+    assert found(store, "espresso", user) == ["espresso"]
+    assert found(store, "tea", user) == []
+
+
+def test_shared_records_are_seen_by_all_and_ranked_with_ones_own(store: ArchivalStore) -> None:
+    """A record is shared when somebody says so, and only then."""
+    note(store, "espresso machine is on floor two", "bob", scope="shared")
+    note(store, "espresso is what I drink", "ada")
+
+    assert set(found(store, "espresso")) == {"espresso machine is on floor two", "espresso is what I drink"}
+    assert found(store, "espresso", "carol") == ["espresso machine is on floor two"]
+
+
+def test_session_and_agent_scopes_are_kept_apart(store: ArchivalStore) -> None:
+    """A record of a session or an agent is found in that session or by that agent alone."""
+    store.offer(Draft(text="espresso for now", scope="session"), person(session_id="s1"))
+    store.offer(Draft(text="espresso for the agent", scope="agent"), person(agent_id="a1"))
+
+    assert found(store, "espresso") == []
+    assert found(store, "espresso", session_id="s1") == ["espresso for now"]
+    assert found(store, "espresso", agent_id="a1") == ["espresso for the agent"]
+    assert {loser.reason for loser in store.search("espresso", user_id="ada", explain=True).losers} == {"scope"}
+
+
+def test_filters_narrow_the_answer(store: ArchivalStore) -> None:
+    """Type, tags and confidence are conditions; a record must carry all the tags."""
+    note(store, "espresso one", type="preference", tags=("drink", "hot"))
+    note(store, "espresso two", confidence=0.5)
+
+    assert found(store, "espresso", types=["preference"]) == ["espresso one"]
+    assert found(store, "espresso", tags=["hot", "drink"]) == ["espresso one"]
+    assert found(store, "espresso", tags=["hot", "cold"]) == []
+    assert found(store, "espresso", min_confidence=0.9) == ["espresso one"]
+
+
+def test_filters_look_past_the_first_candidates(open_store: OpenStore) -> None:
+    """A fitting record is found behind hundreds that fit better and are filtered out."""
+    store = open_store(None)
+    for number in range(600):
+        note(store, f"espresso espresso {number}")
+    note(store, "espresso in a long sentence with many other words", type="preference")
+
+    assert found(store, "espresso", types=["preference"]) == ["espresso in a long sentence with many other words"]
+
+
+def test_validity_is_asked_for_a_moment(open_store: OpenStore) -> None:
+    """A record holds from its beginning to the end of its last day; as_of asks about another day."""
+    store = open_store(clock=lambda: NOW)
+    note(store, "espresso machine rented", valid_from="2025-01-01", valid_until="2025-12-31")
+
+    assert found(store, "espresso") == []
+    assert found(store, "espresso", as_of="2025-12-31") == ["espresso machine rented"]
+    assert found(store, "espresso", as_of="2025-12-31T23:00:00Z") == ["espresso machine rented"]
+    assert found(store, "espresso", as_of="2026-01-01T00:00:00Z") == []
+    assert found(store, "espresso", as_of="2024-12-31") == []
+
+
+@pytest.mark.parametrize(("op", "reason"), [("forget", "expired"), ("reject", "tombstone"), ("retire", "expired")])
+def test_what_is_not_live_is_invisible_and_explained(store: ArchivalStore, op: str, reason: str) -> None:
+    """A retired or rejected record is in no search and no list; --explain says why, and get still shows it."""
+    gone = note(store, "espresso in the morning")
+    store.mark(op, gone, person(), reason="no longer")
+
+    report = store.search("espresso", user_id="ada", explain=True)
+
+    assert (report.hits, report.abstained) == ((), True)
+    assert [(loser.id, loser.reason) for loser in report.losers] == [(gone, reason)]
+    assert store.records(user_id="ada") == []
+    assert store.get(gone).history[-1] | {"at": ""} == {"op": op, "at": "", "actor": "person", "reason": "no longer"}
+
+
+def test_a_quarantined_record_appears_when_a_person_approves_it(store: ArchivalStore) -> None:
+    """Until then it is in no search and no list."""
+    held = note(store, "espresso is an order", extra={"wanted_trust": "quarantined"})
+    assert found(store, "espresso") == []
+    assert store.get(held).status == "quarantined"
+
+    store.mark("approve", held, person())
+
+    assert found(store, "espresso") == ["espresso is an order"]
+
+
+def test_explain_says_why_losers_lost(store: ArchivalStore) -> None:
+    """Rank, floor and filters are named, one reason a loser."""
+    for number in range(3):
+        note(store, f"espresso number{number} tasted")
+    weak = note(store, "something else was tasted")
+
+    report = store.search("espresso number0 tasted", user_id="ada", k=1, explain=True)
+
+    reasons = {loser.id: loser.reason for loser in report.losers}
+    assert sorted(reasons.values()) == ["floor", "rank", "rank"]
+    assert reasons[weak] == "floor"
+
+
+def test_the_score_is_the_weighted_sum_of_its_parts(open_store: OpenStore) -> None:
+    """Every part is shown and every weight can be set."""
+    moment = [NOW - timedelta(days=45)]
+    weights = {"relevance": 0.0, "confidence": 0.0, "recency": 1.0, "access": 0.0, "task": 10.0}
+    tuned = MemorySettings.from_mapping({"retrieval": {"weights": weights}})
+    store = open_store(None, clock=lambda: moment[0], settings=tuned)
+    note(store, "espresso", type="preference", tags=("work",), confidence=0.8)
+    moment[0] = NOW
+
+    (hit,) = store.search("espresso", user_id="ada", task_tags=["work", "home"]).hits
+
+    assert hit.parts["confidence"] == 0.8
+    assert hit.parts["recency"] == pytest.approx(0.5, abs=0.01)
+    assert hit.parts["task"] == 0.5
+    assert hit.score == pytest.approx(hit.parts["recency"] + 10 * 0.5)
+
+
+def test_recency_counts_for_preferences_and_not_for_outcomes(open_store: OpenStore) -> None:
+    """An old preference fades down to a tenth, an old outcome not at all."""
+    moment = [NOW - timedelta(days=400)]
+    store = open_store(None, clock=lambda: moment[0])
+    note(store, "espresso preferred", type="preference")
+    note(store, "espresso ordered", type="outcome")
+    moment[0] = NOW
+
+    parts = {hit.record.type: hit.parts["recency"] for hit in store.search("espresso", user_id="ada").hits}
+
+    assert parts == {"preference": 0.1, "outcome": 1.0}
+
+
+def test_uses_are_counted_per_user_and_outside_history(tmp_path: Path, open_store: OpenStore) -> None:
+    """Each recall adds a fiftieth, another user's recalls add nothing, and no shard changes."""
+    store = open_store()
+    note(store, "espresso machine", "bob", scope="shared")
+    before = [path.read_bytes() for path in (tmp_path / "archive").rglob("*.jsonl")]
+    for _ in range(5):
+        store.search("espresso", user_id="ada")
+
+    assert store.search("espresso", user_id="ada").hits[0].parts["access"] == 5 / 50
+    assert store.search("espresso", user_id="carol").hits[0].parts["access"] == 0
+    assert [path.read_bytes() for path in (tmp_path / "archive").rglob("*.jsonl")] == before
+
+
+words = st.sampled_from([f"{letter}{letter}" for letter in "bcdfghjklmnpqrstvwxz"])
+documents = st.lists(st.lists(words, min_size=1, max_size=12).map(" ".join), min_size=1, max_size=30)
+
+
+@pytest.mark.parametrize("engine", sorted(index_words.ENGINES))
+@given(documents, st.lists(words, min_size=1, max_size=5).map(" ".join))
+@settings(max_examples=60, deadline=None)
+def test_relevance_equals_the_bm25_oracle(engine: str, texts: list[str], query: str) -> None:
+    """Scores are those of BM25Okapi with k1 1.2, b 0.75, epsilon 0 on the same tokens, and equal ones come by id."""
+    rank_bm25 = pytest.importorskip("rank_bm25")
+    everything = MemorySettings.from_mapping(
+        {"retrieval": {"floor": 0.0, "weights": {"confidence": 0, "recency": 0, "access": 0, "task": 0}}}
+    )
+    with ArchivalStore(None, gate=OpenGate(), engine=engine, settings=everything) as store:
+        ids = [note(store, text) for text in texts]
+        hits = store.search(query, user_id="ada", k=100).hits
+    terms = query_terms(query)
+    oracle = rank_bm25.BM25Okapi([tokens(text) for text in texts], k1=1.2, b=0.75, epsilon=0)
+    expected = dict(zip(ids, oracle.get_scores(terms), strict=True))
+
+    assert {hit.id for hit in hits} == {
+        id for id, text in zip(ids, texts, strict=True) if set(terms) & set(tokens(text))
+    }
+    for hit in hits:
+        assert hit.parts["bm25"] == pytest.approx(expected[hit.id], abs=1e-9)
+    relevances = [hit.parts["relevance"] for hit in sorted(hits, key=lambda hit: (-hit.parts["bm25"], hit.id))]
+    if max((hit.parts["bm25"] for hit in hits), default=0) > 0:  # else every word is in half of the records
+        assert relevances == pytest.approx(sorted(relevances, reverse=True), abs=search.TIE_BREAK)
+
+
+def test_common_words_score_and_find_nothing_by_themselves(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a large store the rarer words choose the candidates; with only common ones those choose."""
+    monkeypatch.setattr(search, "SMALL_CORPUS", 50)
+    store = open_store(None)
+    for number in range(130):
+        note(store, f"daily report of day{number}")
+    note(store, "espresso report")
+
+    assert found(store, "espresso report", k=200) == ["espresso report"]
+    assert len(found(store, "daily report", k=200)) == 131
+
+
+def test_searching_leaves_no_trace_in_history(store: ArchivalStore) -> None:
+    """Searching writes no line, so that recalled text never becomes new evidence."""
+    note(store, "espresso")
+    store.search("espresso", user_id="ada")
+
+    assert len(store.get(store.records(user_id="ada")[0].id).history) == 1
