@@ -42,6 +42,12 @@ _FORMATS: Mapping[str, Callable[[LintReport], str]] = {
 @click.option("--ignore", multiple=True, metavar="CODES", help="No rules that begin so.")
 @click.option("--fix", is_flag=True, help="Make the fixes that leave the meaning unchanged.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Leave out the findings of an earlier report (--output-format json).",
+)
 @click.pass_obj
 def lint(
     front: Front,
@@ -51,6 +57,7 @@ def lint(
     ignore: tuple[str, ...],
     fix: bool,
     diff: bool,
+    baseline: Path | None,
 ) -> None:
     """Check the store, or only PATHS: skills, policies, domains, memkit.yaml and the archive.
 
@@ -60,11 +67,13 @@ def lint(
         raise UsageError("--diff shows what --fix would do. Give one of them.")
     front.json = front.json or form == "json"
     root = None if paths else find_store(front.store)
-    report = lint_store(root, paths, select=select, ignore=ignore, fix=fix, diff=diff)
+    report = lint_store(root, paths, select=select, ignore=ignore, fix=fix, diff=diff, baseline=baseline)
     data: dict[str, Any] = {
         "files": [report.shown(path) for path in report.files],
         "findings": [_finding(finding, report) for finding in report.findings],
         "fixed": report.fixed,
+        "known": report.known,
+        "gone": report.gone,
     }
     if diff:
         data["diff"] = report.diff

@@ -68,6 +68,10 @@ class LintReport:
     base: Path
     """What shown paths are relative to."""
     fixed: int = 0
+    known: int = 0
+    """How many findings a baseline left out."""
+    gone: int = 0
+    """How many findings of the baseline are not there any more."""
     diff: str = ""
     """What ``--fix`` would change, when that was asked for."""
     lines: Mapping[tuple[Path, int], str] = field(default_factory=dict)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from memkit.lint.baseline import load_baseline, without_known
 from memkit.lint.fixes import fixed_texts, unified_diff, write_texts
 from memkit.lint.interface import LintReport, Source
 from memkit.lint.rules import chosen_codes
@@ -21,26 +23,29 @@ def lint_store(
     ignore: Iterable[str] = (),
     fix: bool = False,
     diff: bool = False,
+    baseline: Path | None = None,
 ) -> LintReport:
     """Return what lint finds in the store at ``root``, or in ``paths``; with ``fix`` after the safe fixes.
 
-    ``diff`` says what ``fix`` would change and changes nothing.
+    ``diff`` says what ``fix`` would change and changes nothing. Findings that ``baseline``, the JSON report of an
+    earlier run, has already are left out and not fixed.
 
     Raises:
-        UsageError: An unknown rule, or a path that is not there.
+        UsageError: An unknown rule, a path that is not there, or a baseline that is none.
         StoreFault: Nothing to check.
     """
     chosen = chosen_codes(select, ignore)
     sources = sources_of_paths(paths) if paths or root is None else list(sources_of_store(root))
     base = _base(sources)
-    report = lint(sources, chosen, base)
+    known = load_baseline(baseline) if baseline else Counter()
+    report = without_known(lint(sources, chosen, base), known)
     if not (fix or diff):
         return report
     texts = fixed_texts(report)
     if diff:
         return replace(report, diff=unified_diff(texts, report))
     write_texts(texts)
-    after = lint(sources, chosen, base)
+    after = without_known(lint(sources, chosen, base), known)
     return replace(after, fixed=len(report.findings) - len(after.findings))
 
 

@@ -135,6 +135,41 @@ def test_a_fix_leaves_suppressed_findings_alone(store: Path, put: Put) -> None:
     assert path.read_text() == text
 
 
+def test_a_baseline_leaves_out_what_was_there_before(
+    store: Path, put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    """Known findings are left out wherever they moved, new ones are not, and what is gone is said."""
+    monkeypatch.chdir(store)
+    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no, no]\n")
+    assert run(["lint", "--output-format", "json"]) == 1
+    kept = tmp_path / "baseline.json"
+    kept.write_text(capsys.readouterr().out)
+
+    put("skills/walk.yaml", "# moved\nname: walk\ndescription: d\nsteps: [no, no]\n")
+    assert run(["lint", "--baseline", str(kept)]) == 0
+    assert capsys.readouterr().out == "No findings in 2 files. The baseline left out 2.\n"
+
+    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no, no, no]\n")
+    assert len(lint_store(store, baseline=kept).findings) == 1
+
+    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no, yes]\n")
+    assert run(["lint", "--baseline", str(kept)]) == 1
+    assert "1 of the baseline are gone" in capsys.readouterr().out
+
+    assert lint_store(store, baseline=kept, fix=True).findings == ()
+    assert "[no, " in (store / "skills" / "walk.yaml").read_text()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"data": null}', '{"data": {"findings": [1]}}', None])
+def test_a_baseline_that_is_none_is_bad_usage(content: str | None, store: Path, tmp_path: Path) -> None:
+    """A file that is absent or no report is named, and nothing is left out by accident."""
+    kept = tmp_path / "baseline.json"
+    if content is not None:
+        kept.write_text(content)
+
+    assert run(["lint", "--baseline", str(kept), "--store", str(store)]) == 2
+
+
 @given(
     st.lists(st.sampled_from(["no", "yes", "12:30", "0755", "1e3", "a", "'no'", "2026-11-21", "'#'", "~"]), max_size=5)
 )

@@ -45,14 +45,20 @@ def _summary(report: LintReport) -> str:
     fixed = f"Fixed {report.fixed}. " if report.fixed else ""
     files = _count(len(report.files), "file")
     if not report.findings:
-        return f"{fixed}No findings in {files}."
+        return f"{fixed}No findings in {files}.{_baseline(report)}"
     touched = len({finding.path for finding in report.findings})
     fixable = sum(finding.edit is not None for finding in report.findings)
     tail = f" {fixable} can be fixed with --fix." if fixable else ""
     example = report.findings[0].code
     found = _count(len(report.findings), "finding")
     name = RULES[example].name
-    return f"{fixed}{found} in {touched} of {files}.{tail} 'memkit rule {example}' explains {name}."
+    return f"{fixed}{found} in {touched} of {files}.{tail} 'memkit rule {example}' explains {name}.{_baseline(report)}"
+
+
+def _baseline(report: LintReport) -> str:
+    known = f" The baseline left out {report.known}." if report.known else ""
+    gone = f" {report.gone} of the baseline are gone: write it again." if report.gone else ""
+    return known + gone
 
 
 def _count(number: int, noun: str) -> str:
