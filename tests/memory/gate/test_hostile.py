@@ -93,7 +93,7 @@ WRITTEN_SO = [
 
 @pytest.mark.parametrize("text", ORDERS + DISGUISED)
 def test_orders_to_a_model_are_recognised(text: str) -> None:
-    """Text that tells a model to drop, reveal or circumvent its orders is found, also in disguise, with what matched."""
+    """Text that tells a model to drop, reveal or circumvent its orders is found with what matched, also disguised."""
     found = suspicions(text)
 
     assert "directive" in {item.code for item in found}
