@@ -1,1 +1,1 @@
-"""Render the travelling rooms and a template into a project that belongs to its owner."""
+"""Render an agent into a project: targets, composition, quoting and the way into place."""

@@ -1,0 +1,120 @@
+"""Put a template together: what every target shares, the target's own files, the rooms and the compiled store.
+
+The result is an ordinary copier template in a folder of its own. Files whose name ends in ``.jinja`` are rendered;
+everything else, the rooms above all, is copied byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit import __version__
+from memkit.generate.content import Content, distribution_name
+from memkit.generate.quoting import as_json
+from memkit.generate.targets import QUESTIONS, Target, questions_of
+
+ROOMS = ("memory", "guard", "htn", "evolve", "loop")
+COMPILED = "agent/compiled"
+RECORD = ".memkit-gen.json"
+"""The committed file that says how the project was made."""
+SERVER = "tests/model_server"
+"""Where a project keeps the local model server that its tests talk to."""
+_PROJECT = "project"
+_PACKAGE = Path(__file__).resolve().parent.parent
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "py.typed")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to render."""
+
+    target: Target
+    content: Content
+    answers: Mapping[str, str]
+
+
+def compose(order: Order, folder: Path) -> None:
+    """Write the copier template of ``order`` into the empty ``folder``."""
+    project = folder / _PROJECT
+    configuration: dict[str, Any] = {}
+    for layer in order.target.layers:
+        source = order.target.folder.parent / layer
+        configuration |= questions_of(source)
+        if (source / _PROJECT).is_dir():
+            shutil.copytree(source / _PROJECT, project, ignore=_LEFT_OUT, dirs_exist_ok=True)
+    (folder / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
+    for room in ROOMS:
+        shutil.copytree(_PACKAGE / room, project / room, ignore=_LEFT_OUT)
+    shutil.copytree(_PACKAGE / "testing", project / SERVER, ignore=_LEFT_OUT)
+    for path, text in _compiled(order).items():
+        place = project / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8", newline="\n")
+
+
+def context_of(order: Order) -> dict[str, Any]:
+    """Return what the templates see besides the answers and the quoting functions."""
+    content, target = order.content, order.target
+    return {
+        "store": {
+            "name": content.name,
+            "distribution": distribution_name(order.answers.get("project_name", content.name)),
+            "settings": dict(content.settings),
+            "persona": content.settings["persona"],
+            "skills": [_named(skill.name, skill.description) for skill in content.skills],
+            "policies": [_named(policy["name"], _summary(policy)) for policy in content.policies],
+            "domains": [_named(domain["name"], str(domain.get("description", ""))) for domain in content.domains],
+        },
+        "target": {
+            "name": target.name,
+            "title": target.title,
+            "requires": list(target.requires),
+            "environment": [vars(variable) for variable in target.environment],
+            "wires": list(target.wires),
+        },
+        "project_settings": dict(content.settings) | {"name": order.answers.get("project_name", content.name)},
+        "wired": list(content.wired),
+        "tools": list(content.tools),
+        "plans": "plan_task" in content.tools,
+        "rooms": list(ROOMS),
+    }
+
+
+def _compiled(order: Order) -> dict[str, str]:
+    """Return the files that come from the store, by their path in the project."""
+    content = order.content
+    agent = {"tools": list(content.tools)}
+    files = {
+        f"{COMPILED}/policies.json": as_json(list(content.policies)) + "\n",
+        f"{COMPILED}/domains.json": as_json(list(content.domains)) + "\n",
+        f"{COMPILED}/settings.json": as_json(dict(content.settings) | {"agent": agent}) + "\n",
+        RECORD: as_json(_record(order)) + "\n",
+    }
+    for skill in content.skills:
+        files |= skill.sheets
+    return files
+
+
+def _record(order: Order) -> dict[str, Any]:
+    """Return what is needed to make the same render again; no date and no path, so that it is reproducible."""
+    return {
+        "format": 1,
+        "target": order.target.name,
+        "templates": __version__,
+        "answers": dict(order.answers),
+        "skills": list(order.content.wired),
+        "from_store": order.content.digests(),
+    }
+
+
+def _named(name: str, text: str) -> dict[str, str]:
+    return {"name": name, "text": text}
+
+
+def _summary(policy: Mapping[str, Any]) -> str:
+    return str(policy.get("description") or policy.get("rule") or "")

@@ -1,0 +1,68 @@
+"""Read what a project takes from a store. Broken files are refused; what lint would only advise against is rendered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.generate.content import Content, SkillSheet, by_name
+from memkit.resources import resource
+from memkit.skills import Skill, agent_skill, kebab_case, load_skill
+from memkit.store.config import load_settings, tree
+from memkit.store.schema import check, load_schema
+from memkit.store.yaml import load_yaml
+
+WIRED = ("virtual-memory", "hybrid-planner")
+"""The skills that choose a project's tools; both where none is named."""
+
+
+def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
+    """Return what a project takes from the store at ``root``; raises ``UsageError`` for the first broken file."""
+    # The environment of whoever renders must not end up in a project that others run.
+    settings = tree({setting.key: setting.value for setting in load_settings(root, {})})
+    paths = {path.stem: path for path in (root / "skills").glob("*.yaml")}
+    paths |= {name: resource("skills") / f"{name}.yaml" for name in wired if name not in paths}
+    return Content(
+        name=str(settings["name"] or root.name or "agent"),
+        settings=settings,
+        skills=tuple(_sheet(paths[name]) for name in sorted(paths)),
+        wired=tuple(wired),
+        policies=by_name(list(_checked(root / "policies", "policy"))),
+        domains=by_name(list(_checked(root / "domains", "domain"))),
+    )
+
+
+def _sheet(path: Path) -> SkillSheet:
+    shown = f"skills/{path.name}"
+    skill = load_skill(path, name=shown)
+    data = load_yaml(path, name=shown).data
+    return SkillSheet(skill.name, skill.description, skill.required_tools, data, _sheets(skill))
+
+
+def _sheets(skill: Skill) -> dict[str, str]:
+    folder = kebab_case(skill.name)
+    return {
+        f".agents/skills/{folder}/SKILL.md": agent_skill(skill, "agentskills"),
+        f".claude/skills/{folder}/SKILL.md": agent_skill(skill, "claude-code"),
+    }
+
+
+def _checked(folder: Path, schema: str) -> Iterator[dict[str, Any]]:
+    """Yield the data of every file in ``folder``; the schema and the name are checked, as everywhere."""
+    for path in sorted(folder.glob("*.yaml")):
+        document = load_yaml(path, name=f"{folder.name}/{path.name}")
+        for finding in check(document.data, load_schema(schema)):
+            line, column = finding.position(document)
+            raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
+        if document.data["name"] != path.stem:
+            line, column = document.position(("name",))
+            raise UsageError(
+                f"{document.path}:{line}:{column}: The name is {document.data['name']!r} and the file's {path.stem!r}. "
+                "Give both one name.",
+                path=document.path,
+                line=line,
+            )
+        yield json.loads(json.dumps(document.data))

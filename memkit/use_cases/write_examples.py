@@ -1,0 +1,40 @@
+"""Write one example project per target, rendered from a fresh store, for people to review.
+
+``python -m memkit.use_cases.write_examples`` rewrites ``outputs/examples/`` of the checkout.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from memkit.generate.composition import Order
+from memkit.generate.reading import content_of
+from memkit.generate.rendering import render
+from memkit.generate.targets import load_targets
+from memkit.resources import resource
+from memkit.use_cases.make_store import starter_files
+
+NAME = "example"
+
+
+def write_examples(folder: Path) -> list[Path]:
+    """Render every target from the starters into ``folder/<target>``, replacing what is there; return the projects."""
+    folder.mkdir(parents=True, exist_ok=True)
+    projects: list[Path] = []
+    with tempfile.TemporaryDirectory(prefix="memkit-examples-") as scratch:
+        store = Path(scratch) / NAME
+        for path, content in starter_files(NAME).items():
+            (store / path).parent.mkdir(parents=True, exist_ok=True)
+            (store / path).write_bytes(content)
+        for target in load_targets().values():
+            project = folder / target.name
+            shutil.rmtree(project, ignore_errors=True)
+            render(Order(target, content_of(store), {}), project)
+            projects.append(project)
+    return projects
+
+
+if __name__ == "__main__":
+    write_examples(resource("templates").parent / "outputs" / "examples")
