@@ -30,8 +30,13 @@ def one_line(text: str, width: int = 0) -> str:
     return line
 
 
+def is_unsafe(char: str) -> bool:
+    """Return whether a terminal could obey, hide or reorder ``char``; newline and tab are safe."""
+    return char not in _KEPT and unicodedata.category(char) in _UNSAFE
+
+
 def _escaped(char: str) -> str:
-    if char in _KEPT or unicodedata.category(char) not in _UNSAFE:
+    if not is_unsafe(char):
         return char
     code = ord(char)
     if code < 0x100:

@@ -46,4 +46,6 @@ def _set(front: Front, user: str | None, *, granted: bool) -> None:
     owner = workspace.user(user)
     workspace.archive.set_consent(owner, granted, workspace.person(owner))
     workspace.commit_memory()
-    front.answer({"user_id": owner, "granted": granted}, f"Consent of {owner}: {'granted' if granted else 'withdrawn'}.")
+    front.answer(
+        {"user_id": owner, "granted": granted}, f"Consent of {owner}: {'granted' if granted else 'withdrawn'}."
+    )

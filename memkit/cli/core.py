@@ -49,5 +49,7 @@ def history(front: Front, user: str | None) -> None:
     """Print every version of every section of USER, oldest first."""
     workspace = front.workspace
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
-    lines = [f"{event.get('at')}  {event.get('target')}  by {event.get('actor')}: {event.get('text')}" for event in versions]
+    lines = [
+        f"{event.get('at')}  {event.get('target')}  by {event.get('actor')}: {event.get('text')}" for event in versions
+    ]
     front.answer({"versions": versions}, lines or ["No edits."])

@@ -24,7 +24,9 @@ What to try next
 
 
 @click.command("demo", cls=MemkitCommand)
-@click.option("--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Play in DIR and keep what it made.")
+@click.option(
+    "--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Play in DIR and keep what it made."
+)
 @click.pass_obj
 def demo(front: Front, keep: Path | None) -> None:
     """Show the whole tour in a temporary directory, with no key and no server."""
@@ -42,7 +44,9 @@ def _play(front: Front, folder: Path) -> None:
         scenes.append({"title": scene.title, "command": scene.command, "output": scene.output, "ok": scene.ok})
         if not front.json:
             body = "\n".join(f"    {line}" for line in scene.output.splitlines())
-            click.echo(harmless(f"\n{number}. {scene.title}\n  $ {scene.command}\n{body}{'' if scene.ok else '  <- failed'}"))
+            click.echo(
+                harmless(f"\n{number}. {scene.title}\n  $ {scene.command}\n{body}{'' if scene.ok else '  <- failed'}")
+            )
     ok = all(scene["ok"] for scene in scenes)
     seconds = time.monotonic() - started
     verdict = f"\n{len(scenes)} scenes in {seconds:.0f} s, {'all as they should be' if ok else 'SOME FAILED'}."

@@ -17,7 +17,13 @@ def fsck(front: Front) -> None:
     data = {
         "records": records,
         "problems": [
-            {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.message, "fixed": False}
+            {
+                "code": problem.code,
+                "path": problem.path,
+                "line": problem.line,
+                "message": problem.message,
+                "fixed": False,
+            }
             for problem in problems
         ],
     }

@@ -55,7 +55,9 @@ class LazyGroup(MemkitGroup):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command to run; click would import all of them to suggest one for a misspelt name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"No such command '{args[0]}'.{suggestion(args[0], COMMANDS)}")

@@ -24,7 +24,6 @@ STATUSES = ["live", "superseded", "retired", "quarantined", "rejected"]
 _HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "created_at")
 
 
-
 class Date(click.ParamType[str]):
     """A date or an RFC 3339 time, kept as it was written."""
 
@@ -52,7 +51,9 @@ def memory() -> None:
 @memory.command("add")
 @click.argument("text")
 @user_option
-@click.option("--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What kind of record it is.")
+@click.option(
+    "--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What kind of record it is."
+)
 @click.option("--scope", type=Choice(SCOPES), default="user", show_default=True, help="Who may see it.")
 @click.option("--tag", "tags", multiple=True, help="A label to find it by; may be given again.")
 @click.option("--confidence", type=UNIT, default=1.0, show_default=True, help="How sure it is, 0 to 1.")
@@ -65,8 +66,16 @@ def memory() -> None:
 @click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
 @click.pass_obj
 def add(
-    front: Front, /, text: str, user: str | None, kind: str, tags: tuple[str, ...], session: str | None, turn: int | None,
-    importance: float | None, **fields: Any,
+    front: Front,
+    /,
+    text: str,
+    user: str | None,
+    kind: str,
+    tags: tuple[str, ...],
+    session: str | None,
+    turn: int | None,
+    importance: float | None,
+    **fields: Any,
 ) -> None:
     """Offer TEXT to long-term memory and print what the write gate decided."""
     workspace = front.workspace
@@ -86,15 +95,24 @@ def add(
 @click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
 @click.pass_obj
 def search(
-    front: Front, query: str, user: str | None, count: int, types: tuple[str, ...], tags: tuple[str, ...],
-    as_of: str | None, explain: bool,
+    front: Front,
+    query: str,
+    user: str | None,
+    count: int,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    as_of: str | None,
+    explain: bool,
 ) -> None:
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
     workspace = front.workspace
     report = search_memory(
         workspace, query, user=workspace.user(user), count=count, types=types, tags=tags, as_of=as_of, explain=explain
     )
-    data: dict[str, Any] = {"results": [hit_data(hit, explain=explain) for hit in report.hits], "abstained": report.abstained}
+    data: dict[str, Any] = {
+        "results": [hit_data(hit, explain=explain) for hit in report.hits],
+        "abstained": report.abstained,
+    }
     if explain:
         data["losers"] = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
     lines = [line for hit in report.hits for line in _hit_lines(hit, explain=explain)]
@@ -115,9 +133,12 @@ def get(front: Front, record_id: str, user: str | None) -> None:
     if stored is None:
         raise NotFound(f"No record {record_id!r} here.")
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
-    lines = [stored.record.text, ""] + [f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")]
+    lines = [stored.record.text, ""] + [
+        f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
+    ]
     lines += [
-        f"{event.get('at')}  {event.get('op')}  by {event.get('actor')}  {event.get('reason') or ''}" for event in stored.history
+        f"{event.get('at')}  {event.get('op')}  by {event.get('actor')}  {event.get('reason') or ''}"
+        for event in stored.history
     ]
     front.answer(data, lines)
 
@@ -132,14 +153,25 @@ def get(front: Front, record_id: str, user: str | None) -> None:
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
 @click.pass_obj
 def list_command(
-    front: Front, user: str | None, types: tuple[str, ...], tags: tuple[str, ...], scope: str | None,
-    session: str | None, status: str, limit: int | None,
+    front: Front,
+    user: str | None,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    scope: str | None,
+    session: str | None,
+    status: str,
+    limit: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
     workspace = front.workspace
     records = workspace.archive.records(
-        user_id=user or workspace.settings["user"], types=types, tags=tags, scope=scope, session_id=session,
-        status=status, limit=None if limit is None else limit + 1,
+        user_id=user or workspace.settings["user"],
+        types=types,
+        tags=tags,
+        scope=scope,
+        session_id=session,
+        status=status,
+        limit=None if limit is None else limit + 1,
     )
     truncated = limit is not None and len(records) > limit
     shown = records[:limit] if limit is not None else records
@@ -199,8 +231,13 @@ _mark_command("forget", "Retire record ID; history keeps it, and it may be told 
 @reason_option
 @click.pass_obj
 def update(
-    front: Front, record_id: str, user: str | None, tags: tuple[str, ...], confidence: float | None,
-    importance: float | None, reason: str,
+    front: Front,
+    record_id: str,
+    user: str | None,
+    tags: tuple[str, ...],
+    confidence: float | None,
+    importance: float | None,
+    reason: str,
 ) -> None:
     """Change the tags, confidence or importance of record ID."""
     changes = {"tags": list(tags) or None, "confidence": confidence, "importance": importance}
@@ -211,7 +248,10 @@ def update(
     record = _owned(front, record_id, user)
     workspace.archive.mark("update", record_id, workspace.person(record.user_id), reason=reason, **wanted)
     workspace.commit_memory()
-    front.answer({"id": record_id, "op": "update", "changed": sorted(wanted)}, f"Changed {', '.join(sorted(wanted))} of {record_id}.")
+    front.answer(
+        {"id": record_id, "op": "update", "changed": sorted(wanted)},
+        f"Changed {', '.join(sorted(wanted))} of {record_id}.",
+    )
 
 
 def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any] | None = None) -> None:
@@ -219,7 +259,9 @@ def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any
     reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
     data = {"decision": decision.decision, "id": decision.id, "reasons": reasons} | dict(extra or {})
     ok = decision.decision in ("admitted", "merged")
-    findings = [diagnostic(reason.code, reason.message, severity="info" if ok else "error") for reason in decision.reasons]
+    findings = [
+        diagnostic(reason.code, reason.message, severity="info" if ok else "error") for reason in decision.reasons
+    ]
     lines = [f"{decision.decision} {decision.id}" if decision.id else decision.decision]
     lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
     if decision.decision == "quarantined":
@@ -243,7 +285,12 @@ def _owned(front: Front, record_id: str, user: str | None) -> Record:
 
 def _hit_lines(hit: Hit, *, explain: bool) -> list[str]:
     record = hit.record
-    facts = [record.type, f"{record.trust} {record.confidence:.2f}", record.created_at[:10], *(f"#{tag}" for tag in record.tags)]
+    facts = [
+        record.type,
+        f"{record.trust} {record.confidence:.2f}",
+        record.created_at[:10],
+        *(f"#{tag}" for tag in record.tags),
+    ]
     lines = [f"{hit.score:.3f}  {one_line(record.text, 160)}", f"       [{record.id}]  {' · '.join(facts)}"]
     if explain:
         lines.append("       " + "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items()))

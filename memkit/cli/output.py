@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.errors import UsageError
-from memkit.terminal import harmless
+from memkit.terminal import harmless, is_unsafe
 
 if TYPE_CHECKING:
     from memkit.workspace import Workspace
@@ -94,12 +94,21 @@ class Front:
 def envelope(command: str, data: Any, *, ok: bool, diagnostics: Sequence[Diagnostic] = ()) -> str:
     """Return the one JSON object that ``--json`` prints for every command."""
     body = {"schema": f"memkit.{command}/1", "ok": ok, "data": data, "diagnostics": list(diagnostics)}
-    return json.dumps(body, ensure_ascii=False, allow_nan=False)
+    return _harmless_json(json.dumps(body, ensure_ascii=False, allow_nan=False))
 
 
-def diagnostic(code: str, message: str, *, severity: str = "error", path: str | None = None, line: int | None = None) -> Diagnostic:
+def diagnostic(
+    code: str, message: str, *, severity: str = "error", path: str | None = None, line: int | None = None
+) -> Diagnostic:
     """Return one finding in the shape that every command prints."""
     return {"code": code, "severity": severity, "message": message, "path": path, "line": line}
+
+
+def _harmless_json(text: str) -> str:
+    """Return ``text`` with what a terminal would obey as JSON escapes, so that it parses to the same value."""
+    if text.isascii():
+        return text
+    return "".join(json.dumps(char)[1:-1] if is_unsafe(char) else char for char in text)
 
 
 def command_name() -> str:
@@ -146,7 +155,13 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 def common_options() -> list[click.Parameter]:
     """Return the options that every command takes, freshly made."""
     return [
-        click.Option(["--json", "as_json"], is_flag=True, expose_value=False, callback=_set("json"), help="Print one JSON envelope."),
+        click.Option(
+            ["--json", "as_json"],
+            is_flag=True,
+            expose_value=False,
+            callback=_set("json"),
+            help="Print one JSON envelope.",
+        ),
         click.Option(
             ["--store"],
             type=click.Path(file_okay=False, path_type=Path),
@@ -155,8 +170,16 @@ def common_options() -> list[click.Parameter]:
             callback=_set("store"),
             help="The store (default: MEMKIT_STORE, then the nearest parent with memkit.yaml).",
         ),
-        click.Option(["--no-input"], is_flag=True, expose_value=False, callback=_set("no_input"), help="Never ask; refuse instead."),
-        click.Option(["--debug"], is_flag=True, expose_value=False, callback=_set("debug"), help="Show the trace of an error."),
+        click.Option(
+            ["--no-input"],
+            is_flag=True,
+            expose_value=False,
+            callback=_set("no_input"),
+            help="Never ask; refuse instead.",
+        ),
+        click.Option(
+            ["--debug"], is_flag=True, expose_value=False, callback=_set("debug"), help="Show the trace of an error."
+        ),
     ]
 
 

@@ -28,8 +28,12 @@ class AuditLog:
     def append(self, event: Event) -> None:
         """Write one event; a log that cannot be written never stops the work it tells about."""
         now = self._clock()
-        full = {key: event.get(key) for key in _KEYS} | {"at": event.get("at") or now.isoformat().replace("+00:00", "Z")}
-        line = json.dumps(full | {key: event[key] for key in event if key not in _KEYS}, ensure_ascii=False, sort_keys=True)
+        full = {key: event.get(key) for key in _KEYS} | {
+            "at": event.get("at") or now.isoformat().replace("+00:00", "Z")
+        }
+        line = json.dumps(
+            full | {key: event[key] for key in event if key not in _KEYS}, ensure_ascii=False, sort_keys=True
+        )
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(self._folder / f"{now:%Y-%m}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -76,7 +76,9 @@ class Settings:
 
     def section(self, name: str) -> dict[str, Any]:
         """Return one section as a nested mapping, such as ``retrieval`` with its ``weights``."""
-        return tree({key[len(name) + 1 :]: setting.value for key, setting in self.values.items() if key.startswith(name + ".")})
+        return tree(
+            {key[len(name) + 1 :]: setting.value for key, setting in self.values.items() if key.startswith(name + ".")}
+        )
 
     def __iter__(self) -> Iterator[Setting]:
         """Yield the settings in the order of the built-in defaults."""

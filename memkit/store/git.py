@@ -32,7 +32,13 @@ _SWITCHED_OFF = {
 _FILTER = re.compile(r"filter\.(?P<name>.+)\.(?:clean|smudge|process|required)", re.IGNORECASE)
 _FORGOTTEN = [
     word
-    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    for name in (
+        "GIT_DIR",
+        "GIT_INDEX_FILE",
+        "GIT_WORK_TREE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    )
     for word in ("-u", name)
 ]
 """What a hook's git passes on: with it, git on *this* repository would read that other one."""
@@ -72,7 +78,9 @@ class Git:
     def require_identity(self) -> None:
         """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
         for identity in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            if not self._execute(["-c", "user.useConfigOnly=true", "var", identity], self._environment(()), check=False):
+            if not self._execute(
+                ["-c", "user.useConfigOnly=true", "var", identity], self._environment(()), check=False
+            ):
                 raise EnvironmentFault(
                     "Git does not know who you are, so nothing can be committed. Run: "
                     'git config --global user.name "Your Name" && git config --global user.email you@example.org'

@@ -28,13 +28,17 @@ def find_store(given: Path | None = None, *, start: Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / MANIFEST).is_file():
             return folder
-    raise StoreFault(f"No store in {here} or above: no {MANIFEST}. Make one with 'memkit init DIR', or name one with --store DIR.")
+    raise StoreFault(
+        f"No store in {here} or above: no {MANIFEST}. Make one with 'memkit init DIR', or name one with --store DIR."
+    )
 
 
 def checked_name(name: str, kind: str) -> str:
     """Return ``name`` if it can name a skill, policy or domain; raises ``UsageError`` otherwise, so no path can hide in it."""
     if not NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot name a {kind}: use lower-case letters, digits, '-' and '_' (at most 64, no path).")
+        raise UsageError(
+            f"{name!r} cannot name a {kind}: use lower-case letters, digits, '-' and '_' (at most 64, no path)."
+        )
     return name
 
 

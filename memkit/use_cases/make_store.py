@@ -89,7 +89,9 @@ def _refuse_unless_free(root: Path, *, adopt: bool) -> None:
     if (root / MANIFEST).exists():
         raise UsageError(f"{root} is a store already (it has {MANIFEST}). Nothing was changed.")
     if root.is_dir() and not adopt and any(path.name != ".git" for path in root.iterdir()):
-        raise UsageError(f"{root} is not empty. Use --adopt to add only what is absent, or another folder. Nothing was changed.")
+        raise UsageError(
+            f"{root} is not empty. Use --adopt to add only what is absent, or another folder. Nothing was changed."
+        )
 
 
 def _rendered(name: str) -> dict[str, bytes]:

@@ -34,11 +34,21 @@ def show_tour(folder: Path) -> Iterator[Scene]:
     store = folder / "store"
     stage = _Stage(folder, store)
     yield stage.memkit("A store is plain text in a git repository", "init", "store")
-    yield stage.chat("Tell it who you are; it asks before it keeps anything", "My name is Ada and I prefer espresso over latte.", "--consent")
+    yield stage.chat(
+        "Tell it who you are; it asks before it keeps anything",
+        "My name is Ada and I prefer espresso over latte.",
+        "--consent",
+    )
     yield from _overflow(stage)
-    yield stage.chat("A new process and a new session: recall cites the record", "What coffee do I prefer?", session="tuesday")
-    yield stage.chat("Correct it; the old wording stays in the history", "Actually, I prefer tea over espresso.", session="tuesday")
-    yield stage.chat("A policy stands between the model and the world", "Please run `rm -rf /srv/data`.", session="tuesday")
+    yield stage.chat(
+        "A new process and a new session: recall cites the record", "What coffee do I prefer?", session="tuesday"
+    )
+    yield stage.chat(
+        "Correct it; the old wording stays in the history", "Actually, I prefer tea over espresso.", session="tuesday"
+    )
+    yield stage.chat(
+        "A policy stands between the model and the world", "Please run `rm -rf /srv/data`.", session="tuesday"
+    )
     yield stage.chat("A task of a planning domain becomes a plan", "deliver book shop", session="tuesday")
     yield stage.memkit("What it knows can be read by anybody", "memory", "list", "--user", "ada")
     yield stage.memkit("Everything that people write is checked", "lint")
@@ -67,7 +77,9 @@ class _Stage:
 
     def _play(self, title: str, shown: str, words: Sequence[str], cwd: Path, extra: Mapping[str, str]) -> Scene:
         environment = _environment() | dict(extra)
-        done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            words, cwd=cwd, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
         printed = (done.stdout + done.stderr).replace(str(self.folder), "…").rstrip()
         return Scene(title, shown, printed, done.returncode == 0)
 
@@ -109,7 +121,11 @@ def _project_tests(stage: _Stage, project: Path) -> Scene:
 
 def _environment() -> dict[str, str]:
     """Return the caller's environment without what would change the tour: settings, keys and another git's variables."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("MEMKIT_", "GIT_", "OPENAI_", "ANTHROPIC_"))}
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("MEMKIT_", "GIT_", "OPENAI_", "ANTHROPIC_"))
+    }
     return inherited | _IDENTITY | _ADDRESS | {"NO_COLOR": "1"}
 
 

@@ -18,7 +18,9 @@ HEAVY = {"yaml", "ruamel", "jinja2", "git", "rank_bm25", "numpy", "tiktoken", "c
 
 def memkit(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     """Run memkit as a process of its own."""
-    return subprocess.run([sys.executable, "-m", "memkit", *arguments], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(
+        [sys.executable, "-m", "memkit", *arguments], capture_output=True, text=True, check=False, **options
+    )  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
@@ -57,10 +59,16 @@ def test_every_command_in_the_table_has_help(name: str, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     ("arguments", "suggestion"),
-    [(["memry"], "'memory'"), (["memory", "serch", "x"], "search"), (["memory", "add", "x", "--usr", "a"], "--user"),
-     (["memory", "add", "x", "--type", "preferense"], "'preference'")],
+    [
+        (["memry"], "'memory'"),
+        (["memory", "serch", "x"], "search"),
+        (["memory", "add", "x", "--usr", "a"], "--user"),
+        (["memory", "add", "x", "--type", "preferense"], "'preference'"),
+    ],
 )
-def test_a_misspelt_word_gets_a_suggestion(arguments: list[str], suggestion: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_word_gets_a_suggestion(
+    arguments: list[str], suggestion: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Commands, options and choice values each say what was probably meant, and exit 2."""
     assert run(arguments) == 2
     assert suggestion in capsys.readouterr().err
@@ -77,7 +85,9 @@ def test_a_usage_error_is_an_envelope_with_json(capsys: pytest.CaptureFixture[st
     assert answer["diagnostics"][0]["code"] == "usage"
 
 
-def test_without_a_store_a_command_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_store_a_command_says_where_it_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """No store here is exit 3 and names the command that makes one."""
     monkeypatch.chdir(tmp_path)
 

@@ -19,7 +19,11 @@ def git(root: Path, *arguments: str) -> str:
 
 def tree(root: Path) -> dict[str, bytes]:
     """Return every file below ``root`` by relative path, git's own excepted."""
-    return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file() and ".git/" not in p.as_posix()}
+    return {
+        p.relative_to(root).as_posix(): p.read_bytes()
+        for p in root.rglob("*")
+        if p.is_file() and ".git/" not in p.as_posix()
+    }
 
 
 def test_init_makes_a_committed_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +34,9 @@ def test_init_makes_a_committed_store(tmp_path: Path, capsys: pytest.CaptureFixt
 
     data = json.loads(capsys.readouterr().out)["data"]
     assert data["root"] == str(root)
-    assert {"memkit.yaml", ".gitignore", ".gitattributes", "README.md", ".github/workflows/memkit.yml"} <= set(data["added"])
+    assert {"memkit.yaml", ".gitignore", ".gitattributes", "README.md", ".github/workflows/memkit.yml"} <= set(
+        data["added"]
+    )
     assert any(name.startswith("skills/") for name in data["added"])
     assert any(name.startswith("policies/") for name in data["added"])
     assert git(root, "rev-list", "--count", "HEAD").strip() == "1"
@@ -93,7 +99,9 @@ def test_inside_another_repository_it_asks_for_adopt(store: Path, capsys: pytest
     assert not (store / "inner").exists()
 
 
-def test_without_an_identity_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_identity_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Git's guess from the host name is no identity; the message says how to set one."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
@@ -104,7 +112,9 @@ def test_without_an_identity_nothing_is_left(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / "s").exists()
 
 
-def test_without_git_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_git_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """No git on the PATH is exit 3 in one line."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -113,7 +123,9 @@ def test_without_git_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert not (tmp_path / "s").exists()
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc, the one directory that even root cannot write")
+@pytest.mark.skipif(
+    not Path("/proc/self").exists(), reason="needs /proc, the one directory that even root cannot write"
+)
 def test_a_directory_that_cannot_be_written_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """A read-only place is exit 3 in one line."""
     assert run(["init", "/proc/memkit-store"]) == 3
@@ -130,7 +142,9 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
 
     import sys
 
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "s")], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "s")], capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 3, done.stderr
     assert "cannot be written" in done.stderr

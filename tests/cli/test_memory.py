@@ -51,7 +51,19 @@ def test_what_was_added_is_found_by_its_words(memkit: Answers) -> None:
     assert found["schema"] == "memkit.memory.search/1"
     assert found["data"]["abstained"] is False
     hit = found["data"]["results"][0]
-    keys = {"id", "text", "score", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "created_at"}
+    keys = {
+        "id",
+        "text",
+        "score",
+        "type",
+        "tags",
+        "user_id",
+        "session_id",
+        "turn_id",
+        "source_url",
+        "trust",
+        "created_at",
+    }
     assert set(hit) == keys
     assert (hit["id"], hit["type"], hit["tags"], hit["trust"]) == (added["id"], "preference", ["drinks"], "verified")
 
@@ -60,7 +72,10 @@ def test_nothing_relevant_is_an_answer(memkit: Answers) -> None:
     """A search that finds nothing says so and exits 0."""
     memkit.add("Ada prefers espresso over latte")
 
-    assert memkit("memory", "search", "quantum chromodynamics", "--user", "ada")["data"] == {"results": [], "abstained": True}
+    assert memkit("memory", "search", "quantum chromodynamics", "--user", "ada")["data"] == {
+        "results": [],
+        "abstained": True,
+    }
 
 
 def test_get_shows_the_record_with_its_status_and_history(memkit: Answers) -> None:
@@ -91,7 +106,10 @@ def test_a_shared_record_is_seen_by_everybody(memkit: Answers) -> None:
     """Sharing is explicit."""
     memkit.add("The office closes at six", "--scope", "shared")
 
-    assert memkit("memory", "search", "office", "--user", "bob")["data"]["results"][0]["text"] == "The office closes at six"
+    assert (
+        memkit("memory", "search", "office", "--user", "bob")["data"]["results"][0]["text"]
+        == "The office closes at six"
+    )
 
 
 def test_a_rejected_value_cannot_come_back(memkit: Answers) -> None:
@@ -120,7 +138,9 @@ def test_hostile_text_waits_for_a_person(memkit: Answers) -> None:
 
     memkit("memory", "approve", held["id"])
 
-    assert memkit("memory", "search", "previous instructions", "--user", "ada")["data"]["results"][0]["id"] == held["id"]
+    assert (
+        memkit("memory", "search", "previous instructions", "--user", "ada")["data"]["results"][0]["id"] == held["id"]
+    )
 
 
 def test_a_refused_secret_is_written_nowhere(memkit: Answers) -> None:
@@ -137,8 +157,11 @@ def test_a_refused_secret_is_written_nowhere(memkit: Answers) -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--confidence", "1.5"], 2), (["--confidence", "0.2"], 1), (["--valid-until", "tomorrow-ish"], 2),
-        (["--importance", "-1"], 2), (["--valid-from", "2026-02-31"], 2),
+        (["--confidence", "1.5"], 2),
+        (["--confidence", "0.2"], 1),
+        (["--valid-until", "tomorrow-ish"], 2),
+        (["--importance", "-1"], 2),
+        (["--valid-from", "2026-02-31"], 2),
     ],
 )
 def test_wrong_values_are_named(options: list[str], code: int, memkit: Answers) -> None:
@@ -204,7 +227,9 @@ def test_every_hundredth_add_is_a_commit(memkit: Answers) -> None:
     for number in range(101):
         memkit.add(f"Ada owns book number {number}")
 
-    log = subprocess.run(["git", "log", "--format=%s"], cwd=memkit.root, capture_output=True, text=True, check=True).stdout.split("\n")
+    log = subprocess.run(
+        ["git", "log", "--format=%s"], cwd=memkit.root, capture_output=True, text=True, check=True
+    ).stdout.split("\n")
     assert len([line for line in log if line.startswith("Remember")]) == 1
     assert memkit("commit")["data"]["commit"]
     assert memkit("commit")["data"]["commit"] is None
@@ -218,5 +243,7 @@ def test_a_line_that_is_not_json_is_named_by_fsck_and_loses_nothing(memkit: Answ
 
     problems = memkit("fsck", code=1)["data"]["problems"]
 
-    assert [(problem["path"], problem["line"]) for problem in problems] == [(shard.relative_to(memkit.root).as_posix(), 1)]
+    assert [(problem["path"], problem["line"]) for problem in problems] == [
+        (shard.relative_to(memkit.root).as_posix(), 1)
+    ]
     assert memkit("memory", "search", "tea", "--user", "ada")["data"]["results"]

@@ -21,7 +21,9 @@ CARRIED = ("templates", "skills", "policies", "domains")
 def call(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a command in ``cwd`` and return what it printed, whatever its exit code."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    return subprocess.run([str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_carries_every_file_that_people_write(wheel: Path) -> None:
     """What git tracks in the carried folders is in the wheel, dot-files included, and nothing else is."""
-    listed = subprocess.run(["git", "ls-files", "-z", *CARRIED], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", *CARRIED], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    ).stdout
     tracked = {f"memkit/data/{name}" for name in listed.split("\0") if name}
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
@@ -71,6 +75,8 @@ def test_init_gen_and_lint_run_from_the_wheel(installed: Path, tmp_path: Path) -
         done = call(installed / "memkit", *step, cwd=tmp_path)
         assert done.returncode == 0, (step, done.stdout, done.stderr)
 
-    found = call(installed / "memkit", "memory", "search", "espresso", "--user", "ada", "--store", store, "--json", cwd=tmp_path)
+    found = call(
+        installed / "memkit", "memory", "search", "espresso", "--user", "ada", "--store", store, "--json", cwd=tmp_path
+    )
     assert json.loads(found.stdout)["data"]["results"][0]["text"] == "Ada prefers espresso"
     assert (tmp_path / "agent" / "memory" / "main.py").is_file()

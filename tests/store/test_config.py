@@ -64,7 +64,12 @@ def test_a_newer_store_asks_for_a_newer_memkit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("name: [", "memkit.yaml:"), ("name: x\nformat: 1\nusr: ada\n", "user"), ("name: x\nname: y\n", "2:1"), ("- a\n", "memkit.yaml:1")],
+    [
+        ("name: [", "memkit.yaml:"),
+        ("name: x\nformat: 1\nusr: ada\n", "user"),
+        ("name: x\nname: y\n", "2:1"),
+        ("- a\n", "memkit.yaml:1"),
+    ],
 )
 def test_a_wrong_file_names_the_place(text: str, complaint: str, tmp_path: Path) -> None:
     """Broken YAML, an unknown key and a duplicate key each name line, column and what was meant."""

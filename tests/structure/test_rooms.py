@@ -26,7 +26,11 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
             yield node.level, node.module or ""
 
 
-@pytest.mark.parametrize("path", [p for room in ROOMS for p in sorted((PACKAGE / room).rglob("*.py"))], ids=lambda p: f"{p.parent.name}/{p.name}")
+@pytest.mark.parametrize(
+    "path",
+    [p for room in ROOMS for p in sorted((PACKAGE / room).rglob("*.py"))],
+    ids=lambda p: f"{p.parent.name}/{p.name}",
+)
 def test_a_travelling_room_imports_only_the_standard_library_and_itself(path: Path) -> None:
     """Every import is relative within the room, of the standard library, or one of the few optional libraries."""
     room = path.relative_to(PACKAGE).parts[0]
