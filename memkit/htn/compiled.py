@@ -13,10 +13,10 @@ from operator import itemgetter
 from typing import Any
 
 from .conditions import Check, Condition, Equal, Literal, condition_variables
-from .domain import Domain, Method, Operator
+from .domain import Domain, Method, Operator, computed_subtasks
 from .joins import Binder, Copy, Join, Matching, Objects, Slots, Test, World
 from .state import StateView
-from .terms import ROOT_TYPE, Term, is_variable, parse_term, variables_of
+from .terms import ROOT_TYPE, Term, is_variable, variables_of
 
 Ground = Callable[[Slots], Term]
 
@@ -194,8 +194,7 @@ def _subtasks(method: Method, layout: Layout) -> Callable[[Slots, World], Sequen
     call = state_function(method.subtasks)
 
     def called(slots: Slots, world: World) -> Sequence[Term] | None:
-        given = call(world.view, slots[-1])
-        return None if given is None or given is False else [parse_term(step) for step in given]
+        return computed_subtasks(call(world.view, slots[-1]), method.name)
 
     return called
 

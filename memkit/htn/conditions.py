@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +53,16 @@ def parse_conditions(value: object) -> tuple[Condition, ...]:
         return ()
     if isinstance(value, str | Literal | Equal | Check) or callable(value):
         return (parse_condition(value),)
+    if isinstance(value, Mapping):
+        value = [_told(name, held) for name, held in value.items()]
     return tuple(parse_condition(item) for item in ordered(value))
+
+
+def _told(name: object, held: object) -> object:
+    """Return the condition of an entry such as ``has_smtp: True``, ``tired: False`` or ``at: home``."""
+    if isinstance(held, bool):
+        return name if held else ("not", name)
+    return (name, held)
 
 
 def ordered(value: object) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,8 +106,15 @@ def _truths(value: Mapping[Any, Any]) -> Iterable[tuple[Any, bool]]:
 
 
 def _terms(value: object) -> tuple[Term, ...]:
-    items = [value] if isinstance(value, str) else ordered(value or ())
-    return tuple(parse_term(item) for item in items)
+    items = [value] if isinstance(value, str | Operator | Method) else ordered(value or ())
+    return tuple(_named_task(item) for item in items)
+
+
+def _named_task(item: object) -> Term:
+    """Return the term of a task that may be given as the operator or method that does it."""
+    if isinstance(item, Operator):
+        return (item.name,)
+    return (item.task,) if isinstance(item, Method) else parse_term(item)
 
 
 @dataclass(frozen=True, init=False)
@@ -252,9 +259,12 @@ def parse_state(value: object) -> tuple[tuple[Term, ...], str]:
     (('at', 'home'), ('has_smtp',))
     """
     if isinstance(value, Mapping):
-        facts, spelled = [fact for name, held in value.items() for fact in _facts_of((str(name),), held)], "mapping"
+        told = [fact for name, held in value.items() for fact in _facts_of((str(name),), held)]
+        facts, spelled = [parse_term(fact) for fact in told], "mapping"
     else:
-        items = ordered([value] if isinstance(value, str) else (value or ()))
+        # The facts are sorted below, so a set need not be put in order here.
+        given = [value] if isinstance(value, str) else (value or ())
+        items = list(given) if isinstance(given, Set) else ordered(given)
         facts = [parse_term(item) for item in items]
         spelled = "tuple" if any(isinstance(item, tuple | list) for item in items) else "text"
     for fact in facts:
@@ -321,6 +331,15 @@ def _methods_of(task: str | None, value: Any, number: int = 1) -> list[Method]:
             return [found for n, item in enumerate(value, 1) for found in _methods_of(task, item, n)]
         return [Method(f"{task}_{number}", task, (), value)]
     raise DomainError(f"{value!r} is not a method. Write Method(name, task, preconditions, subtasks).")
+
+
+def computed_subtasks(given: Any, method: str) -> list[Term] | None:
+    """Return the subtasks that a function of the caller gave, or None where it said that the method does not apply."""
+    if given is None or given is False:
+        return None
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise DomainError(f"The function of method {method} gave {given!r}. It gives a list of tasks, or None.")
+    return [parse_term(step) for step in given]
 
 
 def _sequence(value: Any, what: str) -> Sequence[Any]:

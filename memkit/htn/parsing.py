@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .conditions import Condition, Literal, condition_variables
-from .domain import Domain, Method, Problem
+from .domain import Domain, Method, Problem, computed_subtasks
 from .evaluation import Binding, Members, StepState, ground, holds
 from .interface import Reason, Step
-from .terms import ROOT_TYPE, Term, is_variable, parse_term, term_text, variables_of
+from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
 
 Place = tuple[Term, int]
 _ROOT: Place = (("", "root"), 0)
@@ -108,9 +108,9 @@ class Parser:
                 if not callable(method.subtasks):
                     yield [ground(step, each) for step in method.subtasks]
                     continue
-                given = self.state.ask(method.subtasks, task[1:])
-                if given is not None and given is not False:
-                    yield [parse_term(step) for step in given]
+                given = computed_subtasks(self.state.ask(method.subtasks, task[1:]), method.name)
+                if given is not None:
+                    yield given
 
     def _head_binding(self, method: Method, args: Term) -> dict[str, Any] | None:
         if method.any_arguments:

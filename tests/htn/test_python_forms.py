@@ -87,6 +87,30 @@ def test_a_function_may_give_the_subtasks() -> None:
     assert planner.generate("visit") is None
 
 
+def test_a_function_that_gives_something_else_is_refused() -> None:
+    """Subtasks that are no list are a mistake of the domain, named with the method."""
+    planner = HTNPlanner([Method("m", "visit", [], lambda state: 5)])
+
+    with pytest.raises(DomainError, match="The function of method m gave 5"):
+        planner.generate("visit")
+
+
+def test_conditions_may_be_a_mapping() -> None:
+    """True asks for a fact, False for its absence, a value for the fact with that argument."""
+    rest = Operator("rest", {"tired": True, "busy": False, "at": "home"})
+
+    assert [str(each) for each in rest.preconditions] == ["tired", "not busy", "at home"]
+
+
+def test_subtasks_may_be_the_operators_themselves() -> None:
+    """An operator or a method stands for the task it does."""
+    tidy = Method("m", "tidy", [], [MAIL])
+
+    planner = HTNPlanner([Method("n", "day", [], [tidy, MAIL]), tidy], [MAIL])
+
+    assert names(planner.generate("day", {"has_smtp"})) == ["send_email", "send_email"]
+
+
 def test_values_that_are_not_text_stay_what_they_are() -> None:
     """Numbers in tuples reach the plan as numbers."""
     planner = HTNPlanner([Method("m", "pay ?n", ["cash ?n"], ["spend ?n"])], [Operator("spend ?n", ["cash ?n"])])
@@ -129,7 +153,10 @@ def test_what_makes_no_sense_is_refused_in_words(build: Any, message: str) -> No
         build()
 
 
-@pytest.mark.parametrize(("task", "state"), [("go ?x", ()), ("", ()), ("go", ["at ?x"]), (("go", {}), ()), (5, ())])
+@pytest.mark.parametrize(
+    ("task", "state"),
+    [("go ?x", ()), ("", ()), ("go", ["at ?x"]), (("go", {}), ()), (5, ()), ("go", 5), ("go", {"a": [{}]})],
+)
 def test_a_task_or_state_that_cannot_be_read_is_refused(task: Any, state: Any) -> None:
     """Tasks and facts name objects."""
     with pytest.raises(ProblemError):
