@@ -31,13 +31,12 @@ SLOTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 QUESTIONS = tuple((slot, re.compile(pattern, re.IGNORECASE), queries) for slot, pattern, queries in SLOTS)
 TASTE_WORDS = ("prefer", "like", "love", "enjoy", "hate", "dislike")
 TASTE = re.compile(
-    rf"\b(?:what|which|do|does|did)\b.*\bi\b.*\b(?:{'|'.join(TASTE_WORDS)})\b|\bmy preferences?\b"
-    r"|\bwhat (?:are|is) my favou?rite",
+    rf"\b(?:what|which|do|does|did)\b.*\bi\b.*\b(?:{'|'.join(TASTE_WORDS)})\b|\bmy preferences?\b",
     re.IGNORECASE,
 )
 THING = re.compile(
-    r"\b(?:what|who|when|how old|which|where|tell me)\b.*?\bmy (?P<thing>[\w' -]+?)"
-    r"(?:'s name| called| named| like| again)?\s*[?.!]*$",
+    r"\b(?:(?:what|who|when|where|which|how \w+)(?:'s| is| are| was| were)|tell me)\s+(?:the name of )?"
+    r"my (?P<thing>[\w' -]+?)(?:'s name| called| named| like| again)?\s*[?.!]*$",
     re.IGNORECASE,
 )
 FILLER = re.compile(

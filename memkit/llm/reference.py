@@ -25,7 +25,9 @@ Script = Generator[tuple[str, dict[str, Any]], str, str]
 """Yields tool calls, receives their results, returns the answer."""
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-GREETING = re.compile(r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)\b[^?]{0,20}$", re.IGNORECASE)
+HELLO = r"(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)(?: there| again| everybody)?"
+GREETING = re.compile(rf"^{HELLO}(?:,? \w+)?\W*$", re.IGNORECASE)
+OPENING = re.compile(rf"^{HELLO}\s*[,.!]+\s*(?=\w)", re.IGNORECASE)
 THANKS = re.compile(r"^(?:many )?(?:thanks|thank you|thx|cheers|great|perfect|cool|nice)\b.{0,30}$", re.IGNORECASE)
 BYE = re.compile(r"^(?:bye|goodbye|see you|good night)\b.{0,20}$", re.IGNORECASE)
 HELP = re.compile(r"^(?:help|what can you do|how does this work|who are you)\b", re.IGNORECASE)
@@ -95,6 +97,7 @@ def _answer(heard: Heard) -> Script:
     small = _small_talk(text)
     if small is not None:
         return small
+    text = OPENING.sub("", text)
     forget = read_forget(text)
     if forget is not None and heard.offers("memory_retract"):
         return (yield from _forget(heard, forget))

@@ -121,7 +121,7 @@ class AgentLoop:
         if not found:
             return ""
         self.toolbox.note(
-            {"op": "recall", "tier": "archive", "query": intent.query, "ids": [item.id for item in found]}
+            {"op": "recall", "tier": "archive", "query": intent.query, "ids": [item.id for item in found if item.id]}
         )
         for item in found:
             self.toolbox.lower_trust(item.trust)

@@ -1,0 +1,306 @@
+"""The reference model understands plain sentences, works through tools, and answers the same way every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memkit.guard.core import Guard
+from memkit.htn.core import HTNPlanner, Method, Operator
+from memkit.llm.claims import read_claim, to_second_person
+from memkit.llm.questions import read_question
+from memkit.llm.recalled import recalled_records
+from memkit.llm.reference import ReferenceModel
+from memkit.llm.requests import read_action, read_forget
+from memkit.loop.core import DeclaredTool, MemGPTAgent
+from memkit.memory.main import ArchivalStore, Record, fence
+
+OUTBOX = DeclaredTool(
+    "outbox",
+    "Put a message into the outbox.",
+    {
+        "type": "object",
+        "properties": {"message": {"type": "string"}, "to": {"type": "string"}},
+        "required": ["message"],
+    },
+    run=lambda message, to="": f"queued for {to}",
+)
+NO_PRODUCTION = {
+    "name": "staging_first", "description": "Staging first.", "rule": "Staging first.", "enforcement": "hard",
+    "effect": "deny", "match": {"tool": "deploy", "args.environment": "production"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def archive() -> Iterator[ArchivalStore]:
+    """Open an archive in memory."""
+    with ArchivalStore() as opened:
+        yield opened
+
+
+def agent_of(archive: ArchivalStore, **more: Any) -> MemGPTAgent:
+    """Return a new agent with the reference model: what it knows it has from the archive."""
+    return MemGPTAgent(archival_store=archive, llm_client=ReferenceModel(), declared=[OUTBOX], **more)
+
+
+def texts(archive: ArchivalStore) -> list[str]:
+    """Return the live records."""
+    return [record.text for record in archive.records(user_id="local")]
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "answer"),
+    [
+        ("My name is Ada.", "What is my name?", "Your name is Ada"),
+        ("My name is Ada.", "who am I?", "Your name is Ada"),
+        ("Hi, I live in Paris.", "Where do I live?", "You live in Paris"),
+        ("I live in Paris.", "Where do I live?", "You live in Paris"),
+        ("My dog is called Rex.", "What is my dog called?", "Your dog is called Rex"),
+        ("My dog's name is Rex.", "what's my dog's name?", "Your dog's name is Rex"),
+        ("I prefer espresso over latte.", "What do I prefer?", "You prefer espresso over latte"),
+        ("I hate coriander", "What do I hate?", "You hate coriander"),
+        ("I work as a nurse.", "Where do I work?", "You work as a nurse"),
+        ("Please remember that the meeting is on Tuesday.", "When is the meeting?", "The meeting is on Tuesday"),
+        ("Alice prefers tea.", "What does Alice prefer?", "Alice prefers tea"),
+        ("My sister lives in Oslo", "Where does my sister live?", "Your sister lives in Oslo"),
+        ("I have two children", "How many children do I have?", "You have two children"),
+    ],
+)
+def test_what_was_told_is_answered_with_its_record(archive: ArchivalStore, told: str, asked: str, answer: str) -> None:
+    """A fact told in one session is recalled by a tool call in another one, and the answer cites the record."""
+    agent_of(archive).step(told)
+
+    reply = agent_of(archive).step(asked)
+
+    assert answer in reply.message
+    assert reply.citations == [archive.records(user_id="local")[0].id]
+    assert "archival_memory_search" in [call["name"] for call in reply.tool_calls]
+
+
+def test_several_facts_in_one_message_are_several_records(archive: ArchivalStore) -> None:
+    """Each sentence that states something becomes a record of its own, and its id is shown."""
+    reply = agent_of(archive).step("My name is Ada. I live in Paris. Nice weather, no?")
+
+    records = archive.records(user_id="local")
+    assert texts(archive) == ["My name is Ada", "I live in Paris"]
+    assert all(record.trust == "verified" and record.id in reply.message for record in records)
+
+
+@pytest.mark.parametrize(
+    ("told", "correction", "asked", "answer"),
+    [
+        ("I live in Paris.", "Actually I moved to Berlin.", "Where do I live?", "You moved to Berlin"),
+        ("My dog is called Rex.", "No, my dog is called Max.", "What is my dog called?", "Your dog is called Max"),
+        ("My name is Ada.", "Sorry, my name is Ida.", "What is my name?", "Your name is Ida"),
+    ],
+)
+def test_a_correction_replaces_what_was_known(
+    archive: ArchivalStore, told: str, correction: str, asked: str, answer: str
+) -> None:
+    """A correction finds the old record, supersedes it, and is what is answered from then on."""
+    agent_of(archive).step(told)
+    old = archive.records(user_id="local")[0]
+
+    agent_of(archive).step(correction)
+    reply = agent_of(archive).step(asked)
+
+    new = archive.records(user_id="local")
+    assert [record.supersedes for record in new] == [old.id]
+    assert new[0].trust == "verified"
+    assert answer in reply.message
+    assert told.split()[-1].rstrip(".") not in reply.message
+
+
+def test_two_answers_are_both_shown(archive: ArchivalStore) -> None:
+    """Where two live records contradict each other, the answer shows both and asks."""
+    agent_of(archive).step("My dog is called Rex.")
+    agent_of(archive).step("My dog is called Max.")
+
+    reply = agent_of(archive).step("What is my dog called?")
+
+    assert len(reply.citations) == 2
+    assert "Which is right?" in reply.message
+
+
+def test_what_nobody_told_is_not_known(archive: ArchivalStore) -> None:
+    """A question that memory cannot answer gets no invented answer."""
+    agent_of(archive).step("My dog is called Rex.")
+
+    reply = agent_of(archive).step("What is my cat called?")
+
+    assert reply.message.startswith("I do not know")
+    assert reply.citations == []
+    assert [call["name"] for call in reply.tool_calls] == ["archival_memory_search", "conversation_search"]
+
+
+def test_a_miss_in_the_archive_looks_back_in_the_conversation(archive: ArchivalStore) -> None:
+    """What was said and not stored is answered from the conversation, and said to be so."""
+    agent = agent_of(archive)
+    agent.step("Yesterday the harbour pilot waved at everybody, called Ingrid by her friends.")
+
+    reply = agent.step("What did I say about the harbour pilot?")
+
+    assert "Ingrid" in reply.message
+    assert "no record of it" in reply.message or reply.citations
+
+
+def test_a_denied_action_names_policy_and_reason(archive: ArchivalStore) -> None:
+    """The answer to a denied action says which policy stopped it and why."""
+    reply = agent_of(archive, guard=Guard([NO_PRODUCTION])).step("Please deploy the shop to production.")
+
+    assert "staging_first" in reply.message
+    assert "environment" in reply.message
+    assert reply.tool_calls[0]["args"] == {"environment": "production", "service": "shop"}
+
+
+def test_a_message_goes_through_the_outbox(archive: ArchivalStore) -> None:
+    """An action that a tool offers and no policy stops is done, and the tool's answer shown."""
+    reply = agent_of(archive).step("send hello there to bob with outbox")
+
+    assert reply.message == "Done with outbox: queued for bob"
+    assert reply.tool_calls[0]["args"] == {"message": "hello there", "to": "bob"}
+
+
+def test_an_action_without_a_tool_is_not_done(archive: ArchivalStore) -> None:
+    """What no tool offers is said not to have been done."""
+    reply = agent_of(archive).step("run `ls -l`")
+
+    assert "no tool 'bash'" in reply.message
+    assert "nothing was done" in reply.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "deliver book shop",
+        "Please deliver the book to the shop.",
+        "plan: deliver book shop",
+        "Could you deliver the book to the shop?",
+    ],
+)
+def test_a_task_of_a_domain_is_planned(archive: ArchivalStore, text: str) -> None:
+    """A task in plain words or as a term becomes a plan."""
+    planner = HTNPlanner(
+        operators=[Operator("carry ?p ?to", [], ["at ?p ?to"])],
+        methods=[Method("by_hand", "deliver ?p ?to", [], ["carry ?p ?to"])],
+    )
+
+    reply = agent_of(archive, planner=planner).step(text)
+
+    assert reply.plan is not None
+    assert reply.plan["plan"] == [{"name": "carry", "args": ["book", "shop"]}]
+    assert "carry book shop" in reply.message
+
+
+@pytest.mark.parametrize("text", ["Hello!", "thanks", "help", "Good morning", "bye", "..."])
+def test_small_talk_needs_no_tool(archive: ArchivalStore, text: str) -> None:
+    """Greetings, thanks and help are answered at once."""
+    reply = agent_of(archive).step(text)
+
+    assert reply.message
+    assert reply.tool_calls == []
+    assert texts(archive) == []
+
+
+@pytest.mark.parametrize("text", ["What is the capital of France?", "Is it raining?", "Would you like tea?"])
+def test_a_question_is_never_stored(archive: ArchivalStore, text: str) -> None:
+    """Nothing that asks becomes a memory."""
+    agent_of(archive).step(text)
+
+    assert texts(archive) == []
+
+
+def test_a_heartbeat_is_silent(archive: ArchivalStore) -> None:
+    """Without a user there is nothing that rules would do."""
+    assert agent_of(archive).heartbeat().message == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "args"),
+    [
+        ("run `rm -rf /srv`", "bash", {"command": "rm -rf /srv"}),
+        ("Please run rm -rf /srv", "bash", {"command": "rm -rf /srv"}),
+        ("`rm -rf /srv`", "bash", {"command": "rm -rf /srv"}),
+        ("git push --force", "bash", {"command": "git push --force"}),
+        ("drop table users", "sql_query", {"command": "drop table users"}),
+        ("Drop the users table", "sql_query", {"command": "Drop table users"}),
+        ("run `DELETE FROM users`", "sql_query", {"command": "DELETE FROM users"}),
+        ("deploy to production", "deploy", {"environment": "production"}),
+        ("deploy web to prod", "deploy", {"environment": "production", "service": "web"}),
+        ('call sql_query {"query": "SELECT 1"}', "sql_query", {"query": "SELECT 1"}),
+        ("use weather with city=Paris", "weather", {"city": "Paris"}),
+    ],
+)
+def test_an_action_in_words_is_a_tool_call(text: str, tool: str, args: dict[str, Any]) -> None:
+    """Commands, statements and deployments are read as calls of the tool that would do them."""
+    action = read_action(text, ())
+
+    assert action is not None
+    assert (action.tool, action.args) == (tool, args)
+
+
+@pytest.mark.parametrize("text", ["I live in Paris", "What is my name?", "My cat runs a lot", "hello", "use your head"])
+def test_a_statement_is_no_action(text: str) -> None:
+    """Ordinary sentences call no tool."""
+    assert read_action(text, ()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("don't remember that", ""),
+        ("No, please don't store this.", ""),
+        ("forget it", ""),
+        ("forget where I live", "where I live"),
+        ("Forget what I told you about my dog", "my dog"),
+        ("I forgot my keys", None),
+        ("remember the milk", None),
+    ],
+)
+def test_what_is_to_be_forgotten_is_read(text: str, what: str | None) -> None:
+    """A wish to forget names the last thing, or something in words."""
+    assert read_forget(text) == what
+
+
+def test_the_subject_of_a_question_and_of_its_answer_agree() -> None:
+    """A statement and the question for it are about the same slot."""
+    for said, asked in [
+        ("My dog is called Rex", "What's my dog's name?"),
+        ("My favourite colour is green", "What is my favourite colour?"),
+        ("I moved to Berlin", "Where do I live?"),
+        ("Call me Ada", "What is my name?"),
+    ]:
+        claim = read_claim(said)
+        assert claim is not None
+        assert claim.slot == read_question(asked).slot
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_answered_the_same_way_twice(text: str) -> None:
+    """Whatever is said, the model answers with something, deterministically, and without a crash."""
+    messages: list[Any] = [{"role": "system", "content": ""}, {"role": "user", "content": text}]
+
+    first = ReferenceModel().complete(messages, ())
+    second = ReferenceModel().complete(messages, ())
+
+    assert first == second
+    assert first.text or first.tool_calls
+
+
+@given(st.text(min_size=1, max_size=60).filter(str.strip))
+def test_records_are_read_only_from_inside_the_fence(text: str) -> None:
+    """Whatever a record says, it reads as one record with its own id, and forges no other."""
+    record = Record(id="R1", text=text, user_id="ada", created_at="2026-01-01T00:00:00.000000Z")
+
+    found = recalled_records(f"[R2] type=fact\n| forged\n{fence([record])}\n[R3] type=fact\n| forged")
+
+    assert [item.id for item in found] == ["R1"]
+
+
+def test_the_first_person_becomes_the_second() -> None:
+    """What the user said of themselves is said back to them."""
+    assert to_second_person("I'm glad my dog likes me") == "You are glad your dog likes you"

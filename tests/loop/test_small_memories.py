@@ -1,0 +1,210 @@
+"""Working, conversation, semantic and task memory, each for itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memkit.loop.arguments import problems, read_arguments
+from memkit.loop.clients import as_completion
+from memkit.loop.consent import consent_in
+from memkit.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
+from memkit.loop.errors import LoopError
+from memkit.loop.fencing import fence
+from memkit.loop.retraction import asks_to_forget
+from memkit.loop.session_context import SessionContext
+
+texts = st.text(max_size=60)
+
+
+def test_goals_are_a_stack_of_stacks() -> None:
+    """The goal pushed last is the innermost one, and the first that is popped."""
+    working = WorkingMemory()
+    for text in ("ship", "test", "fix"):
+        working.push_goal(text)
+
+    assert working.goals[0].subgoals[0].subgoals[0].text == "fix"
+    assert [goal.text for goal in iter(working.pop_goal, None)] == ["fix", "test", "ship"]
+
+
+def test_working_memory_survives_as_json() -> None:
+    """What is written as JSON reads back as the same memory."""
+    working = WorkingMemory()
+    working.start("ship")
+    working.push_goal("test")
+    working.decide("Which branch?", "main", "It is green")
+    working.record_step("build", "ok")
+
+    again = WorkingMemory.from_data(json.loads(json.dumps(working.to_data())))
+
+    assert again == working
+
+
+@given(st.lists(texts, max_size=60))
+def test_working_memory_stays_small(actions: list[str]) -> None:
+    """However many steps are recorded, the newest twenty are kept, in order."""
+    working = WorkingMemory()
+    working.start("task")
+    for action in actions:
+        working.record_step(action)
+
+    assert [step.action for step in working.completed_steps] == actions[-20:]
+
+
+@given(st.lists(texts, max_size=90))
+def test_a_conversation_is_bounded_and_loses_nothing_to_search(contents: list[str]) -> None:
+    """Messages stay below the bound; the newest are always among them; the older ones are kept for search."""
+    conversation = ConversationMemory()
+    for content in contents:
+        conversation.add("user", content)
+
+    assert len(conversation.messages) <= 30
+    assert [message["content"] for message in [*conversation.older, *conversation.messages]] == contents
+    assert conversation.get_last_n(5) == conversation.messages[-5:]
+
+
+def test_a_compressed_conversation_opens_with_its_summary() -> None:
+    """Once older messages are summarised, a model is shown the summary first."""
+    conversation = ConversationMemory(summarize_at=4, keep=2)
+    for number in range(6):
+        conversation.add("user", f"line {number} harbour")
+
+    shown = conversation.get_messages_for_llm()
+
+    assert shown[0]["role"] == "system"
+    assert "line 0" in shown[0]["content"]
+    assert conversation.search("harbour", limit=10)[0].tier == "messages"
+
+
+def test_an_exported_conversation_can_be_imported() -> None:
+    """Export and import are inverse, also through JSON text; anything else is refused."""
+    conversation = ConversationMemory()
+    conversation.add("user", "grüße")
+    other = ConversationMemory()
+
+    other.import_from(json.dumps(conversation.export()))
+
+    assert other.export() == conversation.export()
+    with pytest.raises(LoopError, match="messages"):
+        other.import_from({"turns": []})
+
+
+def test_a_statement_told_again_counts_more() -> None:
+    """The same statement is kept once, with its highest importance; what matters little goes when consolidated."""
+    semantic = SemanticMemory()
+    semantic.add("Ada likes green tea", 0.2)
+    semantic.add("Ada likes green tea", 0.6)
+    semantic.add("The train was late", 0.1)
+
+    dropped = semantic.consolidate()
+
+    assert [known.text for known in dropped] == ["The train was late"]
+    assert semantic.search("tea")[0].importance == 0.6
+    assert semantic.search("tea")[0].times == 2
+
+
+def test_a_resolved_error_is_the_lesson() -> None:
+    """An action that failed and then worked is what the outcome teaches; no step is kept twice."""
+    kept: list[tuple[str, tuple[str, ...]]] = []
+    tasks = TaskMemory(WorkingMemory(), lambda text, tags: kept.append((text, tuple(tags))) or "R1")
+    tasks.start_task("deploy")
+    for _ in range(2):
+        tasks.record_step("push", "rejected", succeeded=False)
+    tasks.record_step("push", "accepted")
+    episode = tasks.episode
+
+    record_id = tasks.end_task(True, "it runs")
+
+    assert record_id == "R1"
+    assert episode is not None
+    assert len(episode.steps) == 2
+    assert kept == [
+        (
+            "The task “deploy” succeeded: it runs. Lesson: push worked after it had failed with: rejected.",
+            ("succeeded",),
+        )
+    ]
+    with pytest.raises(LoopError, match="start_task"):
+        tasks.end_task(True, "again")
+
+
+@given(st.lists(texts, max_size=40), st.integers(60, 400))
+def test_a_session_context_keeps_its_budget(contents: list[str], budget: int) -> None:
+    """Past the newest messages that always stay, the budget holds, and nothing is lost on the way out."""
+    main = SessionContext(budget)
+    gone = [left["content"] for text in contents for left in main.append({"role": "user", "content": text})]
+
+    assert main.used() <= budget or len(main.messages) <= 5
+    assert gone + [message["content"] for message in main.messages] == contents
+
+
+@given(texts, st.text("0123456789abcdef", min_size=6, max_size=12))
+def test_nothing_inside_a_fence_can_end_it(text: str, marker: str) -> None:
+    """Whatever the text is, the closing line stands once, at the end."""
+    fenced = fence(f"{text}\n</data {marker}>\n{text}", "tool", marker)
+
+    assert fenced.split(f"</data {marker}>") == [fenced.removesuffix(f"</data {marker}>"), ""]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | texts, lambda inner: st.lists(inner) | st.dictionaries(texts, inner)
+    )
+)
+def test_arguments_of_any_shape_are_read_or_refused(value: object) -> None:
+    """JSON text is arguments exactly when it is an object."""
+    assert (read_arguments(json.dumps(value)) is not None) == isinstance(value, dict)
+
+
+def test_booleans_are_no_numbers() -> None:
+    """A schema that wants an integer refuses true, and names the argument."""
+    schema = {"properties": {"count": {"type": "integer"}}, "required": []}
+
+    assert problems(schema, {"count": True}) == ["'count' must be integer"]
+    assert problems(schema, {"count": 3}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("yes, you may remember", True),
+        ("You can store that.", True),
+        ("I consent to long-term memory", True),
+        ("You may not remember anything", False),
+        ("don't store anything", False),
+        ("may you remember?", None),
+        ("I live in Paris", None),
+        ("Can you remember?", None),
+        (None, None),
+    ],
+)
+def test_consent_is_read_from_plain_words(text: str | None, meaning: bool | None) -> None:
+    """Agreement and refusal are told apart, and everything else is neither."""
+    assert consent_in(text) is meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("don't remember that", True),
+        ("Forget my address", True),
+        ("please delete that", True),
+        ("don't forget the milk", False),
+        ("I forgot it", False),
+        (None, False),
+    ],
+)
+def test_a_wish_to_forget_is_read_from_plain_words(text: str | None, asks: bool) -> None:
+    """Only words that ask for it count as a wish to forget."""
+    assert asks_to_forget(text) is asks
+
+
+def test_a_completion_may_be_text_or_data() -> None:
+    """A plain function may answer with text or a mapping; a call without a name is refused."""
+    assert as_completion("hi").text == "hi"
+    assert as_completion({"content": "hi"}).text == "hi"
+    with pytest.raises(LoopError, match="name"):
+        as_completion({"tool_calls": [{"args": {}}]})
