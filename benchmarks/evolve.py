@@ -1,8 +1,8 @@
 """Measure the evolutionary search: how often it finds a function, against DEAP's trees with the same evaluations.
 
 ``python benchmarks/evolve.py --json`` prints one row a case: ``{case, ours, peer, ratio, …}``. ``ours`` and ``peer``
-are hits, of ``runs`` runs with different seeds; a hit is a mean squared error below 1e-6 (for the Nguyen functions, which
-``--nguyen`` adds: a largest error below 0.01). DEAP is left out where it is not installed.
+are hits, of ``runs`` runs with different seeds; a hit is a mean squared error below 1e-6 (for the Nguyen functions,
+which ``--nguyen`` adds: a largest error below 0.01). DEAP is left out where it is not installed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def nguyen_cases() -> Iterator[Case]:
             points,
             200,
             100,
-            ("sin", "cos", "exp", "log"),
+            calls,
             lambda e: max(map(abs, e)) < 0.01,
         )
 

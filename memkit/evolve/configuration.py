@@ -152,7 +152,7 @@ class Configurations:
         for digits in (0, 2, 6):
             pairs = zip(genome, self._allowed.values(), strict=True)
             forms.append(tuple(_rounded(value, allowed, digits) for value, allowed in pairs))
-        return [form for form in dict.fromkeys(forms) if form != genome]
+        return list(dict.fromkeys(forms))
 
     def size(self, genome: Values) -> int:
         """Return how many digits ``genome`` takes to write down."""

@@ -9,7 +9,7 @@ from random import Random
 from .interface import Opening
 from .operations import FUNCTIONS, OPERATIONS, TESTS
 from .reading import Expression
-from .terms import ONE, product_of, rounded, simplified, sum_of, terms_of
+from .terms import ONE, expanded, product_of, rounded, simplified, sum_of, terms_of
 from .tree import Node, constant, number_of, operation
 from .values import Column, column
 from .variation import Vocabulary, crossed, mutated, random_leaf, random_tree
@@ -120,9 +120,10 @@ class Expressions:
         return [Opening(values, tuple(0.05 * max(1.0, abs(value)) for value in values), build)]
 
     def tidied(self, genome: Node) -> list[Node]:
-        """Return ``genome`` simplified, with constants rounded to few digits first."""
-        forms = [rounded(genome, 0), rounded(genome, 2), rounded(genome, 6), simplified(genome)]
-        return [form for form in dict.fromkeys(forms) if form != genome]
+        """Return ``genome`` multiplied out and simplified, with constants rounded to few digits first."""
+        wide = expanded(genome)
+        forms = [rounded(form, digits) for digits in (0, 2, 6) for form in (wide, genome) if form is not None]
+        return [form for form in dict.fromkeys([*forms, simplified(genome)]) if form.size <= self._max_size]
 
     def size(self, genome: Node) -> int:
         """Return the number of nodes."""

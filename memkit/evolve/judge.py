@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from .errors import EvolveError, RefusedProgram
+from .errors import EvolveError, RefusedProgram, UndefinedValue
 from .interface import Genome, Score, Species
 from .reading import is_score
 
@@ -49,11 +49,22 @@ class Judge:
             self.best, self.best_loss = genome, loss
         return loss
 
+    def prefers(self, genome: Genome) -> bool:
+        """Make ``genome``, a plainer form of the best program, the best if it is no worse and no larger."""
+        loss = self.loss(genome)
+        if self.best != genome and self._ties(loss) and self._species.size(genome) <= self._species.size(self.best):
+            self.best, self.best_loss = genome, loss
+        return bool(self.best == genome)
+
+    def _ties(self, loss: float) -> bool:
+        """Tell whether ``loss`` is the best loss, to rounding."""
+        return abs(loss - self.best_loss) <= 1e-12 * max(1.0, abs(self.best_loss))
+
     def _beats(self, genome: Genome, loss: float) -> bool:
         """Tell whether ``genome`` is better than the best so far, or as good to rounding and smaller."""
         if loss == math.inf or self.best is None:
             return loss < math.inf
-        if abs(loss - self.best_loss) <= 1e-12 * max(1.0, abs(self.best_loss)):
+        if self._ties(loss):
             return (self._species.size(genome), loss) < (self._species.size(self.best), self.best_loss)
         return loss < self.best_loss
 
@@ -67,7 +78,7 @@ def score_of(fitness: Callable[[Any], Any], program: Any) -> Score:
     """Return what ``fitness`` says about ``program``; what is no finite number is a score that does not count."""
     try:
         value = fitness(program)
-    except RefusedProgram as problem:
+    except (RefusedProgram, UndefinedValue) as problem:
         return Score(None, str(problem))
     except EvolveError:  # the question itself is wrong, for every program
         raise

@@ -16,7 +16,7 @@ from .reading import is_score
 
 _PERFECT = 1e-12
 """A squared error that is nothing but rounding."""
-_TIDYING = 4
+_TIDYING = 6
 """How many evaluations of a generation are kept back to try plainer forms of a new best program."""
 _ISLANDS = 4
 _SMALLEST_ISLAND = 8
@@ -191,8 +191,8 @@ class EvolutionarySearcher:
         if best is None or best == self._tidied:
             return
         for form in self._species.tidied(best):
-            if self.evaluations < end:
-                self._judge.loss(form)
+            if self.evaluations < end and self._judge.prefers(form):
+                break
         self._tidied = self._judge.best
         if self._judge.best != best and self._judge.best is not None:
             self._islands[0].welcome(self._judge.best)

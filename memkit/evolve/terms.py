@@ -12,6 +12,7 @@ from .values import column
 ONE = constant(1)
 _LEAST, _MOST = 1e-100, 1e100
 """Weights beyond these are left as they are written, so that no product of them is infinite or zero."""
+_MOST_TERMS = 24
 
 Terms = Mapping[Node, float]
 """Term → weight; the term ``ONE`` carries the constant part."""
@@ -126,6 +127,60 @@ def _reduced(node: Node) -> Node:
     return node
 
 
+Monomials = dict[tuple[Node, ...], float]
+"""Factors, in a fixed order → weight."""
+
+
+def expanded(node: Node) -> Node | None:
+    """Return ``node`` multiplied out, higher products first; None where that gives too many terms.
+
+    >>> from .reading import read_program
+    >>> str(expanded(read_program("(x + 1) * (x / 2 - 1) * 2").body))
+    'x * x - x - 2'
+    """
+    monomials = _monomials(node)
+    if monomials is None:
+        return None
+    ordered = sorted(monomials.items(), key=lambda item: (-len(item[0]), [str(factor) for factor in item[0]]))
+    return sum_of({_product(factors): weight for factors, weight in ordered})
+
+
+def _monomials(node: Node) -> Monomials | None:
+    """Return ``node`` as a sum of products of what cannot be multiplied out."""
+    total: Monomials = {}
+    for term, weight in terms_of(node).items():
+        parts: Monomials | None = {(term,): 1.0}
+        if term == ONE:
+            parts = {(): 1.0}
+        elif term.kind == "multiply":
+            parts = _multiplied(_monomials(term.parts[0]), _monomials(term.parts[1]))
+        if parts is None or len(total) + len(parts) > _MOST_TERMS:
+            return None
+        for factors, part_weight in parts.items():
+            total[factors] = total.get(factors, 0) + weight * part_weight
+    return total if all(abs(weight) < _MOST for weight in total.values()) else None
+
+
+def _multiplied(left: Monomials | None, right: Monomials | None) -> Monomials | None:
+    """Return the product of two sums, None where it is too long."""
+    if left is None or right is None or len(left) * len(right) > _MOST_TERMS:
+        return None
+    product: Monomials = {}
+    for factors, weight in left.items():
+        for others, other_weight in right.items():
+            key = tuple(sorted((*factors, *others), key=str))
+            product[key] = product.get(key, 0) + weight * other_weight
+    return product
+
+
+def _product(factors: Sequence[Node]) -> Node:
+    """Return the product of ``factors``, 1 where there are none."""
+    result = ONE
+    for factor in factors:
+        result = factor if result is ONE else operation("multiply", result, factor)
+    return result
+
+
 def rounded(node: Node, digits: int) -> Node:
     """Return ``node`` with every constant rounded, and simplified."""
     if node.kind == "constant":
@@ -138,8 +193,4 @@ def rounded(node: Node, digits: int) -> Node:
 
 def product_of(names: Sequence[str]) -> Node:
     """Return the product of parameters."""
-    first, *more = names
-    result = name(first)
-    for other in more:
-        result = operation("multiply", result, name(other))
-    return result
+    return _product([name(text) for text in names])
