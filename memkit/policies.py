@@ -5,8 +5,8 @@ A set loads whole or not at all: one broken file gives a guard that denies every
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +97,22 @@ def policy_findings(document: Document, stem: str) -> list[SchemaFinding]:
     if isinstance(name, str) and name != stem and NAME.fullmatch(name):
         message = f"The policy is named {name!r}, and its file {stem!r}. Give both one name."
         findings.append(SchemaFinding("name", ("name",), message))
-    return findings or list(_condition_findings(document.data))
+    faults = {fault.path: _sentence(fault.message) for fault in policy_faults(document.data)}
+    if not findings:
+        return [SchemaFinding("condition", path, message) for path, message in faults.items()]
+    return [_plainer(finding, faults) for finding in findings]
 
 
-def _condition_findings(data: Mapping[str, Any]) -> Iterator[SchemaFinding]:
-    for fault in policy_faults(data):
-        message = f"{fault.message[0].upper()}{fault.message[1:]}"
-        yield SchemaFinding("condition", fault.path, message if message.endswith((".", "?")) else f"{message}.")
+def _plainer(finding: SchemaFinding, faults: Mapping[tuple[str | int, ...], str]) -> SchemaFinding:
+    """Return a finding about a match in the guard's words, which name the language and not the schema's patterns."""
+    if finding.path[:1] in (("match",), ("exceptions",)) and finding.path in faults:
+        return replace(finding, message=faults[finding.path])
+    return finding
+
+
+def _sentence(message: str) -> str:
+    capital = f"{message[:1].upper()}{message[1:]}"
+    return capital if capital.endswith((".", "?")) else f"{capital}."
 
 
 def new_policy_text(name: str) -> str:

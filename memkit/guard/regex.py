@@ -211,7 +211,7 @@ class _Parser:
             self.position = opened
             raise self._fault("the group is not closed")
         self.position += 1
-        return node
+        return Sequence((node,))  # a group may be repeated even where its only part may not
 
     def _group_head(self) -> None:
         rest = self.pattern[self.position :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .checks import NO, Check, first_of
@@ -17,6 +18,8 @@ _CLIENTS = words_of(
     "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"
     " usql osql db2 athena rqlite wrangler turso"
 )
+_PROGRAM = re.compile(r"[\w.+-]+")
+_SEVERAL_WORDS = re.compile(r"[\s\"`\[]|/\*")
 _OPTION_HEADS = ("--command=", "--execute=", "--query=", "--cmd=", "-c", "-e", "-q", "-Q")
 
 
@@ -61,10 +64,14 @@ def _in_shell(view: ShellView) -> Iterator[SqlView]:
 
 
 def _may_be_client(command: Command) -> bool:
-    return command.program is None or "sql" in command.name or command.name in _CLIENTS
+    if command.program is None or command.name in _CLIENTS:
+        return True
+    return "sql" in command.name and _PROGRAM.fullmatch(command.name) is not None
 
 
 def _option_values(text: str) -> Iterator[str]:
+    if not _SEVERAL_WORDS.search(text):  # the name of a file or database, and no statement
+        return
     yield text
     for head in _OPTION_HEADS:
         if text.startswith(head):

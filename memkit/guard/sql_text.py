@@ -279,7 +279,7 @@ def _inside(part: list[Token]) -> Iterator[Statement]:
 def _is_bare_name(part: list[Token], index: int) -> bool:
     """Return whether a word of SQL is only the name of a column: nothing but a sign follows it."""
     following = part[index + 1].text if index + 1 < len(part) else ""
-    return following in (",", ")", "", "=", ".")
+    return following in (",", ")", "=", ".")
 
 
 def _statement(part: list[Token]) -> Statement:

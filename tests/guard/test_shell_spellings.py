@@ -191,22 +191,22 @@ def test_hostile_text_is_stopped_and_costs_little(command: str) -> None:
 
 
 simple = st.sampled_from(["rm x", "/bin/rm -rf /", "shred -u f", "rm"])
-wrappings = st.sampled_from([
-    "{}", "sudo {}", "env A=1 {}", "nohup {} &", "ls; {}", "ls && {}", "{} | cat", "({})", "{{ {}; }}", "echo $({})", "`{}`",
-    "if true; then {}; fi", "for i in 1 2; do {}; done", "\n{}", "  {}  # comment", "timeout 9 {}", "xargs {}", "! {}",
-    "A=1 {}", "case a in *) {} ;; esac", "cat <<E\n$({})\nE", "f() {{ {}; }}; f", 'echo "$({})"', ">/dev/null {}",
-])  # fmt: skip
-texts = st.sampled_from(
-    ["sh -c '{}'", "bash -lc '{}'", "eval '{}'", "su -c '{}'", "bash <<'Q'\n{}\nQ\n", "sudo sh -c '{}'"]
+prefixes = st.sampled_from(
+    ["sudo {}", "env A=1 {}", "nohup {}", "timeout 9 {}", "xargs {}", "A=1 {}", "exec {}", "nice -n 5 {}"]
 )
+compounds = st.sampled_from([
+    "{}", "{} &", "ls; {}", "ls && {}", "{} | cat", "({})", "{{ {}; }}", "echo $({})", "if true; then {}; fi", "! {}", 'echo "$({})"',
+    "for i in 1 2; do {}; done", "\n{}", "  {}  # comment", "case a in *) {} ;; esac", "f() {{ {}; }}; f", ">/dev/null cat <({})",
+])  # fmt: skip
+texts = st.sampled_from(["sh -c '{}'", "bash -lc '{}'", "eval '{}'", "su -c '{}'", "sudo sh -c '{}'", "ssh host '{}'"])
 
 
-@given(simple, st.lists(wrappings, max_size=3), texts, st.lists(wrappings, max_size=2))
+@given(simple, st.lists(prefixes, max_size=2), st.lists(compounds, max_size=3), texts, st.lists(compounds, max_size=2))
 def test_wrapping_never_makes_a_forbidden_command_pass(
-    command: str, inner: list[str], text: str, outer: list[str]
+    command: str, before: list[str], inner: list[str], text: str, outer: list[str]
 ) -> None:
-    """However wrappers are put into each other, the command inside is seen."""
-    for wrapping in [*inner, text, *outer]:
+    """However programs, groups and shells are put around each other, the command inside is seen."""
+    for wrapping in [*before, *inner, text, *outer]:
         command = wrapping.format(command)
 
     assert decision(command) == "ask"

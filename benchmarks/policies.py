@@ -1,0 +1,126 @@
+"""Measure decisions: 200 policies, against Cedar and a CEL evaluator in the same run.
+
+Each row is one case: ``{case, ours, peer, ratio}``, in microseconds a decision; a peer that is not installed has none.
+Run with ``--json`` for one JSON array, without it for a table.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from memkit.guard.core import Guard
+
+POLICIES = 200
+Row = dict[str, Any]
+
+
+def policies(count: int, *, one_tool: bool) -> list[dict[str, Any]]:
+    """Return ``count`` policies, all about one tool or each about its own."""
+    return [
+        {
+            "name": f"policy_{number}",
+            "description": "Measured.",
+            "rule": "Measured.",
+            "enforcement": "hard",
+            "effect": "deny",
+            "match": {
+                "tool": "send" if one_tool else f"tool_{number}",
+                "args.to": {"equals": f"user{number}@example.org"},
+            },
+        }
+        for number in range(count)
+    ]
+
+
+def microseconds(decide: Callable[[], object], seconds: float = 0.3) -> float:
+    """Return the best mean time of a decision over five rounds."""
+    decide()
+    rounds = []
+    for _ in range(5):
+        count, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds / 5:
+            decide()
+            count += 1
+        rounds.append((time.perf_counter() - start) / count)
+    return min(rounds) * 1e6
+
+
+def ours(count: int = POLICIES, *, one_tool: bool = True) -> float:
+    """Return the time of a decision with ``count`` policies, none of which matches."""
+    guard = Guard(policies(count, one_tool=one_tool))
+    tool = "send" if one_tool else "tool_1"
+    return microseconds(lambda: guard.decide(tool, {"to": "nobody@example.org"}, {}))
+
+
+def cedar() -> float | None:
+    """Return Cedar's time for the same 200 rules, or ``None`` where cedarpy is not installed."""
+    cedarpy = _installed("cedarpy")
+    if cedarpy is None:
+        return None
+    rules = [
+        f'forbid(principal, action == Action::"send", resource) when {{ context.to == "user{n}@example.org" }};'
+        for n in range(POLICIES)
+    ]
+    text = "\n".join(["permit(principal, action, resource);", *rules])
+    request = {
+        "principal": 'User::"agent"',
+        "action": 'Action::"send"',
+        "resource": 'Tool::"send"',
+        "context": {"to": "nobody@example.org"},
+    }
+    parsed = cedarpy.PolicySet.from_str(text)
+    return microseconds(lambda: cedarpy.is_authorized(request, parsed, []))
+
+
+def cel() -> float | None:
+    """Return the time of a CEL evaluator for the same 200 rules, or ``None`` where it is not installed."""
+    module = _installed("cel")
+    if module is None:
+        return None
+    rules = [f'tool == "send" && args.to == "user{number}@example.org"' for number in range(POLICIES)]
+    call = {"tool": "send", "args": {"to": "nobody@example.org"}}
+    programs = [module.compile(rule) for rule in rules]
+    return microseconds(lambda: [program.execute(call) for program in programs])
+
+
+def _installed(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def rows() -> list[Row]:
+    """Return every row of the benchmark."""
+    same_tool = ours()
+    few, many = ours(10, one_tool=False), ours(2000, one_tool=False)
+    return [
+        _row("200 policies for one tool, against cedarpy", same_tool, cedar(), "cedarpy"),
+        _row("200 policies for one tool, against CEL", same_tool, cel(), "common-expression-language"),
+        _row("2000 policies for other tools, against 10", many, few, "memkit"),
+    ]
+
+
+def _row(case: str, own: float, peer: float | None, name: str) -> Row:
+    if peer is None:
+        return {"case": f"{case}: {name} is not installed", "ours": round(own, 2), "peer": None, "ratio": None}
+    return {"case": case, "ours": round(own, 2), "peer": round(peer, 2), "ratio": round(peer / own, 2)}
+
+
+def main() -> None:
+    """Print the rows."""
+    result = rows()
+    if "--json" in sys.argv:
+        print(json.dumps(result))
+        return
+    for row in result:
+        print(f"{row['case']:75} ours {row['ours']:>9} µs   peer {row['peer']} µs   ratio {row['ratio']}")
+
+
+if __name__ == "__main__":
+    main()

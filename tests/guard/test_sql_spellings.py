@@ -1,0 +1,166 @@
+# ruff: noqa: E501 - tables of spellings read best when they are dense
+"""SQL text: a statement is seen however it is spelt, and text that only talks about it is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memkit.guard.core import Guard
+
+
+def guard(condition: object) -> Guard:
+    """Return a guard with one hard policy on the argument ``q``."""
+    policy = {
+        "name": "probe",
+        "description": "d",
+        "rule": "r",
+        "enforcement": "hard",
+        "effect": "ask",
+        "match": {"args.q": condition},
+    }
+    return Guard([policy])
+
+
+NO_LOSS = guard({"sql": {"statement": ["drop", "truncate", "delete"]}})
+NO_USERS = guard({"sql": {"statement": ["delete", "update"], "table": ["users", "audit_*"]}})
+
+SEEN = [
+    "DROP TABLE x", "drop table x", "DrOp TaBlE x", "  drop\n\ttable x", "drop/**/table x", "/* a */ drop table x", "-- c\ndrop table x",
+    "# c\ndrop table x", "select 1; drop table x", "select 1;drop table x;", ";drop table x", "(drop table x)", "truncate x", "TRUNCATE TABLE x",
+    "delete from x", "DELETE users", "with a as (select 1) delete from x", "with a as (delete from x returning *) select * from a",
+    "WITH a AS MATERIALIZED (DELETE FROM x RETURNING *) TABLE a", "explain analyze delete from x", "select 'a\\'; drop table x; --'",
+    "select 'a''b'; drop table x", 'select "a;b"; drop table x', "select `a;b`; drop table x", "select [a;b]; drop table x", "/*!50000 drop table x */",
+    "/*!drop table x*/", "select 1 /*!; drop table x */", "do $$ begin drop table x; end $$", "do $a$ begin delete from x; end $a$",
+    "begin; delete from x; commit", "begin delete from x; end", "select 5--1; drop table x", "select 1 # 2; drop table x", "execute 'drop table x'",
+    "exec('drop table x')", "prepare p from 'delete from x'", "prepare p as delete from x", "create trigger t after insert on x begin delete from y; end",
+    "merge into x using y on a when matched then delete", "select e'\\''; drop table x", "select 1\n;\ndrop table x", "DROP DATABASE x", "Delete From\"x\"",
+    "psql -c 'drop table x'", "psql -c \"drop table x\"", "psql --command='drop table x'", "psql -c'drop table x'", "mysql -e 'truncate x'",
+    "mysql -uroot shop -e \"delete from x\"", "sqlite3 db 'delete from x'", "sudo -u postgres psql -c 'drop table x'", "echo 'drop table x' | psql",
+    "psql <<E\ndrop table x;\nE", "psql <<< 'drop table x'", "ssh host \"psql -c 'drop table x'\"", "docker exec db psql -c 'drop table x'",
+    "cd /tmp && sqlite3 a.db 'select 1; drop table x'", "bash -c 'mysql -e \"drop table x\"'", "$DB -c 'drop table x'",
+]  # fmt: skip
+UNREADABLE = [
+    "select 'abc",
+    "select 1 /* x",
+    "insert into x values ('a",
+    'select "x',
+    "update x set a = 'b",
+    "select /* /* */ ' */ drop table x --'",
+    'psql -c "select \'a"',
+    "psql -c 'select 1",
+]
+HARMLESS = [
+    "", "select 1", "select * from drops", "select * from x where a = 'drop table y'", "select 'delete from x; drop table y'", "select 1 -- drop table x",
+    "select 1 --drop table x", "select 1 /* drop table x */", "-- drop table x", "/* drop table x; */ select 1", "select \"drop\" from x", "update x set deleted = 1",
+    "insert into drops values (1)", "select count(*) from x", "select replace(a, 'x', 'y') from t", "select truncate(1.5, 1)", "alter table x add column delete int",
+    "create table x (a int, \"drop\" text)", "select 'it''s'", "select $1, ?", "grant select on x to y", "insert into t (delete, b) values (1, 2)",
+    "psql -c 'select 1'", "echo 'drop table x'", "git commit -m 'drop table x'", "psql -f drop.sql", "grep 'delete from' log.sql", "cat drop_table.sql",
+]  # fmt: skip
+PROSE = [
+    "Please drop the meeting, it's too late", "don't delete from the list", "I'd like to talk about SQL's DROP TABLE", "Tell Bob that she's here",
+    "We can't truncate it", "Call Bob, he's late", "With love, I'm yours", "Update: it's done", "Show me what's new", "Create a summary of Bob's report", "Let's begin; it's time",
+    "Set up John's desk", "1. drop table is a statement", "The statement 'DROP TABLE x' is dangerous", "it's", "\"quoted", "a /* b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_a_statement_is_seen_however_it_is_spelt(text: str) -> None:
+    """Comments, case, quoting, nesting, several statements and client programs hide nothing."""
+    assert NO_LOSS.decide("any", {"q": text}, {}).decision == "ask"
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_sql_that_cannot_be_read_counts_as_a_match(text: str) -> None:
+    """An unclosed quote or comment in SQL is unknown, and a hard policy stops it."""
+    verdict = NO_LOSS.decide("any", {"q": text}, {})
+
+    assert (verdict.decision, "cannot be read as SQL" in verdict.policies[0].reason) == ("ask", True)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_other_statements_pass(text: str) -> None:
+    """Strings, comments, quoted names, columns and arguments of other programs are not statements."""
+    assert NO_LOSS.decide("any", {"q": text}, {}).decision == "allow"
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_prose_is_not_sql(text: str) -> None:
+    """Text without a statement never matches, apostrophes and all."""
+    assert NO_LOSS.decide("any", {"q": text}, {}).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("delete from users", "ask"), ("DELETE FROM Public.Users u WHERE 1", "ask"), ('delete from "users"', "ask"), ("update audit_log set a=1", "ask"),
+     ("update only users set a=1", "ask"), ("delete from orders using users where 1", "ask"), ("delete from orders", "allow"), ("select * from users", "allow"),
+     ("update orders set a=(select b from x)", "allow"), ("delete users where a=1", "ask"), ("delete from `shop`.`users`", "ask")],
+)  # fmt: skip
+def test_tables_are_found_by_name(text: str, expected: str) -> None:
+    """A table is known by its last name, whatever its schema, case and quotes."""
+    assert NO_USERS.decide("any", {"q": text}, {}).decision == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("drop table x", "ask"), ("drop index x", "allow"), ("drop /* a */ table if exists x", "ask")],
+)
+def test_a_statement_may_be_several_words(text: str, expected: str) -> None:
+    """``drop table`` asks for both words."""
+    assert guard({"sql": {"statement": "drop table"}}).decide("any", {"q": text}, {}).decision == expected
+
+
+@pytest.mark.parametrize(
+    "value", [["select 1", "drop table x"], {"sql": "drop table x"}, ["psql", "-c", "drop table x"]]
+)
+def test_a_statement_is_seen_inside_lists_and_maps(value: object) -> None:
+    """The shape of an argument hides nothing."""
+    assert NO_LOSS.decide("any", {"q": value}, {}).decision == "ask"
+
+
+def test_the_reason_names_statement_and_table() -> None:
+    """A finding says which statement on which table decided."""
+    verdict = NO_USERS.decide("any", {"q": "delete from users"}, {})
+
+    assert (
+        verdict.policies[0].reason
+        == "args.q: sql statement delete in [delete, update], table users in [users, audit_*]"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--a;" * 20000,
+        "$a$" * 5001,
+        "select " + "(" * 50000,
+        "select '" + "\\'" * 20000,
+        "a" * 300_000,
+        "select " + "a" * 300_000,
+    ],
+)
+def test_hostile_text_ends_in_a_decision(text: str) -> None:
+    """Repetition and size cost little."""
+    assert NO_LOSS.decide("any", {"q": text}, {}).decision in ("ask", "allow")
+
+
+blanks = st.sampled_from([" ", "\n", "\t", "/**/", " /* x; */ ", "-- x\n", "  "])
+
+
+@given(st.sampled_from(["drop table x", "delete from x", "truncate table x"]), st.data())
+def test_blanks_and_case_never_hide_a_statement(statement: str, data: st.DataObject) -> None:
+    """Any mixture of blanks, comments, case and statements before it leaves the statement seen."""
+    before = data.draw(
+        st.sampled_from(["", "select 1;", "select ';';", "/* ; */", "begin;", "insert into t values ('--');"])
+    )
+    words = [data.draw(st.sampled_from([word, word.upper(), word.title()])) for word in statement.split()]
+    text = before + words[0] + "".join(data.draw(blanks) + word for word in words[1:])
+
+    assert NO_LOSS.decide("any", {"q": text}, {}).decision == "ask"
+
+
+@given(st.text(alphabet="drop tableDELTfm;'\"`-/*#$[]()\\\n", max_size=40))
+def test_any_text_gets_a_decision(text: str) -> None:
+    """No text makes the reader fail."""
+    assert NO_LOSS.decide("any", {"q": text}, {}).decision in ("ask", "allow")

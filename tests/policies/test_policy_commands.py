@@ -1,0 +1,149 @@
+"""``memkit policy`` as people and scripts use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def in_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work inside a fresh store."""
+    monkeypatch.chdir(store)
+    return store
+
+
+def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    """Run a policy command with ``--json`` and return its exit code and envelope."""
+    capsys.readouterr()
+    code = run(["policy", *arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "decision"),
+    [
+        (["--tool", "bash", "--arg", "command=rm -fr /srv"], 1, "ask"),
+        (["--tool", "bash", "--arg", "command=ls"], 0, "allow"),
+        (["--tool", "bash", "--arg", "command=rm -fr /srv", "--context", "env=test"], 0, "allow"),
+        (["--tool", "bash", "--arg", "command=rm -fr /srv", "--arg", "env=test"], 1, "ask"),
+        (["--tool", "deploy", "--arg", "environment=production"], 1, "deny"),
+        (["--tool", "deploy", "--arg", "environment=production", "--context", "staging_verified:=true"], 0, "allow"),
+        (["--tool", "bash", "--arg", 'command:=["rm", "x"]'], 1, "ask"),
+        (["--tool", "send_mail", "--context", "trust=candidate"], 1, "ask"),
+    ],
+)
+def test_check_says_what_the_policies_decide(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, decision: str
+) -> None:
+    """A deny or an ask is a negative answer; everything else is exit 0."""
+    exit_code, envelope = ask(capsys, "check", *arguments)
+
+    assert (exit_code, envelope["data"]["decision"], envelope["ok"]) == (code, decision, code == 0)
+    assert envelope["schema"] == "memkit.policy.check/1"
+
+
+def test_check_names_every_policy_that_matched(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each finding has name, effect, enforcement, whether it decides, and its reason down to the clause."""
+    _, envelope = ask(capsys, "check", "--tool", "bash", "--arg", "command=sudo rm x", "--context", "trust=candidate")
+
+    findings = envelope["data"]["policies"]
+    assert [finding["name"] for finding in findings] == ["destructive_command_approval", "untrusted_recall_approval"]
+    assert set(findings[0]) == {"name", "effect", "enforcement", "decides", "reason"}
+    assert findings[0]["decides"] is True
+    assert findings[0]["reason"].startswith("args.command: shell program rm in [rm,")
+
+
+@pytest.mark.parametrize("pair", ["command", "=x", "x:={", ":=1"])
+def test_an_argument_that_is_no_pair_is_bad_usage(pair: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message shows both forms."""
+    code, envelope = ask(capsys, "check", "--tool", "bash", "--arg", pair)
+
+    assert (code, envelope["data"]) == (2, None)
+    assert "K=V" in envelope["diagnostics"][0]["message"]
+
+
+def test_an_argument_given_twice_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not clear which is meant."""
+    code, _ = ask(capsys, "check", "--tool", "bash", "--arg", "a=1", "--arg", "a=2")
+
+    assert code == 2
+
+
+def test_list_and_show_tell_what_stands_in_the_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list is complete, and show gives the file's data."""
+    _, listed = ask(capsys, "list")
+    _, shown = ask(capsys, "show", "staging_first_deployment")
+    code, missing = ask(capsys, "show", "staging_first")
+
+    assert [policy["name"] for policy in listed["data"]["policies"]][:1] == ["destructive_command_approval"]
+    assert shown["data"]["effect"] == "deny"
+    assert (code, "staging_first_deployment" in missing["diagnostics"][0]["message"]) == (1, True)
+
+
+def test_test_runs_the_inline_tests(capsys: pytest.CaptureFixture[str]) -> None:
+    """The starters pass, and their coverage is whole."""
+    code, envelope = ask(capsys, "test", "--require-coverage")
+
+    assert (code, envelope["data"]["failed"], envelope["diagnostics"]) == (0, 0, [])
+    assert envelope["data"]["passed"] > 40
+    assert envelope["data"]["policies"][0]["coverage"]["clause"]["missing"] == []
+
+
+def test_a_failing_test_is_a_negative_answer_with_its_line(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The diagnostic says what was expected, what was decided, why, and where."""
+    path = in_store / "policies" / "staging_first_deployment.yaml"
+    path.write_text(
+        path.read_text().replace(
+            "args: {environment: staging}}, expect: allow", "args: {environment: staging}}, expect: deny"
+        )
+    )
+
+    code, envelope = ask(capsys, "test", "staging_first_deployment")
+
+    found = envelope["diagnostics"][0]
+    assert (code, found["severity"], found["path"]) == (1, "error", "policies/staging_first_deployment.yaml")
+    assert "expected deny, decided allow" in found["message"]
+    assert "expect: deny" in path.read_text().splitlines()[found["line"] - 1]
+
+
+def test_no_test_to_run_is_no_success(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing to check is exit 3."""
+    for path in (in_store / "policies").glob("*.yaml"):
+        path.unlink()
+
+    assert ask(capsys, "test")[0] == 3
+
+
+def test_new_writes_commits_and_never_overwrites(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A new policy is one commit; a name that is taken or hides a path is refused."""
+    code, envelope = ask(capsys, "new", "mine")
+    log = subprocess.run(["git", "log", "--format=%s", "-1"], capture_output=True, text=True, check=True, cwd=in_store)
+
+    assert (code, Path(envelope["data"]["path"]).is_file(), log.stdout.strip()) == (0, True, "Add the policy mine")
+    assert [ask(capsys, "new", name)[0] for name in ("mine", "../mine", "Mine")] == [2, 2, 2]
+    assert ask(capsys, "test", "mine", "--require-coverage")[0] == 0
+
+
+def test_a_broken_policy_denies_and_is_named(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Check denies with the place of the fault; list is invalid input."""
+    (in_store / "policies" / "broken.yaml").write_text("name: broken\nmatch: [\n")
+
+    code, envelope = ask(capsys, "check", "--tool", "bash", "--arg", "command=ls")
+
+    assert (code, envelope["data"]["decision"]) == (1, "deny")
+    assert "policies/broken.yaml:3" in envelope["data"]["policies"][0]["reason"]
+    assert ask(capsys, "list")[0] == 2
+
+
+def test_text_output_is_harmless(capsys: pytest.CaptureFixture[str]) -> None:
+    """Control characters of a call reach the terminal as escapes."""
+    run(["policy", "check", "--tool", "deploy", "--arg", "x=prod-\x1b[31m"])
+
+    assert "\x1b" not in capsys.readouterr().out
