@@ -106,9 +106,9 @@ class Proposals:
     def _simulate(self, subtasks: Sequence[Term], task: Term, search: Search) -> None:
         """Carry the subtasks out on a copy of the state, down to primitive steps."""
         facts = Facts(search.world.facts.facts)
-        world = World(facts, search.world.members, StateView(facts.facts), self._meter.tick)
-        notes = Notes()
-        outcome = solve_tasks(search.compiled, subtasks, world, notes, self._meter, _CHECK).outcome
+        meter, notes = self._meter.part(_CHECK), Notes()
+        world = World(facts, search.world.members, StateView(facts.facts), meter.tick)
+        outcome = solve_tasks(search.compiled, subtasks, world, notes, meter, _CHECK).outcome
         if outcome != FOUND:
             reasons = notes.reasons()
             raise Rejected(str(reasons[-1]) if reasons else "it could not be carried out")

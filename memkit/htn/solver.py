@@ -33,6 +33,13 @@ class Meter:
         self._end = None if budget.seconds is None else clock() + budget.seconds
         self._ticks = 0
 
+    def part(self, budget: Budget) -> Meter:
+        """Return a meter for a part of the work, with bounds of its own and never more time than is left."""
+        part = Meter(budget, self._clock)
+        ends = [end for end in (self._end, part._end) if end is not None]
+        part._end = min(ends, default=None)
+        return part
+
     def spend(self) -> None:
         """Count one node of the search."""
         self.nodes += 1

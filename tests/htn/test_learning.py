@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from classics import ERRAND, ERRANDS
 
-from memkit.htn.core import FOUND, NO_PLAN, Domain, HTNPlanner, Method, Operator, Problem, tree_text
+from memkit.htn.core import FOUND, NO_PLAN, Budget, Domain, HTNPlanner, Method, Operator, Problem, tree_text
 
 BARE = Domain.from_data({**ERRANDS.to_data(), "methods": [], "tasks": {"deliver": {"parameters": "?p ?to", "effects": [
     "delivered ?p"]}}})  # fmt: skip
@@ -167,3 +167,17 @@ def test_nothing_is_learned_from_a_proposal_that_the_plan_does_not_use() -> None
 
     assert (result.outcome, asking.learned) == (NO_PLAN, [])
     assert result.proposals["accepted"] == 1
+
+
+def test_a_proposal_that_leads_into_an_endless_search_costs_no_more_than_its_share() -> None:
+    """Checking a proposal is bounded apart from the search, which says no plan and not that it gave up."""
+    operators = [Operator("win"), *(Operator(f"on{n}", [], [f"s{n}"]) for n in range(30))]
+    methods = [Method(f"m{n}", "count", [f"not s{n}"], [f"on{n}", "count", "never"]) for n in range(30)]
+    methods += [Method("never", "never", ["impossible"], ["win"]), Method("end", "count", [], [])]
+    budget = Budget(nodes=100_000)
+    asking = HTNPlanner(methods, operators, llm_decompose=lambda task, state: ["count", "never"], budget=budget)
+
+    result = asking.solve("hole")
+
+    assert (result.outcome, result.proposals) == (NO_PLAN, {"accepted": 0, "rejected": 1})
+    assert any("gave up" in str(reason) for reason in result.reasons)
