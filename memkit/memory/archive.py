@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .access import AccessCounts
-from .check import problems
 from .core import consent, core_history, core_sections, core_target
 from .errors import ArchiveError, InvalidRecord, NotAllowed, RecordNotFound, StoreClosed, StoreFull
 from .index import Index
@@ -67,7 +66,7 @@ class ArchivalStore:
         self._clock = clock
         self._new_id = new_id
         self._observe = observe or unobserved
-        self._gate = gate or _own_gate(self.settings)
+        self._given_gate = gate
         self._guard = threading.RLock()
         self._log: Log = MemoryLog()
         if self.path is not None:
@@ -250,6 +249,8 @@ class ArchivalStore:
     def check(self) -> list[Problem]:
         """Return what a person should look at in the shards, by file and line."""
         with self._guard:
+            from .check import problems
+
             return problems(self._log)
 
     def refresh(self) -> None:
@@ -281,6 +282,15 @@ class ArchivalStore:
         self.close()
 
     # ------------------------------------------------------------------ inside
+
+    @property
+    def _gate(self) -> Gate:
+        # Made at the first write: a search, which starts as a process of its own, needs none of its patterns.
+        if self._given_gate is None:
+            from .gate import WriteGate
+
+            self._given_gate = WriteGate(self.settings.write)
+        return self._given_gate
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -385,12 +395,6 @@ class ArchivalStore:
         present = self._index.catalogue.corpora()
         names = sorted(present) if user_id is None else [user_corpus(user_id), SHARED]
         return (self._index.corpus(name) for name in names if name in present)
-
-
-def _own_gate(settings: MemorySettings) -> Gate:
-    from .gate import WriteGate
-
-    return WriteGate(settings.write)
 
 
 def _cache_folder(path: Path | None) -> Path | None:

@@ -4,7 +4,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -73,7 +72,7 @@ class ShardLog:
         try:
             return checked_writer(path.read_text(encoding="utf-8").strip())
         except FileNotFoundError:
-            name = secrets.token_hex(6)
+            name = os.urandom(6).hex()
             beside = path.with_name(f"writer.{name}")
             beside.write_text(f"{name}\n", encoding="utf-8")
             beside.replace(path)
@@ -107,7 +106,7 @@ class ShardLog:
         folder = self._state / "torn"
         folder.mkdir(parents=True, exist_ok=True)
         moment = re.sub(r"[^0-9TZ]", "", to_text(self._clock()))
-        aside = folder / f"{path.parent.name}-{path.stem}-{moment}-{secrets.token_hex(3)}"
+        aside = folder / f"{path.parent.name}-{path.stem}-{moment}-{os.urandom(3).hex()}"
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             _write_whole(descriptor, tail, 0)

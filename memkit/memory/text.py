@@ -18,9 +18,10 @@ LETTERS = rf"\w\u0300-\u036f{MARKS}{MORE_MARKS}\u0c81-\u0cd6\u0d00-\u0d57\u0e31-
 EMOJI = (
     r"[\U0001F1E6-\U0001F1FF]{2}|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001F000-\U0001F3FA\U0001F400-\U0001FAFF]"
 )
-WORD = re.compile(rf"[{LETTERS}]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?|{EMOJI}")
+WORD = rf"[{LETTERS}]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?|{EMOJI}"
+"""Compiled when the first text needs it, which most processes never see: it takes longer than a search."""
 ASCII_WORD = re.compile(rf"[a-z0-9_]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?")
-UNSPACED = re.compile(
+UNSPACED = (
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f"
     "\u1780-\u17ff\U00020000-\U0003ffff]+"
 )
@@ -61,7 +62,7 @@ def words(text: str) -> list[str]:
 def _split(flat: str) -> list[str]:
     if "'" in flat or "\u2019" in flat:
         flat = APOSTROPHE.sub("", SHORTENED.sub("", flat))
-    return (ASCII_WORD if flat.isascii() else WORD).findall(flat)
+    return ASCII_WORD.findall(flat) if flat.isascii() else re.findall(WORD, flat)
 
 
 def tokens(text: str) -> list[str]:
@@ -79,13 +80,13 @@ def query_terms(query: str) -> list[str]:
 
 
 def _pieces(word: str, *, singles: bool) -> Iterator[str]:
-    if word.isascii() or not UNSPACED.search(word):
+    if word.isascii() or not re.search(UNSPACED, word):
         yield stem(word)
         return
-    for part in re.split(f"({UNSPACED.pattern})", word):
+    for part in re.split(f"({UNSPACED})", word):
         if not part:
             continue
-        if not UNSPACED.match(part):
+        if not re.match(UNSPACED, part):
             yield stem(part)
             continue
         if singles or len(part) == 1:

@@ -1,0 +1,55 @@
+"""Time one durable add, in a store of 1,000 records and in larger ones: the size must not matter."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from corpus import USER, Vocabulary, write_store
+
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.record import Draft, Origin
+
+
+def opened(root: Path, count: int) -> tuple[ArchivalStore, Vocabulary]:
+    """Return a store of ``count`` records with its index in place."""
+    vocabulary = write_store(root, count)
+    store = ArchivalStore(root)
+    store.search(vocabulary.content_query(), user_id=USER)
+    return store, vocabulary
+
+
+def add_seconds(store: ArchivalStore, vocabulary: Vocabulary) -> float:
+    """Add one record through the write gate and return how long it took until it was on disk."""
+    draft = Draft(text=vocabulary.text())
+    started = time.perf_counter()
+    store.offer(draft, Origin(actor="person", user_id=USER))
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    """Add in turn to a small and to a large store and print the medians in milliseconds; the small store is the peer."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--adds", type=int, default=100)
+    options = parser.parse_args()
+    rows = []
+    for count in options.records:
+        with tempfile.TemporaryDirectory() as small_folder, tempfile.TemporaryDirectory() as large_folder:
+            small, large = opened(Path(small_folder), 1_000), opened(Path(large_folder), count)
+            pairs = [(add_seconds(*small), add_seconds(*large)) for _ in range(options.adds)]
+            peer, ours = (statistics.median(column) * 1e3 for column in zip(*pairs, strict=True))
+            small[0].close()
+            large[0].close()
+        row = {"case": f"one durable add, {count:,} records against 1,000", "ours": round(ours, 2)}
+        rows.append(row | {"peer": round(peer, 2), "ratio": round(ours / peer, 2)})
+    print(json.dumps(rows, indent=1) if options.json else "\n".join(map(str, rows)))
+
+
+if __name__ == "__main__":
+    main()
