@@ -20,6 +20,9 @@ from memkit.use_cases.open_chat import open_chat
 CONSENT_QUESTION = "May I remember what you tell me for later sessions? (You can withdraw that at any time.)"
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
 
+CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
+"""Memory operations that write to the archive."""
+
 
 @click.command("chat", cls=MemkitCommand)
 @user_option
@@ -57,6 +60,7 @@ def chat(
     conversation = Chat(workspace, agent)
     if consents and not agent.consent.granted():
         agent.consent.record(True)
+        conversation.changed = True
     try:
         if jsonl:
             _lines(conversation)
@@ -121,7 +125,9 @@ def _turn(conversation: Chat, text: str) -> dict[str, Any]:
     if text.lstrip().startswith("/"):
         shown = run_slash(conversation, text)
         return conversation.agent.toolbox.report(shown) | {"session": conversation.session}
-    return dict(conversation.agent.step(text).data) | {"session": conversation.session}
+    data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
+    conversation.changed |= any(operation["op"] in CHANGES for operation in data["memory_operations"])
+    return data
 
 
 def _ask_for_consent(front: Front, conversation: Chat) -> None:
@@ -129,6 +135,7 @@ def _ask_for_consent(front: Front, conversation: Chat) -> None:
     known = conversation.workspace.archive.consent(conversation.user)
     if known is None and agent.setting.remembers and agent.setting.long_term and front.interactive:
         agent.consent.record(click.confirm(CONSENT_QUESTION, default=False, err=True))
+        conversation.changed = True
 
 
 def _notices(conversation: Chat) -> list[Diagnostic]:
@@ -150,7 +157,7 @@ def _approval(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
 def _commit(conversation: Chat) -> None:
     """Commit what the conversation wrote; where that cannot be done it is said, and nothing is lost."""
     workspace = conversation.workspace
-    if workspace.settings["git.commit"] == "manual":
+    if not conversation.changed or workspace.settings["git.commit"] == "manual":
         return
     try:
         workspace.commit_memory(force=True, added=0)

@@ -20,12 +20,14 @@ SHOWN = 20
 """How many records ``/memory`` lists."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Chat:
     """A conversation in a terminal or a pipe."""
 
     workspace: Workspace
     agent: ReferenceAgent
+    changed: bool = False
+    """Whether anything was written to the archive, which then is to be committed."""
 
     @property
     def user(self) -> str:
@@ -114,6 +116,7 @@ def _undo(chat: Chat, argument: str) -> str:
     undone = undo_turn(chat.workspace, user=chat.user, session=chat.session)
     if not undone:
         return "Nothing to undo: this session wrote nothing that is still live."
+    chat.changed = True
     return "\n".join(f"Undone: [{record.id}] {one_line(record.text, 100)}" for record in undone)
 
 
