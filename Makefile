@@ -24,7 +24,9 @@ check: $(STAMPS)/check ## Run the linter, the type checker, the import contract 
 	$(BIN)/memkit lint
 
 outputs: $(STAMPS)/test ## Write outputs/ again from skills/, templates/ and the rooms
-	$(BIN)/python -m memkit.use_cases.write_outputs
+	$(BIN)/python -m memkit.use_cases.write_sheets
+	$(BIN)/python -m memkit.use_cases.write_rule_pages
+	$(BIN)/python -m memkit.use_cases.write_examples
 
 bench: $(STAMPS)/test ## Run every benchmark; takes some minutes
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

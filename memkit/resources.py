@@ -10,8 +10,8 @@ _PACKAGE = Path(__file__).resolve().parent
 def resource(name: str) -> Path:
     """Return the folder or file ``name`` as it was installed, or as it lies in the checkout.
 
-    A wheel carries ``templates/``, ``skills/``, ``policies/`` and ``domains/`` under ``memkit/data/``; an editable install
-    does not copy them, so there they are read where people edit them.
+    A wheel carries ``templates/``, ``skills/``, ``policies/`` and ``domains/`` under ``memkit/data/``; an editable
+    install does not copy them, so there they are read where people edit them.
     """
     installed = _PACKAGE / "data" / name
     return installed if installed.exists() else _PACKAGE.parent / name

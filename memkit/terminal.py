@@ -9,13 +9,13 @@ _KEPT = {"\n", "\t"}
 
 
 def harmless(text: str) -> str:
-    """Return ``text`` with every control, invisible and line-forging character written as an escape.
+    r"""Return ``text`` with every control, invisible and line-forging character written as an escape.
 
-    Newline and tab stay. Everything else in the Unicode categories Cc, Cf, Cs, Co, Cn, Zl and Zp becomes ``\\xNN``,
-    ``\\uNNNN`` or ``\\UNNNNNNNN``, whether or not the output is a terminal, so that logs are safe as well.
+    Newline and tab stay. Everything else in the Unicode categories Cc, Cf, Cs, Co, Cn, Zl and Zp becomes ``\xNN``,
+    ``\uNNNN`` or ``\UNNNNNNNN``, whether or not the output is a terminal, so that logs are safe as well.
 
-    >>> harmless("red: \\x1b[31m")
-    'red: \\\\x1b[31m'
+    >>> harmless("red: \x1b[31m")
+    'red: \\x1b[31m'
     """
     if text.isascii() and text.isprintable():
         return text
@@ -23,7 +23,7 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str, width: int = 0) -> str:
-    """Return ``text`` harmless and on one line, cut to ``width`` characters with an ellipsis when ``width`` is given."""
+    """Return ``text`` harmless and on one line, cut with an ellipsis to ``width`` characters where one is given."""
     line = harmless(" ".join(text.split()))
     if width and len(line) > width:
         return line[: width - 1] + "…"

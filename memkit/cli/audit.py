@@ -17,8 +17,8 @@ def audit(front: Front, user: str | None, event: str | None, since: str | None) 
     """Print the audit log, oldest first."""
     events = [dict(entry) for entry in front.workspace.audit.events(user=user, event=event, since=since)]
     lines = [
-        f"{entry.get('at')}  {entry.get('event')}  {entry.get('user_id') or '-'}  {one_line(str(entry.get('ids') or ''), 60)}"
-        f"  {one_line(str(entry.get('reason') or ''), 80)}"
+        f"{entry.get('at')}  {entry.get('event')}  {entry.get('user_id') or '-'}"
+        f"  {one_line(str(entry.get('ids') or ''), 60)}  {one_line(str(entry.get('reason') or ''), 80)}"
         for entry in events
     ]
     front.answer({"events": events}, lines or ["Nothing yet."])

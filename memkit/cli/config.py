@@ -1,4 +1,4 @@
-"""``memkit config``: every setting and where its value came from."""
+"""``memkit config``: every setting, where its value came from, and how to change it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import click
 
 from memkit.cli.output import Front, MemkitGroup
+from memkit.use_cases.change_setting import change_setting
 
 
 @click.group("config", cls=MemkitGroup)
 def config() -> None:
-    """Show every setting and where its value came from."""
+    """Show every setting and where its value came from, or change one."""
 
 
 @config.command("show")
@@ -23,3 +24,15 @@ def show(front: Front) -> None:
     width = max(len(item.key) for item in settings)
     lines = [f"{item.key:<{width}}  {json.dumps(item.value, ensure_ascii=False)}  ({item.origin})" for item in settings]
     front.answer({"settings": data}, lines)
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+@click.pass_obj
+def set_command(front: Front, key: str, value: str) -> None:
+    """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
+    change = change_setting(front.workspace, key, value)
+    data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]
+    front.answer(data, f"{key}: {shown[0]} → {shown[1]}")

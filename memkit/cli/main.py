@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fsck": ("memkit.cli.fsck:fsck", "Check every line of the archive."),
     "index": ("memkit.cli.index:index", "Say how the index stands, or rebuild it."),
     "commit": ("memkit.cli.commit:commit", "Commit memory that is not in git yet."),
-    "config": ("memkit.cli.config:config", "Show every setting and where its value came from."),
+    "config": ("memkit.cli.config:config", "Show every setting and where its value came from, or change one."),
     "audit": ("memkit.cli.audit:audit", "Show what was written, read, refused and decided."),
     "doctor": ("memkit.cli.doctor:doctor", "Check this machine and the store, and say what is missing."),
     "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),

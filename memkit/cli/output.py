@@ -33,7 +33,7 @@ class Front:
 
     @property
     def workspace(self) -> Workspace:
-        """Return the open store, found from ``--store``, ``MEMKIT_STORE`` or the nearest parent; raises ``StoreFault``."""
+        """Return the open store: ``--store``, ``MEMKIT_STORE`` or the nearest parent; raises ``StoreFault``."""
         if self._workspace is None:
             from memkit.workspace import open_workspace
 
@@ -82,7 +82,7 @@ class Front:
         return not self.no_input and sys.stdin.isatty() and sys.stderr.isatty()
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before something is destroyed; raises ``UsageError`` where nobody can be asked and ``--yes`` was not given."""
+        """Ask before something is destroyed; raises ``UsageError`` where nobody can be asked and ``yes`` is false."""
         if yes:
             return
         if not self.interactive:

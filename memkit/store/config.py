@@ -97,7 +97,8 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
         data = read_manifest(root)
         if isinstance(data.get("format"), int) and data["format"] > FORMAT:
             raise StoreFault(
-                f"{root / MANIFEST} has format {data['format']}, and this memkit reads up to {FORMAT}. Upgrade memkit-agent."
+                f"{root / MANIFEST} has format {data['format']}, and this memkit reads up to {FORMAT}. "
+                "Upgrade memkit-agent."
             )
         values |= {key: Setting(key, value, MANIFEST) for key, value in _flat(data).items()}
     values |= _from_environment(values, os.environ if environment is None else environment)

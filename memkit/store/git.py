@@ -101,7 +101,7 @@ class Git:
         return self.run("rev-parse", "--verify", "HEAD").strip()
 
     def head_branch(self) -> str | None:
-        """Return the checked-out branch from ``.git/HEAD``, without running git; None when detached or no repository."""
+        """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
         dot_git = self.root / ".git"
         try:
             if dot_git.is_file():

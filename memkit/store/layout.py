@@ -34,7 +34,7 @@ def find_store(given: Path | None = None, *, start: Path | None = None) -> Path:
 
 
 def checked_name(name: str, kind: str) -> str:
-    """Return ``name`` if it can name a skill, policy or domain; raises ``UsageError`` otherwise, so no path can hide in it."""
+    """Return ``name`` if it can name a skill, policy or domain, and no path hides in it; raises ``UsageError``."""
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot name a {kind}: use lower-case letters, digits, '-' and '_' (at most 64, no path)."

@@ -53,7 +53,8 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
         outer = git.top()
         if outer is not None and outer.resolve() != root.resolve() and not adopt:
             raise UsageError(
-                f"{folder} lies inside the git repository {outer}. Use --adopt to make the store a part of it, or another folder."
+                f"{folder} lies inside the git repository {outer}. "
+                "Use --adopt to make the store a part of it, or another folder."
             )
         git.require_identity()
         wanted = starter_files(name or root.name or "memory")
@@ -102,7 +103,7 @@ def _rendered(name: str) -> dict[str, bytes]:
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - YAML and Markdown, each value through its own quoting filter
+        autoescape=False,  # YAML and Markdown: each value goes through its own quoting filter
     )
     environment.filters |= {"quoted": _quoted, "line": one_line}
     values = {"name": name, "persona": DEFAULTS["persona"], "version": __version__}

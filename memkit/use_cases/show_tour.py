@@ -39,7 +39,7 @@ def show_tour(folder: Path) -> Iterator[Scene]:
         "My name is Ada and I prefer espresso over latte.",
         "--consent",
     )
-    yield from _overflow(stage)
+    yield _overflow(stage)
     yield stage.chat(
         "A new process and a new session: recall cites the record", "What coffee do I prefer?", session="tuesday"
     )
@@ -63,47 +63,51 @@ class _Stage:
     folder: Path
     store: Path
 
-    def memkit(self, title: str, *arguments: str, extra: Mapping[str, str] | None = None) -> Scene:
+    def memkit(self, title: str, *arguments: str, extra: Mapping[str, str] | None = None, said: str = "") -> Scene:
         cwd = self.folder if arguments[0] == "init" else self.store
         words = [sys.executable, "-m", "memkit", *arguments]
-        return self._play(title, _spelled("memkit", arguments), words, cwd, extra or {})
+        return self._play(title, _spelled("memkit", arguments), words, cwd, extra or {}, said)
 
     def chat(self, title: str, text: str, *options: str, session: str = "monday") -> Scene:
         arguments = ["chat", "--user", "ada", "--session", session, *options, "-p", text]
         return self.memkit(title, *arguments, extra=_SMALL)
 
     def shell(self, title: str, *words: str, cwd: Path) -> Scene:
-        return self._play(title, _spelled(words[0], words[1:]), words, cwd, {})
+        return self._play(title, _spelled(words[0], words[1:]), words, cwd, {}, "")
 
-    def _play(self, title: str, shown: str, words: Sequence[str], cwd: Path, extra: Mapping[str, str]) -> Scene:
+    def _play(
+        self, title: str, shown: str, words: Sequence[str], cwd: Path, extra: Mapping[str, str], said: str
+    ) -> Scene:
         environment = _environment() | dict(extra)
-        done = subprocess.run(
-            words, cwd=cwd, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
+        done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False, input=said)
         printed = (done.stdout + done.stderr).replace(str(self.folder), "…").rstrip()
         return Scene(title, shown, printed, done.returncode == 0)
 
 
-def _overflow(stage: _Stage) -> Iterator[Scene]:
-    """Talk until the main context overflows, and show the turn that paged something out."""
-    for number, topic in enumerate(_TOPICS, start=1):
-        scene = stage.chat(
-            "Talk on until the main context is full: the oldest turns are paged out, and stay findable",
-            f"Something else, number {number}: {topic}",
-            "--json",
-        )
-        operations = json.loads(scene.output.splitlines()[0])["data"]["memory_operations"] if scene.ok else []
-        paged = [operation for operation in operations if operation.get("op") == "page_out"]
-        if paged or not scene.ok:
-            shown = "\n".join(f"  page_out: {operation}" for operation in paged) or scene.output
-            yield Scene(scene.title, f"{scene.command.partition(' --json')[0]} -p …  ({number} turns)", shown, scene.ok)
-            return
-    yield Scene("Talk on until the main context is full", "memkit chat …", "Nothing was paged out.", False)
+def _overflow(stage: _Stage) -> Scene:
+    """Talk until the main context overflows, in one process with a turn a line, and show what was paged out."""
+    arguments = ["chat", "--user", "ada", "--session", "monday", "--jsonl"]
+    scene = stage.memkit(
+        "Talk on until the main context is full: the oldest turns are paged out, and stay findable",
+        *arguments,
+        extra=_SMALL,
+        said="\n".join(_TOPICS),
+    )
+    turns = [json.loads(line)["data"] for line in scene.output.splitlines() if line.startswith("{")]
+    lines = [
+        f"turn {number}: paged out {operation['messages']} messages; the prompt holds "
+        f"{turn['context_usage']['used']} of {turn['context_usage']['budget']} tokens"
+        for number, turn in enumerate(turns, start=1)
+        for operation in turn["memory_operations"]
+        if operation["op"] == "page_out"
+    ]
+    shown = "\n".join(lines) or f"Nothing was paged out.\n{scene.output}"
+    return Scene(scene.title, f"{scene.command} < {len(_TOPICS)}-turns.txt", shown, scene.ok and bool(lines))
 
 
 _TOPICS = tuple(
-    f"the {subject} of the {place} was long and winding, and I told my colleagues about every part of it in great detail."
-    for place in ("harbour", "museum", "library", "garden", "station", "market")
+    f"The {subject} of the {place} was long and winding, and my colleagues heard every part of it in great detail."
+    for place in ("harbour", "museum", "library", "garden")
     for subject in ("history", "tour", "renovation", "opening")
 )
 
@@ -120,7 +124,7 @@ def _project_tests(stage: _Stage, project: Path) -> Scene:
 
 
 def _environment() -> dict[str, str]:
-    """Return the caller's environment without what would change the tour: settings, keys and another git's variables."""
+    """Return the caller's environment without what would change the tour: settings, keys, another git's variables."""
     inherited = {
         key: value
         for key, value in os.environ.items()

@@ -16,19 +16,12 @@ from memkit.cli.main import COMMANDS, run
 HEAVY = {"yaml", "ruamel", "jinja2", "git", "rank_bm25", "numpy", "tiktoken", "copier", "asyncio", "sqlite3"}
 
 
-def memkit(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run memkit as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "memkit", *arguments], capture_output=True, text=True, check=False, **options
-    )  # type: ignore[call-overload, no-any-return]
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     """The help and the version come without any library but click."""
     program = (
-        "import sys; from memkit.cli.main import run; run(%r); "
-        "print(sorted(name for name in sys.modules if name in %r), file=sys.stderr)" % (arguments, HEAVY)
+        f"import sys; from memkit.cli.main import run; run({arguments!r}); "
+        f"print(sorted(name for name in sys.modules if name in {HEAVY!r}), file=sys.stderr)"
     )
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -41,7 +34,7 @@ def test_completion_imports_nothing_heavy() -> None:
     environment = os.environ | {"_MEMKIT_COMPLETE": "bash_complete", "COMP_WORDS": "memkit me", "COMP_CWORD": "1"}
     program = (
         "import sys; from memkit.cli.main import run; run([]); "
-        "print(sorted(name for name in sys.modules if name in %r), file=sys.stderr)" % HEAVY
+        f"print(sorted(name for name in sys.modules if name in {HEAVY!r}), file=sys.stderr)"
     )
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)

@@ -174,7 +174,10 @@ def test_wrong_values_are_named(options: list[str], code: int, memkit: Answers) 
 
 def test_a_record_of_five_megabytes_is_refused(store: Path) -> None:
     """Too long is one clear line, and nothing of it is stored."""
-    program = "import sys; from memkit.cli.main import run; sys.exit(run(['memory', 'add', 'x ' * 2_500_000, '--user', 'ada', '--store', sys.argv[1]]))"
+    program = (
+        "import sys; from memkit.cli.main import run; "
+        "sys.exit(run(['memory', 'add', 'x ' * 2_500_000, '--user', 'ada', '--store', sys.argv[1]]))"
+    )
 
     done = subprocess.run([sys.executable, "-c", program, str(store)], capture_output=True, text=True, check=False)
 

@@ -1,4 +1,4 @@
-"""The wheel works for anybody: in an empty environment, from another directory, with every template and starter inside."""
+"""The wheel works for anybody: in an empty environment, from another directory, with every template inside."""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+"""Change one setting of a store in ``memkit.yaml``."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.store.config import read_manifest
+from memkit.store.layout import MANIFEST
+from memkit.store.scalars import resolve_plain
+from memkit.store.schema import check, load_schema
+from memkit.store.yaml import load_yaml
+from memkit.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of a setting."""
+
+    before: Any
+    after: Any
+    commit: str | None
+
+
+def change_setting(workspace: Workspace, key: str, text: str) -> Change:
+    """Set the dotted ``key`` to ``text``, read as YAML 1.2 reads a plain scalar, and commit the file.
+
+    The file keeps its comments and its order; it is replaced only by one that passes the schema.
+
+    Raises:
+        UsageError: There is no such setting, or the value does not fit it.
+    """
+    settings = workspace.settings.values
+    if key not in settings or isinstance(settings[key].value, list | dict):
+        near = difflib.get_close_matches(key, settings, n=1)
+        raise UsageError(f"{key!r} is no setting with one value." + (f" Did you mean {near[0]!r}?" if near else ""))
+    path = workspace.root / MANIFEST
+    before, after = settings[key].value, resolve_plain(text)
+    content = _with_value(path.read_text(encoding="utf-8"), key.split("."), after)
+    findings = check(load_yaml(content).data, load_schema("memkit"))
+    if findings:
+        raise UsageError(f"{key} cannot be {text!r}: {findings[0].message}")
+    scratch = path.with_name(f".{MANIFEST}.{os.getpid()}")
+    scratch.write_text(content, encoding="utf-8")
+    scratch.replace(path)
+    read_manifest(workspace.root)
+    return Change(before, after, workspace.git.commit(f"Set {key}", [MANIFEST]))
+
+
+def _with_value(content: str, keys: list[str], value: Any) -> str:
+    from ruamel.yaml import YAML
+
+    editor = YAML()
+    editor.preserve_quotes = True
+    editor.width = 4096
+    document = editor.load(content)
+    place = document
+    for name in keys[:-1]:
+        place = place.setdefault(name, {})
+    place[keys[-1]] = value
+    written = io.StringIO()
+    editor.dump(document, written)
+    return written.getvalue()

@@ -1,0 +1,49 @@
+"""``memkit config``: settings can be read and changed, and the file stays a person's file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+
+
+def test_a_setting_is_changed_in_place(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Comments and order of memkit.yaml stay, the change is one commit, and it holds from now on."""
+    path = store / "memkit.yaml"
+    comments = [line for line in path.read_text().splitlines() if line.startswith("#")]
+
+    assert run(["config", "set", "context.max_tokens", "1234", "--store", str(store)]) == 0
+
+    assert [line for line in path.read_text().splitlines() if line.startswith("#")] == comments
+    subject = subprocess.run(
+        ["git", "log", "-1", "--format=%s"], cwd=store, capture_output=True, text=True, check=True
+    ).stdout
+    assert subject.strip() == "Set context.max_tokens"
+    capsys.readouterr()
+    run(["config", "show", "--json", "--store", str(store)])
+    settings = {item["key"]: item for item in json.loads(capsys.readouterr().out)["data"]["settings"]}
+    assert settings["context.max_tokens"] == {"key": "context.max_tokens", "value": 1234, "origin": "memkit.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "complaint"),
+    [
+        ("context.max_tokns", "5", "context.max_tokens"),
+        ("context.max_tokens", "many", "context.max_tokens"),
+        ("tools", "x", "no setting"),
+    ],
+)
+def test_a_wrong_change_changes_nothing(
+    key: str, value: str, complaint: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown key or a value that does not fit is bad usage, and the file stays as it was."""
+    before = (store / "memkit.yaml").read_bytes()
+
+    assert run(["config", "set", key, value, "--store", str(store)]) == 2
+
+    assert complaint in capsys.readouterr().err
+    assert (store / "memkit.yaml").read_bytes() == before
