@@ -27,6 +27,8 @@ class Check:
     """The conditions that ``any``, ``all`` or ``not`` combines; empty for a leaf."""
     whole: bool = False
     """Whether a list is given whole (as an argument vector) and not one element at a time."""
+    accepts: Callable[[str], bool] | None = None
+    """For a condition on text alone: whether it holds for a text, without the reason."""
 
     def leaves(self) -> Iterator[Check]:
         """Yield the conditions that look at the value themselves."""

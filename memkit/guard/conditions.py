@@ -14,7 +14,7 @@ from .globs import glob_test, has_wildcards
 from .interface import JSON, Outcome
 from .shell import shell_check
 from .sql import sql_check
-from .texts import bracketed, same, shown, text_of
+from .texts import bracketed, shown, text_of
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
 
@@ -69,12 +69,12 @@ def _globs(patterns: list[JSON], path: Path) -> Check:
 
 def _text_leaf(matches: Callable[[str], bool], says: str, path: Path) -> Check:
     def test(value: JSON) -> Outcome:
-        text = text_of(value)
+        text = value if isinstance(value, str) else text_of(value)
         if text is None or not matches(text):
             return NO
         return Outcome(True, f"{shown(text)} {says}")
 
-    return Check(test, says, path)
+    return Check(test, says, path, accepts=matches)
 
 
 def _text(data: JSON, path: Path) -> str:
@@ -91,25 +91,14 @@ def _scalar(data: JSON, path: Path) -> JSON:
 
 def _equals(data: JSON, path: Path) -> Check:
     expected = _scalar(data, path)
-    says = f"equal to {text_of(expected)}"
-
-    def test(value: JSON) -> Outcome:
-        return Outcome(True, f"{shown(text_of(value))} {says}") if same(value, expected) else NO
-
-    return Check(test, says, path)
+    return _text_leaf((text_of(expected) or "").__eq__, f"equal to {text_of(expected)}", path)
 
 
 def _in(data: JSON, path: Path) -> Check:
     if not isinstance(data, list) or not data:
         raise PolicySetError("needs a list of values", path=path)
-    members = [_scalar(item, (*path, index)) for index, item in enumerate(data)]
-    says = f"in {bracketed(members)}"
-
-    def test(value: JSON) -> Outcome:
-        found = any(same(value, member) for member in members)
-        return Outcome(True, f"{shown(text_of(value))} {says}") if found else NO
-
-    return Check(test, says, path)
+    members = {text_of(_scalar(item, (*path, index))) for index, item in enumerate(data)}
+    return _text_leaf(members.__contains__, f"in {bracketed(data)}", path)
 
 
 def _prefix(data: JSON, path: Path) -> Check:

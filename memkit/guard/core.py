@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from .checks import NO
 from .errors import GuardError, PolicySetError
 from .interface import JSON, Advice, Call, Finding, Judge, Outcome, Verdict, contribution, strength
+from .match import Test
 from .policy import Policy, compile_policy
 
 __all__ = ["Advice", "Call", "Finding", "Guard", "GuardError", "Judge", "PolicySetError", "Verdict"]
@@ -34,7 +36,7 @@ class Guard:
         self.fault: str | None = None
         """Why the set is broken, when it is."""
         self.policies = tuple(compile_policy(data) for data in policies)
-        self._by_tool: dict[str, tuple[Policy, ...]] = {}
+        self._by_tool: dict[str, tuple[tuple[Policy, Test], ...]] = {}
         _refuse_twins(self.policies)
 
     @classmethod
@@ -53,19 +55,26 @@ class Guard:
         call = Call(tool, args, context)
         applying: list[tuple[str, Finding]] = []
         exempted: list[Finding] = []
-        for policy in self._reaching(tool):
-            _judge(policy, call, applying, exempted)
+        for policy, test in self._reaching(tool):
+            try:
+                outcome = test(call)
+            except _FAULTS as error:
+                applying.append(_failed(policy, error))
+                continue
+            if outcome is not NO:
+                _judge(policy, call, outcome, applying, exempted)
         return _verdict(applying, exempted)
 
     def advice(self) -> list[Advice]:
         """Return the rule text of every active policy, for the prompt."""
         return [Advice(policy.name, policy.rule) for policy in self.policies if policy.active]
 
-    def _reaching(self, tool: str) -> tuple[Policy, ...]:
-        """Return the policies whose tool condition takes this tool; looked up once for each tool."""
+    def _reaching(self, tool: str) -> tuple[tuple[Policy, Test], ...]:
+        """Return the policies that can match a call of this tool, with what is left to test; found once per tool."""
         found = self._by_tool.get(tool)
         if found is None:
-            found = tuple(policy for policy in self.policies if policy.active and policy.takes(tool))
+            tests = ((policy, policy.for_tool(tool)) for policy in self.policies if policy.active)
+            found = tuple((policy, test) for policy, test in tests if test)
             if len(self._by_tool) < _MAX_KNOWN_TOOLS:
                 self._by_tool[tool] = found
         return found
@@ -87,34 +96,30 @@ def _refuse_twins(policies: Sequence[Policy]) -> None:
         seen.add(policy.name)
 
 
-def _judge(policy: Policy, call: Call, applying: list[tuple[str, Finding]], exempted: list[Finding]) -> None:
-    """Add what one policy finds, with what it contributes to the decision."""
-    effect = policy.effect or "allow"
+def _failed(policy: Policy, error: Exception) -> tuple[str, Finding]:
+    reason = f"evaluating it failed: {type(error).__name__}"
+    return contribution("deny", policy.enforcement), Finding(policy.name, "deny", policy.enforcement, False, reason)
+
+
+def _judge(
+    policy: Policy, call: Call, outcome: Outcome, applying: list[tuple[str, Finding]], exempted: list[Finding]
+) -> None:
+    """Add what a policy that may match finds; a hard one also matches when nobody can tell."""
+    if outcome.state is False or (outcome.state is None and not policy.hard):
+        return
+    effect, reason = policy.effect or "allow", outcome.reason
+    if outcome.state is None:
+        reason = f"{reason}, which a hard policy counts as a match"
+    finding = Finding(policy.name, effect, policy.enforcement, False, reason)
     try:
-        outcome = _match(policy, call)
-        lifted = _lift(policy, call) if outcome.state else Outcome(False)
+        lifted = _lift(policy, call)
     except _FAULTS as error:
-        outcome, lifted = Outcome(True, f"evaluating it failed: {type(error).__name__}"), Outcome(False)
-        effect = "deny"
-    finding = Finding(policy.name, effect, policy.enforcement, False, outcome.reason)
+        applying.append(_failed(policy, error))
+        return
     if lifted.state:
-        exempted.append(replace(finding, reason=f"{outcome.reason}; lifted by exception: {lifted.reason}"))
-    elif outcome.state:
+        exempted.append(replace(finding, reason=f"{reason}; lifted by exception: {lifted.reason}"))
+    else:
         applying.append((contribution(effect, policy.enforcement), finding))
-
-
-def _match(policy: Policy, call: Call) -> Outcome:
-    """Return whether the policy matches; a hard one also when nobody can tell."""
-    unknown = Outcome(False)
-    for alternative in policy.alternatives:
-        outcome = alternative.test(call)
-        if outcome.state:
-            return outcome
-        if outcome.state is None and unknown.state is False:
-            unknown = outcome
-    if unknown.state is None and policy.hard:
-        return Outcome(True, f"{unknown.reason}, which a hard policy counts as a match")
-    return Outcome(False)
 
 
 def _lift(policy: Policy, call: Call) -> Outcome:

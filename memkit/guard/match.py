@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from .checks import NO, Check, first_of
 from .conditions import compile_condition
@@ -13,6 +13,9 @@ from .interface import JSON, Call, Outcome
 _ROOTS = ("args", "context")
 
 
+Test = Callable[[Call], Outcome]
+
+
 @dataclass(frozen=True)
 class Clause:
     """One key of a ``match`` with the condition on what it names."""
@@ -20,20 +23,8 @@ class Clause:
     key: str
     check: Check
     path: Path
-
-    def test(self, call: Call) -> Outcome:
-        """Return what the clause says about a call; a value that is absent matches nothing."""
-        return first_of(self._named(name, self.check.on(value)) for name, value in self._values(call))
-
-    def _values(self, call: Call) -> Iterator[tuple[str, JSON]]:
-        root, _, rest = self.key.partition(".")
-        if root == "tool":
-            yield "tool", call.tool
-        else:
-            yield from find_values(call.args if root == "args" else call.context, rest, root)
-
-    def _named(self, name: str, outcome: Outcome) -> Outcome:
-        return outcome if outcome.state is False else Outcome(outcome.state, f"{name}: {outcome.reason}")
+    test: Test = field(repr=False, compare=False)
+    """Says what the clause says about a call; a value that is absent matches nothing."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +34,72 @@ class Alternative:
     clauses: tuple[Clause, ...]
     tool: Clause | None = None
 
-    def takes(self, tool: str) -> bool:
-        """Return whether the tool's name alone rules nothing out."""
-        return self.tool is None or self.tool.test(Call(tool)).state is not False
+    def for_tool(self, tool: str) -> Test | None:
+        """Return the test of what is left to know about a call of this tool, or ``None`` when it cannot match."""
+        known = self.tool.test(Call(tool)) if self.tool else None
+        if known is not None and known.state is False:
+            return None
+        if known is not None and not (known.state and self.clauses):  # a tool alone decides, or nobody can tell
+            return _every((lambda call: known, *(clause.test for clause in self.clauses)))
+        tests = tuple(clause.test for clause in self.clauses)
+        return tests[0] if len(tests) == 1 else _every(tests)
 
     def test(self, call: Call) -> Outcome:
         """Return whether every clause holds, with the reasons of those that look beyond the tool."""
+        test = self.for_tool(call.tool)
+        return test(call) if test else NO
+
+
+def make_clause(key: str, check: Check, path: Path) -> Clause:
+    """Return a clause with its test; the common name of one part is looked up without a search."""
+    root, _, name = key.partition(".")
+    if root == "tool":
+        return Clause(key, check, path, lambda call: _named("tool", check.on(call.tool)))
+    if "." in name or name == "*":
+        return Clause(key, check, path, _searching_test(root, name, check))
+    return Clause(key, check, path, _direct_test(root, name, check))
+
+
+def _direct_test(root: str, name: str, check: Check) -> Test:
+    of_args, key, on, accepts = root == "args", f"{root}.{name}", check.on, check.accepts
+
+    def test(call: Call) -> Outcome:
+        data = call.args if of_args else call.context
+        if name not in data:
+            return NO
+        value = data[name]
+        if accepts and isinstance(value, str) and not accepts(value):  # most calls end here, so it comes first
+            return NO
+        outcome = on(value)
+        return outcome if outcome is NO else _named(key, outcome)
+
+    return test
+
+
+def _searching_test(root: str, name: str, check: Check) -> Test:
+    def test(call: Call) -> Outcome:
+        data = call.args if root == "args" else call.context
+        return first_of(_named(key, check.on(value)) for key, value in find_values(data, name, root))
+
+    return test
+
+
+def _named(key: str, outcome: Outcome) -> Outcome:
+    return outcome if outcome.state is False else Outcome(outcome.state, f"{key}: {outcome.reason}")
+
+
+def _every(tests: tuple[Test, ...]) -> Test:
+    def test(call: Call) -> Outcome:
         outcomes = []
-        for clause in (*((self.tool,) if self.tool else ()), *self.clauses):
-            outcome = clause.test(call)
+        for part in tests:
+            outcome = part(call)
             if outcome.state is False:
                 return NO
             outcomes.append(outcome)
-        telling = outcomes[1:] if self.tool and self.clauses else outcomes
         state = None if any(outcome.state is None for outcome in outcomes) else True
-        return Outcome(state, "; ".join(outcome.reason for outcome in telling))
+        return Outcome(state, "; ".join(outcome.reason for outcome in outcomes))
+
+    return test
 
 
 def find_values(data: JSON, name: str, spelled: str) -> Iterator[tuple[str, JSON]]:
@@ -96,7 +138,7 @@ def _alternative(data: JSON, path: Path, context_only: bool) -> Alternative:
     clauses = []
     for key, condition in data.items():
         _check_key(key, (*path, key), context_only)
-        clauses.append(Clause(key, compile_condition(condition, (*path, key)), (*path, key)))
+        clauses.append(make_clause(key, compile_condition(condition, (*path, key)), (*path, key)))
     tool = next((clause for clause in clauses if clause.key == "tool"), None)
     return Alternative(tuple(clause for clause in clauses if clause.key != "tool"), tool)
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from .checks import first_of
 from .conditions import suggestion
 from .errors import Path, PolicySetError
 from .interface import EFFECTS, ENFORCEMENTS, JSON, Call, Outcome
-from .match import Alternative, Clause, compile_match
+from .match import Alternative, Clause, Test, compile_match
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 REQUIRED = ("name", "description", "rule", "enforcement")
@@ -51,9 +52,12 @@ class Policy:
         """Return whether the policy binds."""
         return self.enforcement == "hard"
 
-    def takes(self, tool: str) -> bool:
-        """Return whether the policy can apply to a call of this tool at all."""
-        return any(alternative.takes(tool) for alternative in self.alternatives)
+    def for_tool(self, tool: str) -> Test | None:
+        """Return the test of a call of this tool, or ``None`` when the policy cannot apply to one."""
+        tests = [test for test in (part.for_tool(tool) for part in self.alternatives) if test]
+        if len(tests) < 2:
+            return tests[0] if tests else None
+        return lambda call: first_of(test(call) for test in tests)
 
     def clauses(self) -> Iterator[Clause]:
         """Yield every clause of the match, in the order of the file."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .core import Guard
 from .errors import Path, spell_path
 from .interface import JSON, Call, Outcome, Verdict, contribution
-from .match import Clause
+from .match import make_clause
 from .policy import Policy, compile_policy
 
 
@@ -83,7 +83,7 @@ def prove(data: Mapping[str, JSON]) -> Proof:
 def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
     for clause in policy.clauses():
         for leaf in clause.check.leaves():
-            alone = Clause(clause.key, leaf, leaf.path)
+            alone = make_clause(clause.key, leaf, leaf.path)
             reached = any(alone.test(call).state for call in calls)
             yield Reach("clause", f"{clause.key}: {leaf.says}", leaf.path, reached)
 

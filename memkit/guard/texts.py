@@ -28,12 +28,6 @@ def text_of(value: JSON) -> str | None:
     return None
 
 
-def same(value: JSON, expected: JSON) -> bool:
-    """Return whether two plain values are equal when both are read as text."""
-    text = text_of(value)
-    return text is not None and text == text_of(expected)
-
-
 def shown(text: str | None) -> str:
     """Return text of a call for a reason: shortened, on one line, control characters escaped."""
     if text is None:

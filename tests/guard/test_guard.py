@@ -276,7 +276,7 @@ def test_a_decision_does_not_look_at_policies_for_other_tools() -> None:
 
     guard.decide("tool_1", {}, {})
 
-    assert [p.name for p in guard._reaching("tool_1")] == ["p1", "glob"]
+    assert [found.name for found, _ in guard._reaching("tool_1")] == ["p1", "glob"]
 
 
 def test_the_room_works_under_another_name(tmp_path: Path) -> None:
