@@ -9,7 +9,7 @@ from random import Random
 from .interface import Opening
 from .operations import FUNCTIONS, OPERATIONS, TESTS
 from .reading import Expression
-from .terms import ONE, expanded, product_of, rounded, simplified, sum_of, terms_of
+from .terms import ONE, Terms, expanded, product_of, rounded, simplified, sum_of, terms_of
 from .tree import Node, constant, number_of, operation
 from .values import Column, column
 from .variation import Vocabulary, crossed, mutated, random_leaf, random_tree
@@ -57,15 +57,18 @@ class Expressions:
         return plain if plain.size <= self._max_size and plain.depth <= _MAX_DEPTH else parent
 
     def directions(self, genome: Node, random: Random) -> Opening | None:
-        """Return ``genome`` plus a new term: a product of parameters, a function of a part, or a random tree."""
+        """Return ``genome`` plus a new term: a product of parameters, a function of a part, or a random tree.
+
+        Where there is no room for it, it takes the place of others.
+        """
         term = self._new_term(genome, random)
         terms = terms_of(genome)
-
-        def build(values: Sequence[float]) -> Node:
-            return sum_of({**terms, term: terms.get(term, 0) + values[0]})
-
-        opening = Opening((0.0,), (1.0,), build)
-        return opening if self._has_room(opening) else None
+        while terms:
+            opening = _addition(genome, terms, term)
+            if self._has_room(opening):
+                return opening
+            del terms[random.choice(list(terms))]
+        return None
 
     def _has_room(self, opening: Opening) -> bool:
         """Tell whether the programs of ``opening`` are within the limit of size, whatever the numbers."""
@@ -145,6 +148,17 @@ class Expressions:
     def program(self, genome: Node) -> str:
         """Return the source text."""
         return Expression(self._seed.parameters, genome, self._seed.is_lambda).source
+
+
+def _addition(genome: Node, terms: Terms, term: Node) -> Opening:
+    """Return the sum of ``terms`` with ``term`` added, by a weight that is 0 now."""
+    whole = genome if terms_of(genome) == terms else sum_of(terms)
+    kept = dict(terms)
+
+    def build(values: Sequence[float]) -> Node:
+        return sum_of({**kept, term: kept.get(term, 0) + values[0]}) if values[0] else whole
+
+    return Opening((0.0,), (1.0,), build)
 
 
 def _largest(opening: Opening) -> Node:

@@ -116,11 +116,18 @@ def _sampled(function: Callable[..., float], points: Sequence[Any] | None) -> Ca
             continue
         if isinstance(value, bool) or not hasattr(value, "__float__"):
             raise EvolveError(f"The target returns {value!r:.60} at {arguments}; it must return a number.")
-        if math.isfinite(value):
-            pairs.append((arguments, value))
+        pairs += [(arguments, value)] if _is_finite(value) else []
     if len(pairs) < 2:
         raise EvolveError("The target has a value at fewer than two of the points. Choose others with `points`.")
     return _cases(pairs)
+
+
+def _is_finite(value: Any) -> bool:
+    """Tell whether a number is finite as a float."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _paired(target: Iterable[tuple[Any, float]]) -> Cases:

@@ -15,6 +15,8 @@ _TRIES = 20
 _TOURNAMENT = 3
 _MOST_MUTATIONS = 3
 _EXPLORING = 0.3
+_EXPLORATION = 4
+"""What exploring costs at most: the program without the new term, with it, without as much of it, and the jump."""
 _CROSSING = 0.3
 
 
@@ -64,7 +66,7 @@ class Island:
             left = end - self._judge.evaluations
             if left <= 0:
                 return
-            if left >= 3 and self._random.random() < _EXPLORING:
+            if left >= _EXPLORATION and self._random.random() < _EXPLORING:
                 self._explore()
                 continue
             child = self._child()
@@ -134,10 +136,9 @@ class Island:
 
     def _explore(self) -> None:
         """Add something new to a member, with the weight that suits it best."""
-        genome = self._pick()
-        opening = self._species.directions(genome, self._random)
+        opening = self._species.directions(self._pick(), self._random)
         if opening is None or not self._judge.is_new(opening.build([1.0])):
             return
-        found = lowest_point(opening, self._judge.loss, self._judge.loss(genome))
+        found = lowest_point(opening, self._judge.loss, self._judge.loss(opening.build([0.0])))
         if found is not None:
             self._take(found)

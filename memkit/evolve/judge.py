@@ -86,8 +86,10 @@ def score_of(fitness: Callable[[Any], Any], program: Any) -> Score:
         return Score(None, f"{type(problem).__name__}: {problem}")
     if isinstance(value, bool):
         return Score(None, "the fitness is a truth value")
-    if not isinstance(value, int | float) and hasattr(value, "__float__") and not hasattr(value, "__len__"):
-        value = float(value)  # numbers of numerical libraries
-    if not is_score(value):
-        return Score(None, f"the fitness is {value!r:.40}, not a finite number")
-    return Score(value)
+    if not isinstance(value, int | float) and (not hasattr(value, "__float__") or hasattr(value, "__len__")):
+        return Score(None, f"the fitness is {value!r:.40}, not a number")
+    try:
+        number = float(value)  # also the numbers of numerical libraries
+    except (TypeError, ValueError, OverflowError) as problem:
+        return Score(None, f"the fitness is no number: {problem}")
+    return Score(number) if is_score(number) else Score(None, f"the fitness is {number}, not a finite number")

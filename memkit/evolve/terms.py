@@ -86,7 +86,7 @@ def simplified(node: Node) -> Node:
 
     >>> from .reading import read_program
     >>> str(simplified(read_program("x * 1 + 0 + x - 2 * (1 + 2)").body))
-    '2 * x - 6'
+    'x + x - 6'
     """
     if not node.parts:
         return node

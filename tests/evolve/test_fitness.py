@@ -75,6 +75,7 @@ def test_a_program_that_is_not_allowed_is_refused() -> None:
         (lambda x: "a", None, "must return a number"),
         (lambda x: True, None, "must return a number"),
         (lambda x: 1 / 0, None, "fewer than two"),
+        (lambda x: 10**9999, None, "fewer than two"),
         (lambda a, b, c, d: a, None, "takes 4 arguments"),
         (lambda a, b: a, None, "takes 1 arguments (x) and the target 2"),
     ],

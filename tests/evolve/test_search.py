@@ -231,6 +231,7 @@ def failing(program: str) -> float:
         (lambda program: True, "truth value"),
         (lambda program: None, "None"),
         (lambda program: "1", "'1'"),
+        (lambda program: 10**5000, "too large"),
     ],
 )
 def test_what_is_no_finite_number_never_scores(fitness: Callable[[str], Any], reason: str) -> None:
