@@ -32,7 +32,7 @@ def add_seconds(store: ArchivalStore, vocabulary: Vocabulary) -> float:
 
 
 def main() -> None:
-    """Add in turn to a small and to a large store and print the medians in milliseconds; the small store is the peer."""
+    """Add in turn to a small store, the peer, and to a large one, and print the medians in milliseconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000])

@@ -63,7 +63,8 @@ class AccessCounts:
         if database is None or not database.is_current():
             if self._folder is not None:
                 self.close()
-            database = self._open[user_id] = Database(self._path(user_id))
+            # Searching does not sync: a count that a power cut takes back is no loss.
+            database = self._open[user_id] = Database(self._path(user_id), synchronous="OFF")
             database.sql.execute(SCHEMA)
         return database
 

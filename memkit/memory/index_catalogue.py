@@ -49,9 +49,10 @@ class Catalogue:
     def __init__(self, path: Path | None) -> None:
         self.database = Database(path)
         self._sql = self.database.sql
-        with self.database.transaction():
-            if self._sql.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
-                self._recreate()
+        if self._format() != FORMAT:
+            with self.database.transaction():
+                if self._format() != FORMAT:  # another process may have been faster
+                    self._recreate()
 
     def refresh(self, log: Log) -> None:
         """Take in what the shards have gained or lost since last time."""
@@ -122,6 +123,9 @@ class Catalogue:
         """Return the names of the corpora that have a line with this id."""
         query = "SELECT DISTINCT name FROM lines JOIN corpora ON num = corpus WHERE id=?"
         return [name for (name,) in self._sql.execute(query, (id,))]
+
+    def _format(self) -> int:
+        return int(self._sql.execute("PRAGMA user_version").fetchone()[0])
 
     def _recreate(self) -> None:
         for (name,) in self._sql.execute(

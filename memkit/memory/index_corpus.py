@@ -52,9 +52,10 @@ class CorpusIndex:
         self.database = Database(path)
         self._sql = self.database.sql
         self._words = words
-        with self.database.transaction():
-            if self._format() != self._own_format:
-                self._recreate()
+        if self._format() != self._own_format:
+            with self.database.transaction():
+                if self._format() != self._own_format:  # another process may have been faster
+                    self._recreate()
 
     def position(self) -> Position:
         """Return how far this index is."""

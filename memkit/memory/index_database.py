@@ -17,12 +17,11 @@ SUFFIXES = ("", "-wal", "-shm")
 class Database:
     """A connection that notices when its file was taken away."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, synchronous: str = "NORMAL") -> None:
         self.path = path
-        if path is not None:
+        if path is not None and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         self.sql = sqlite3.connect(
             path or ":memory:",
             timeout=BUSY_SECONDS,
@@ -33,7 +32,7 @@ class Database:
         if path is not None:
             # NORMAL may lose the last transactions in a power cut, never their order: marks say what is missing.
             _use_write_ahead_log(self.sql)
-            self.sql.execute("PRAGMA synchronous=NORMAL")
+            self.sql.execute(f"PRAGMA synchronous={synchronous}")
         self._inode = path.stat().st_ino if path is not None else 0
         self._process = os.getpid()
 

@@ -12,7 +12,7 @@ from .settings import RetrievalSettings
 from .text import query_terms
 from .times import normal_time
 
-FEWEST_CANDIDATES = 64
+FEWEST_CANDIDATES = 40
 SMALL_CORPUS = 2000
 COMMON = 64
 """A word in more than one of so many records is common: it scores, and finds nothing by itself."""
