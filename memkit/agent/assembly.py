@@ -67,7 +67,7 @@ class ReferenceAgent:
         self.recall = RecallMemory(parts.sessions / "recall", parts.clock, *_recall_limits(parts))
         self._origin = origin
         self._file = SessionFile(parts.sessions / "context", setting.user, setting.session)
-        self._agent = self._remembering() if setting.remembers else self._forgetful()
+        self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
         if self.may_remember():
             kept = self._file.load(self.main)
             self._agent.loop.turn_id = self._agent.memory.restore() if kept is None else kept.turns

@@ -6,7 +6,7 @@ from .consent import RecordedConsent
 from .conversation import ConversationMemory
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
-from .prompt import Persona
+from .prompt import Persona, system_prompt
 from .semantic import SemanticMemory
 from .tasks import TaskMemory
 from .toolbox import Toolbox
@@ -32,4 +32,5 @@ __all__ = [
     "Toolbox",
     "VirtualContextMemory",
     "WorkingMemory",
+    "system_prompt",
 ]

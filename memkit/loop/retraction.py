@@ -15,7 +15,8 @@ Retire = Callable[[str, str], str]
 
 ASKS = re.compile(
     r"\b(do not|don't|dont|no need to|please don't)\s+(remember|store|keep|save)\b"
-    r"|(?<!don't )(?<!dont )(?<!not )(?<!never )\b(forget|unlearn|erase|delete|remove)\s+(that|this|it|what|my|the|everything|about|from)\b",
+    r"|(?<!don't )(?<!dont )(?<!not )(?<!never )\b(forget|unlearn|erase|delete|remove)\s+"
+    r"(that|this|it|what|my|the|everything|about|from)\b",
     re.IGNORECASE,
 )
 NAME = "memory_retract"
