@@ -2,8 +2,8 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .errors import InvalidRecord
 from .index_database import Database
@@ -23,8 +23,7 @@ CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT);
 """
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """How much of a shard was seen."""
 
     num: int
@@ -35,8 +34,7 @@ class Mark:
     """Of those bytes."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line as the catalogue knows it."""
 
     seq: int

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .index_database import Database
 from .index_intake import Line, folded, located, take_in
@@ -27,8 +27,7 @@ SCHEMA = (
 )
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """A record of the index, as a search needs it."""
 
     record: Record
@@ -36,8 +35,7 @@ class Found:
     tokens: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(NamedTuple):
     """How far into the catalogue's lines of this corpus an index is."""
 
     generation: int

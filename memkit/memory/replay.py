@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import NamedTuple, cast
 
 from .errors import InvalidRecord
 from .record import JSON, Record, field_problems, with_fields
@@ -70,8 +70,7 @@ class Event:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Located:
+class Located(NamedTuple):
     """An event and where it stands, which settles the order when clocks disagree."""
 
     event: Event
@@ -80,8 +79,7 @@ class Located:
     """Sorts within one writer as the lines were written."""
 
 
-@dataclass(frozen=True)
-class Folded:
+class Folded(NamedTuple):
     """A record as it stands after its events."""
 
     record: Record
