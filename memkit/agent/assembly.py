@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from memkit.agent.session import Kept, SessionFile
+from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Guard
 from memkit.htn.core import Domain, HTNPlanner
 from memkit.loop.consent import RecordedConsent
@@ -22,6 +24,9 @@ from memkit.memory.context import MainContext
 from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
 from memkit.memory.tools import MemoryTools
+
+SEED = 0
+"""Of evolutionary search: the same question has the same answer."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,9 @@ class ReferenceAgent:
         self.setting = setting
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
-        self.recall = RecallMemory(parts.sessions / "recall", parts.clock, *_recall_limits(parts))
+        self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts))
         self._origin = origin
-        self._file = SessionFile(parts.sessions / "context", setting.user, setting.session)
+        self._file = SessionFile(parts.sessions, setting.user, setting.session)
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
         if self.may_remember():
             kept = self._file.load(self.main)
@@ -152,6 +157,7 @@ class ReferenceAgent:
             self.parts.guard,
             planner=planners,
             proposals=proposals,
+            searcher=formula_searcher,
             tools=self.parts.tools,
             context=self.setting.context,
             root=self.parts.root,
@@ -168,6 +174,12 @@ class ReferenceAgent:
         if self.parts.observe is not None and self.setting.remembers:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
             self.parts.observe({**event, **who})
+
+
+def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:
+    """Return an evolutionary search for an expression through ``pairs`` of x and wanted y."""
+    fitness = partial(fitness_mean_squared_error, target=list(pairs))
+    return EvolutionarySearcher(seed_program=seed_program or "lambda x: x", fitness_fn=fitness, seed=SEED)
 
 
 def _recall_limits(parts: Parts) -> tuple[float, int]:

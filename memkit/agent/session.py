@@ -29,9 +29,8 @@ class SessionFile:
     """Messages, summary and books of one session, secrets masked, replaced as a whole after each turn."""
 
     def __init__(self, folder: Path, user: str, session: str) -> None:
-        # Names of people and sessions are no file names: they may hold slashes.
-        digest = hashlib.sha256(f"{user}\n{session}".encode(errors="replace")).hexdigest()[:32]
-        self._path = folder / f"{digest}.json"
+        # Beside the user's turns, so that whoever removes a user's folder removes this too.
+        self._path = folder / _digest(user) / f"{_digest(session)}.json"
 
     def load(self, main: MainContext) -> Kept | None:
         """Put the session back into ``main`` and return its books; None when there is no such session."""
@@ -55,6 +54,11 @@ class SessionFile:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self._path)
+
+
+def _digest(name: str) -> str:
+    # Names of people and sessions are no file names: they may hold slashes.
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
 
 
 def _masked(value: Any) -> Any:

@@ -76,7 +76,7 @@ def _new_session(workspace: Workspace) -> str:
 
 def _last_session(workspace: Workspace, user: str) -> str:
     policy = workspace.memory_settings.recall
-    recall = RecallMemory(workspace.sessions / "recall", workspace.clock, policy.ttl, policy.max_items)
+    recall = RecallMemory(workspace.sessions, workspace.clock, policy.ttl, policy.max_items)
     found = recall.sessions(user)
     if not found:
         raise NotFound(f"{user} has no session to go on with. Leave out -c, or name one with --session.")

@@ -470,3 +470,17 @@ def test_a_conversation_on_a_terminal(store: Path) -> None:
         os.close(master)
     assert json.loads((store / "outbox.jsonl").read_text("utf-8"))["to"] == "eve"
     assert [record["text"] for record in records_of(store)] == ["My dog is called Rex"]
+
+
+def test_a_formula_is_found_by_evolution(say: Say, tmp_path: Path) -> None:
+    """A model may search for a formula through points; the same points give the same formula."""
+    script = tmp_path / "script.yaml"
+    points = [[0, 1], [1, 3], [2, 5], [3, 7]]
+    answers = [{"tool": "evolve_expression", "args": {"points": points, "generations": 20}}, {"text": "Found."}]
+    script.write_text(json.dumps(answers), encoding="utf-8")
+
+    results = [say("Fit", "--provider", f"scripted:{script}")["data"]["tool_calls"][0] for _ in range(2)]
+
+    assert not results[0]["error"]
+    assert "lambda x" in results[0]["result"]
+    assert results[0]["result"] == results[1]["result"]
