@@ -1,14 +1,13 @@
 """Put a template together: what every target shares, the target's own files, the rooms and the compiled store.
 
-The result is an ordinary copier template in a folder of its own. Files whose name ends in ``.jinja`` are rendered;
-everything else, the rooms above all, is copied byte for byte.
+Only files whose path holds a template (``.jinja`` at the end, or a condition in the name) go through copier, which
+starts git for every file that it writes. Everything else, the rooms above all, is copied byte for byte.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ RECORD = ".memkit-gen.json"
 SERVER = "tests/model_server"
 """Where a project keeps the local model server that its tests talk to."""
 _PROJECT = "project"
+_TEMPLATE = ".jinja"
 _PACKAGE = Path(__file__).resolve().parent.parent
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "py.typed")
 
 
 @dataclass(frozen=True)
@@ -38,23 +37,37 @@ class Order:
     answers: Mapping[str, str]
 
 
-def compose(order: Order, folder: Path) -> None:
-    """Write the copier template of ``order`` into the empty ``folder``."""
-    project = folder / _PROJECT
+def compose(order: Order, template: Path, project: Path) -> None:
+    """Write what has to be rendered into the empty folder ``template``, and what has not into ``project``."""
     configuration: dict[str, Any] = {}
+    sources: dict[str, Path] = {}
     for layer in order.target.layers:
-        source = order.target.folder.parent / layer
-        configuration |= questions_of(source)
-        if (source / _PROJECT).is_dir():
-            shutil.copytree(source / _PROJECT, project, ignore=_LEFT_OUT, dirs_exist_ok=True)
-    (folder / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
+        folder = order.target.folder.parent / layer
+        configuration |= questions_of(folder)
+        sources |= {path.removesuffix(_TEMPLATE): source for path, source in _files(folder / _PROJECT)}
     for room in ROOMS:
-        shutil.copytree(_PACKAGE / room, project / room, ignore=_LEFT_OUT)
-    shutil.copytree(_PACKAGE / "testing", project / SERVER, ignore=_LEFT_OUT)
+        sources |= {f"{room}/{path}": source for path, source in _files(_PACKAGE / room)}
+    sources |= {f"{SERVER}/{path}": source for path, source in _files(_PACKAGE / "testing")}
+    (template / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
+    for path, source in sources.items():
+        if source.name.endswith(_TEMPLATE):
+            _put(template / _PROJECT / f"{path}{_TEMPLATE}", source.read_bytes())
+        else:
+            _put((template / _PROJECT if "{%" in path else project) / path, source.read_bytes())
     for path, text in _compiled(order).items():
-        place = project / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8", newline="\n")
+        _put(project / path, text.encode())
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield every file in ``folder`` by its relative path, without what only an installation needs."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
+            yield path.relative_to(folder).as_posix(), path
+
+
+def _put(place: Path, content: bytes) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
 
 
 def context_of(order: Order) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from memkit.errors import UsageError
 from memkit.terminal import one_line
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&:@=\"'])")
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~&@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _YAML_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
@@ -86,12 +86,12 @@ def as_yaml_block(data: Mapping[str, Any], indent: int = 0) -> str:
 
 
 def as_markdown(text: str) -> str:
-    r"""Return ``text`` on one line with every character that Markdown or HTML gives a meaning written as itself.
+    r"""Return ``text`` on one line, every character that Markdown or HTML gives a meaning within a line escaped.
 
-    >>> as_markdown("# <b>\n[x](y)")
-    '\\# \\<b\\> \\[x\\]\\(y\\)'
+    >>> print(as_markdown("# <b>\n[x](https://y)"))
+    \# \<b\> \[x\](https\://y)
     """
-    return _MARKDOWN.sub(r"\\\1", one_line(text))
+    return _MARKDOWN.sub(r"\\\g<0>", one_line(text))
 
 
 QUOTING: Mapping[str, Callable[..., str]] = {

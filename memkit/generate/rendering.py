@@ -46,7 +46,7 @@ def _run_copier(order: Order, place: Path) -> None:
     from copier.errors import CopierError
 
     with tempfile.TemporaryDirectory(prefix="memkit-gen-") as folder:
-        compose(order, Path(folder))
+        compose(order, Path(folder), place)
         try:
             # Settings of the user's own copier must not change what memkit renders; tasks and extensions never run.
             run_copy(

@@ -1,0 +1,28 @@
+"""Stores and projects for the tests of this folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memkit.generate.composition import Order
+from memkit.generate.reading import WIRED, content_of
+from memkit.generate.rendering import render
+from memkit.generate.targets import find_target
+from memkit.use_cases.make_store import starter_files
+
+TARGETS = ("langgraph", "react")
+CHOICES = {"both": WIRED, "virtual-memory": ("virtual-memory",), "hybrid-planner": ("hybrid-planner",)}
+
+
+def write_store(root: Path) -> Path:
+    """Write the starters into ``root``, without a repository."""
+    for path, content in starter_files("demo").items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    return root
+
+
+def project(root: Path, target: str, out: Path, choice: str = "both", **answers: str) -> Path:
+    """Render the store at ``root`` and return where."""
+    render(Order(find_target(target), content_of(root, CHOICES[choice]), answers), out)
+    return out

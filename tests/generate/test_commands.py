@@ -1,0 +1,120 @@
+"""``memkit gen`` and ``memkit targets`` at the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.cli.main import run
+
+
+def ran(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
+    """Run one command with --json and return its exit code and envelope."""
+    capsys.readouterr()
+    code = run([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_gen_says_what_it_wrote(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The data names target, place and every file."""
+    out = tmp_path / "project"
+
+    code, envelope = ran(["gen", "--target", "react", "--out", str(out), "--store", str(store)], capsys)
+
+    assert code == 0 and envelope["schema"] == "memkit.gen/1"
+    assert envelope["data"]["target"] == "react" and envelope["data"]["out"] == str(out)
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    assert set(envelope["data"]["files"]) == files
+
+
+def test_gen_writes_into_the_stores_outputs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --out the project lies in outputs/<target> of the store; a second run does not overwrite it."""
+    assert ran(["gen", "virtual-memory", "--target", "react", "--store", str(store)], capsys)[0] == 0
+    mine = store / "outputs" / "react" / "README.md"
+    mine.write_text("mine")
+
+    code, envelope = ran(["gen", "--target", "react", "--store", str(store)], capsys)
+
+    assert code == 2 and "not empty" in envelope["diagnostics"][0]["message"]
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--target", "langgrph"], "Did you mean 'langgraph'?"),
+        (["--target", "react", "--data", "modle=x"], "Did you mean 'model'?"),
+        (["--target", "react", "--data", "model"], "KEY=VALUE"),
+        (["--target", "react", "--data", "model="], "1 to 2000"),
+        (["virtual-memry", "--target", "react"], "Did you mean 'virtual-memory'?"),
+        ([], "--target"),
+    ],
+)
+def test_bad_usage_is_answered_with_a_suggestion(
+    arguments: list[str], words: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unknown targets, keys and skills are exit code 2, and nothing is written."""
+    code, envelope = ran(["gen", *arguments, "--store", str(store)], capsys)
+
+    assert code == 2
+    assert words in envelope["diagnostics"][0]["message"]
+    assert [path.name for path in (store / "outputs").iterdir()] == [".gitkeep"]
+
+
+def test_gen_needs_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Outside a store the answer is exit code 3 and what to run."""
+    monkeypatch.chdir(tmp_path)
+
+    code, envelope = ran(["gen", "--target", "react"], capsys)
+
+    assert code == 3 and "memkit init" in envelope["diagnostics"][0]["message"]
+
+
+def test_gen_asks_before_it_adds_to_another_repository(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A place inside another repository is refused, until --in-repository says that it is meant."""
+    other = tmp_path / "other"
+    other.mkdir()
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    line = ["gen", "--target", "react", "--out", str(other / "agent"), "--store", str(store)]
+
+    code, envelope = ran(line, capsys)
+    assert code == 2 and str(other) in envelope["diagnostics"][0]["message"]
+    assert not (other / "agent").exists()
+
+    assert ran([*line, "--in-repository"], capsys)[0] == 0
+    assert (other / "agent" / "README.md").is_file()
+
+
+def test_targets_need_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The list says what each target needs: bounded packages, variables, wires and data keys."""
+    monkeypatch.chdir(tmp_path)
+
+    code, envelope = ran(["targets"], capsys)
+
+    assert code == 0
+    found = {target["name"]: target for target in envelope["data"]["targets"]}
+    assert {"langgraph", "react"} <= found.keys()
+    for target in found.values():
+        assert target["title"] and target["environment"] and target["wires"] and "model" in target["data"]
+        assert all("<" in requirement and ">=" in requirement for requirement in target["requires"])
+
+
+def test_a_generated_project_is_a_store_for_memkit(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Memkit's own commands work on the project."""
+    out = tmp_path / "project"
+    assert run(["gen", "--target", "react", "--out", str(out), "--store", str(store)]) == 0
+
+    code, envelope = ran(["memory", "add", "Ada likes tea", "--user", "ada", "--store", str(out)], capsys)
+
+    assert code == 0 and envelope["data"]["decision"] == "admitted"
+    assert ran(["memory", "search", "tea", "--user", "ada", "--store", str(out)], capsys)[1]["data"]["results"]

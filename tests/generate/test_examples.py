@@ -1,0 +1,37 @@
+"""The example projects that people review are what the templates, the rooms and the starters give now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memkit.generate.targets import load_targets
+from memkit.resources import resource
+from memkit.use_cases.write_examples import write_examples
+
+EXAMPLES = resource("templates").parent / "outputs" / "examples"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the content of every file that git would see."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_the_examples_are_current(tmp_path: Path) -> None:
+    """'make outputs' would change nothing."""
+    write_examples(tmp_path)
+
+    fresh, kept = files(tmp_path), files(EXAMPLES)
+
+    assert sorted(kept) == sorted(fresh), "Run 'make outputs' and review the difference."
+    stale = [path for path in fresh if fresh[path] != kept[path]]
+    assert not stale, f"Run 'make outputs' and review the difference: {stale[:10]}"
+
+
+def test_there_is_one_example_for_every_target() -> None:
+    """Each folder of outputs/examples/ is a target."""
+    if not EXAMPLES.parent.exists():
+        pytest.fail("outputs/ is missing")
+    assert sorted(path.name for path in EXAMPLES.iterdir()) == sorted(load_targets())

@@ -1,0 +1,42 @@
+"""Each generated project passes its own tests, against the real SDK, without memkit and without a network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from projects import TARGETS, project
+
+SECONDS = 280.0
+NEEDS = {"langgraph": ("langgraph", "langchain", "langchain_openai"), "react": ("openai",)}
+
+
+def run_tests(folder: Path, *arguments: str) -> None:
+    """Run the project's tests in a process of their own, with the packages of this one."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    assert "skipped" not in done.stdout, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_projects_own_tests_pass(target: str, starters: Path, tmp_path: Path) -> None:
+    """With both skills, every test of the project passes, those in new processes too."""
+    for package in NEEDS[target]:
+        pytest.importorskip(package)
+
+    run_tests(project(starters, target, tmp_path / "project"))
+
+
+@pytest.mark.parametrize("choice", ["virtual-memory", "hybrid-planner"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_skill_alone_makes_a_working_project(target: str, choice: str, starters: Path, tmp_path: Path) -> None:
+    """With one skill the project has fewer tools and tests, and those pass."""
+    for package in NEEDS[target]:
+        pytest.importorskip(package)
+
+    run_tests(project(starters, target, tmp_path / "project", choice), "-m", "not process")
