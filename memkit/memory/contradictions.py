@@ -4,11 +4,14 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .record import Record
 from .stems import stem
 from .wording import EMPTY_WORDS, is_negation, plain, words
 
+LONGEST_STATEMENT = 1000
+"""Characters; what is longer says more than one thing."""
 SUBJECT = r"(?P<subject>(?:the |my |our )?[\w.-]+(?:'s [\w ]{1,30}?)?(?: [\w.-]+){0,2}?)"
 VALUE = r"(?P<value>[^.;!?\n]{1,80})"
 ADVERBS = r"(?:(?:now|currently|usually|always|really|actually|still|just|also) )*"
@@ -42,6 +45,7 @@ RANKED = re.compile(
     rf"^{SUBJECT} {ADVERBS}(?:prefers?|likes?|favou?rs?) (?P<more>[^.;]+?) "
     r"(?:over|to|more than|rather than|better than) (?P<less>[^.;]+)"
 )
+RANKING = re.compile(r"(?i)\b(?:over|to|than)\b")
 SELF = frozenset("""i me my our user""".split())
 MANY = re.compile(
     r"\b(?:one of|among|also|another|friend|colleague|sibling|brother|sister|child|son|daughter|hobby|language"
@@ -79,7 +83,8 @@ class Claim:
 
 def contradicted(text: str, records: Iterable[Record], *, user_id: str) -> list[Record]:
     """Return the live records of this user that cannot be true together with ``text``."""
-    return [record for record in records if record.user_id == user_id and contradict(text, record.text)]
+    short = [record for record in records if record.user_id == user_id and len(record.text) <= LONGEST_STATEMENT]
+    return [record for record in short if contradict(text, record.text)] if len(text) <= LONGEST_STATEMENT else []
 
 
 def contradict(one: str, other: str) -> bool:
@@ -92,9 +97,13 @@ def contradict(one: str, other: str) -> bool:
     >>> contradict("Alice likes tea", "Alice likes coffee")
     False
     """
+    left, right = set(words(one)), set(words(other))
+    if len(left & right) * 4 < min(len(left), len(right)):
+        return False
     return _negates(one, other) or _other_value(claim(one), claim(other)) or _ranks_reversed(one, other)
 
 
+@lru_cache(maxsize=1024)
 def claim(text: str) -> Claim | None:
     """Return the single-valued relation that ``text`` states, if it is one."""
     read = plain(text).strip(" .!")
@@ -162,6 +171,8 @@ def _core(text: str) -> tuple[list[str], bool]:
 
 
 def _ranks_reversed(one: str, other: str) -> bool:
+    if not RANKING.search(one):
+        return False
     left, right = RANKED.match(plain(one)), RANKED.match(plain(other))
     if left is None or right is None or _subject(left["subject"]) != _subject(right["subject"]):
         return False

@@ -13,6 +13,10 @@ from .stems import stem
 from .wording import EMPTY_WORDS, is_negation, is_number, plain, words
 
 CAPITALISED = re.compile(r"\b[^\W\d_a-z]\w*")
+LEAST_ALIKE = 0.5
+"""No policy takes texts for duplicates that share less."""
+LONGEST = 1000
+"""Words; longer texts are duplicates only when they are the same."""
 TYPO_LENGTH = 6
 """Shorter words that differ in one letter are more often two words than one."""
 
@@ -44,6 +48,8 @@ def likeness(one: str, other: str) -> float:
         return 0.0
     if left == right:
         return 1.0
+    if _too_far(left, right):
+        return 0.0
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     names = _names(one) | _names(other)
     only_left, only_right = _unmatched(matcher, left, right, names)
@@ -52,6 +58,14 @@ def likeness(one: str, other: str) -> float:
     if any(is_negation(word) or is_number(word) or word in names for word in only_left + only_right):
         return 0.0
     return matcher.ratio()
+
+
+def _too_far(left: list[str], right: list[str]) -> bool:
+    """Return whether each text has words that the other has nothing like; cheaper than aligning the two."""
+    if 2 * min(len(left), len(right)) < LEAST_ALIKE * (len(left) + len(right)) or len(left) > LONGEST:
+        return True
+    mine, yours = set(left) - set(right), set(right) - set(left)
+    return any(not any(one_slip(one, other) for other in yours) for one in mine) and bool(yours)
 
 
 def _telling(text: str) -> list[str]:

@@ -1,11 +1,12 @@
 """Turns what somebody wants remembered into a draft: whose words it is, its type, and tags to find it by."""
 
 import re
-from itertools import pairwise
+from itertools import dropwhile
 
 from .record import Draft, Origin
+from .stems import stem
 from .transient import hedged_wording
-from .wording import content_words, is_negation, is_number, plain, sentences, words
+from .wording import FUNCTION_WORDS, content_words, is_negation, plain, sentences, words
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
@@ -34,6 +35,18 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 """The first rule that matches names the type; otherwise a fact."""
 
+INTERJECTION = re.compile(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
+CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)")
+"""Where a clause of its own begins, whose negations are not those of the clause before."""
+BREAK = re.compile(r"[,;]")
+LEADING = frozenset(
+    {"rememb", "note", "know", "hello", "hi", "hey", "thank", "keep", "mind", "fyi", "btw", "sai", "store"}
+)
+"""Stems that may stand before a statement without being part of it."""
+DIRECTIONS = frozenset({"to", "from", "over", "under", "up", "down", "with"})
+"""Small words that turn a statement round when they are exchanged."""
+OTHERS = frozenset({"he", "she", "they", "him", "them", "his", "her", "hers", "their", "you", "your"})
+"""Who is not the user; a statement about them is none about the user."""
 PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
 """Words that a record may add to what was said: they only say who is meant."""
 
@@ -50,43 +63,66 @@ def infer_type(text: str) -> str:
 
 def infer_tags(text: str) -> tuple[str, ...]:
     """Return the longest words of ``text`` as tags, in the order they stand."""
-    candidates = list(dict.fromkeys(word for word in content_words(text) if len(word) > 3 and word.isalpha()))
+    telling = (word for word in words(text) if word not in FUNCTION_WORDS and not is_negation(word))
+    candidates = list(dict.fromkeys(word for word in telling if len(word) > 3 and word.isalpha()))
     longest = sorted(candidates, key=len, reverse=True)[:MAX_TAGS]
     return tuple(word for word in candidates if word in longest)
 
 
 def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool:
-    """Return whether ``text`` says what the user said in ``user_text``, and nothing more.
+    """Return whether ``text`` says what the user said in ``user_text``, and nothing else.
 
-    Its content words must stand in one sentence (or two that follow each other) in the same order, with the same
-    negations, and that sentence must be no question and leave nothing open. ``names`` may be put in for "I".
+    Its content words must begin a sentence or clause in the same order, with the same negations, nothing left out
+    between them, and about the same persons; the sentence must be no question, no condition and no guess. ``names``
+    may be put in for "I".
 
     >>> is_users_own("Alice prefers espresso", "I prefer espresso.", names=("Alice",))
     True
     >>> is_users_own("Alice likes tea", "I don't like tea.", names=("Alice",))
     False
+    >>> is_users_own("Alice lives in Porto", "My sister lives in Porto.", names=("Alice",))
+    False
     """
-    allowed = PERSON_WORDS | {word for name in names for word in content_words(name)}
-    wanted = [word for word in content_words(text) if word not in allowed]
-    if not wanted:
-        return False
-    said = sentences(user_text)
-    spans = [*said, *(" ".join(pair) for pair in pairwise(said))]
-    return any(_says(span, wanted, allowed, text) for span in spans)
+    named = PERSON_WORDS.union(word for name in names for word in content_words(name))
+    spans = [span for sentence in sentences(user_text) if _is_statement(sentence, text) for span in _spans(sentence)]
+    return any(_says(span, text, allowed) for allowed in (named, PERSON_WORDS) for span in spans)
 
 
-def _says(span: str, wanted: list[str], allowed: frozenset[str] | set[str], text: str) -> bool:
-    if span.rstrip().endswith(("?", "？")) or _is_conditional(span):
+def _is_statement(sentence: str, text: str) -> bool:
+    """Return whether ``sentence`` is neither question nor condition, and no guess unless ``text`` is one too."""
+    if sentence.rstrip().endswith(("?", "？")) or _is_conditional(sentence):
         return False
-    if hedged_wording(span) and not hedged_wording(text):
+    return not hedged_wording(sentence) or bool(hedged_wording(text))
+
+
+def _spans(sentence: str) -> list[str]:
+    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, and its later clauses."""
+    said = INTERJECTION.sub("", sentence)
+    return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0]))]
+
+
+def _says(span: str, text: str, allowed: frozenset[str]) -> bool:
+    spoken, wanted = words(span), _telling(text, allowed)
+    if not wanted or OTHERS & set(spoken) - set(words(text)):
         return False
-    spoken = [word for word in content_words(span) if word not in allowed]
-    if sum(map(is_negation, words(span))) != sum(map(is_negation, words(text))):
+    if sum(map(is_negation, spoken)) != sum(map(is_negation, words(text))):
         return False
-    if any(is_number(word) and word not in spoken for word in wanted):
-        return False
-    rest = iter(spoken)
-    return all(word in rest for word in wanted)
+    told = list(dropwhile(LEADING.__contains__, _telling(span, allowed)))
+    return told[: len(wanted)] == wanted and _may_end_there(spoken, len(told) - len(wanted), allowed)
+
+
+def _telling(text: str, allowed: frozenset[str]) -> list[str]:
+    return [stem(word) for word in words(text) if _tells(word, allowed)]
+
+
+def _tells(word: str, allowed: frozenset[str]) -> bool:
+    return (word in DIRECTIONS or word not in FUNCTION_WORDS) and stem(word) not in allowed
+
+
+def _may_end_there(spoken: tuple[str, ...], left: int, allowed: frozenset[str]) -> bool:
+    """Return whether the last ``left`` telling words only add to what stands before: a word like "in" leads to them."""
+    places = [place for place, word in enumerate(spoken) if _tells(word, allowed)]
+    return left == 0 or spoken[places[-left] - 1] in FUNCTION_WORDS - DIRECTIONS
 
 
 def _is_conditional(span: str) -> bool:

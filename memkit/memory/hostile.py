@@ -24,6 +24,8 @@ class Suspicion:
 
 LOOKALIKES = str.maketrans("аеорсухіјѕԁһӏвнкмтɡοαερνικτυχɩ", "aeopcyxijsdhlbhkmtgoaepviktuxi")
 DIGIT_LETTERS = str.maketrans("013457@$", "oieastas")
+DISGUISE = re.compile(r"[a-z][013457@$]|[013457@$][a-z]|(?<!\w)\w[ .\-_*]\w[ .\-_*]")
+"""Where a digit stands in for a letter, or letters stand apart."""
 SPACED_LETTERS = re.compile(r"(?<!\w)(?:\w[ .\-_*]){4,}\w(?!\w)")
 
 ALWAYS_HIDDEN = frozenset(
@@ -118,16 +120,24 @@ def _selector_is_odd(text: str, place: int) -> bool:
 
 def _readings(text: str) -> list[str]:
     """Return ``text`` as a model may read it: plainly, and with disguised letters undone."""
-    plainly = unicodedata.normalize("NFKC", text).casefold().translate(APOSTROPHES)
-    plainly = "".join(char for char in plainly if char in "\n\t" or unicodedata.category(char) not in ("Cf", "Cc"))
-    plainly = re.sub(r"[^\S\n]+", " ", plainly)
+    plainly = re.sub(r"[^\S\n]+", " ", _levelled(text))
+    if plainly.isascii() and not DISGUISE.search(plainly):
+        return [plainly]
     undone = SPACED_LETTERS.sub(lambda match: re.sub(r"[ .\-_*]", "", match[0]), plainly)
     undone = " ".join(_undisguised(word) for word in undone.split(" "))
     return [plainly] if undone == plainly else [plainly, undone]
+
+
+def _levelled(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text.lower()
+    shown = unicodedata.normalize("NFKC", text).casefold().translate(APOSTROPHES)
+    return "".join(char for char in shown if char in "\n\t" or unicodedata.category(char) not in ("Cf", "Cc"))
 
 
 def _undisguised(word: str) -> str:
     if not word.isascii() and any("a" <= char <= "z" for char in word):
         word = word.translate(LOOKALIKES)
     letters = sum("a" <= char <= "z" for char in word)
-    return word.translate(DIGIT_LETTERS) if letters >= 2 and letters < len(word) else word
+    # A digest or a number is no disguised word.
+    return word.translate(DIGIT_LETTERS) if len(word) < 20 and letters > len(word) / 2 else word

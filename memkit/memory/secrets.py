@@ -40,6 +40,8 @@ TELLING = """pass pwd key token secret bearer auth login cred pin cvv cvc code o
     clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()
 """Text without any of these has no telling context; a cheap test before the patterns."""
 
+BY_KEYWORD = tuple((keyword, shape) for shape in SHAPES for keyword in shape.keywords)
+
 HEX_DIGEST = re.compile(r"(?:sha\d+[:-])?[0-9a-fA-F]{7,128}")
 SORTABLE_ID = re.compile(r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 ADDRESS = re.compile(
@@ -127,10 +129,9 @@ def _readable(text: str) -> tuple[str, list[int] | None]:
 
 def _raw_findings(text: str) -> Iterator[Finding]:
     lowered = text.lower()
-    for shape in SHAPES:
-        if any(keyword in lowered for keyword in shape.keywords):
-            for match in shape.pattern.finditer(text):
-                yield Finding(shape.kind, match.start(), match.end())
+    for shape in dict.fromkeys(shape for keyword, shape in BY_KEYWORD if keyword in lowered):
+        for match in shape.pattern.finditer(text):
+            yield Finding(shape.kind, match.start(), match.end())
     if any(word in lowered for word in TELLING):
         yield from _in_context(text)
     for kind, start, end in personal_numbers(text):

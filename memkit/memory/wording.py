@@ -3,6 +3,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from .stems import stem
 
@@ -15,6 +16,8 @@ ALONE = (
 TOKEN = re.compile(
     rf"{ALONE}[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,:/-]\d+)*|(?:(?!{ALONE})[^\W_])+(?:'[a-z]+)?|[+#€$£%°]"
 )
+SHORT = 400
+"""One offer is compared with many records, and one record with many offers: words of texts up to here are kept."""
 NEGATIONS = frozenset(
     """not no never none neither nor without cannot n't nobody nothing nicht kein keine keinen nie niemals ne
     pas jamais nunca jamás não nunca non mai niet geen nooit не нет никогда ni nie inte aldrig ikke لا ليس لم
@@ -44,16 +47,23 @@ def plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", shown.casefold()).split())
 
 
-def words(text: str) -> list[str]:
+def words(text: str) -> tuple[str, ...]:
     """Return the words of ``text`` in order, contractions taken apart.
 
     >>> words("Alice doesn't like tea")
-    ['alice', 'does', 'not', 'like', 'tea']
+    ('alice', 'does', 'not', 'like', 'tea')
     """
+    return _short_words(text) if len(text) <= SHORT else _words(text)
+
+
+def _words(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for token in TOKEN.findall(plain(text)):
         found.extend(_apart(token))
-    return found
+    return tuple(found)
+
+
+_short_words = lru_cache(maxsize=1024)(_words)
 
 
 def _apart(token: str) -> tuple[str, ...]:

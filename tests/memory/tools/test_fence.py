@@ -41,7 +41,7 @@ def test_content_cannot_break_the_fence(texts: list[str]) -> None:
     assert mark is not None
     end = lines.index(f"</memory-data {mark[1]}>")
     assert block.count(mark[1]) == 2
-    assert all(line.startswith("| ") or line.startswith("[01JD2Z5X") for line in lines[2:end])
+    assert all(line.startswith(("| ", "[01JD2Z5X")) for line in lines[2:end])
     assert sum(line.startswith("[01JD2Z5X") for line in lines[2:end]) == len(texts)
     assert len(lines) == end + 2
 

@@ -1,4 +1,4 @@
-"""The room as a package of its own: the calls that a generated project makes behave as shown, with nothing else there."""
+"""The room as a package of its own: the calls of a generated project behave as shown, with nothing else there."""
 
 import shutil
 import subprocess

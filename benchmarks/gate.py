@@ -1,0 +1,115 @@
+"""Time the write gate and count what it suspects in ordinary sentences.
+
+Two peers run on the same sentences: one takes words of high entropy for secrets, one words of attacks for attacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
+
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.gate import WriteGate
+from memkit.memory.hostile import suspicions
+from memkit.memory.record import Draft, Origin
+from memkit.memory.secrets import entropy, find_secrets
+
+PEOPLE = "Alice Bob Mia Jonas Priya Chen Fatima Oleg Ines Tomás".split()  # noqa: SIM905
+FRAMES = (
+    "{who} prefers {thing} over {other}.",
+    "{who} follows the instructions of the {thing} to the letter.",
+    "The password for the {thing} is kept in the safe.",
+    "{who} asked for the rules of the {thing} again.",
+    "Commit {sha} fixed the {thing}.",
+    "The ticket {uuid} is about the {thing}.",
+    "See https://example.org/{thing}/{sha} for the {other}.",
+    "Please ignore the {thing} in the {other}.",
+    "The policy on {thing} changed on {date}.",
+    "{who} wants the {thing} before {date}.",
+    "Never put the {thing} next to the {other}.",
+    "The key to the {thing} hangs beside the {other}.",
+    "{who}'s order {number} of a {thing} arrived.",
+    "The system shows {number} errors in the {thing}.",
+    "Run the {thing} checks before the release of {thing}-{version}-py3-none-any.whl.",
+    "{who} forgot the {thing} at the {other}.",
+    "The token for the {thing} has the shape of a {other}.",
+    "Do not move the {thing} without asking {who}.",
+    "From now on the {thing} is in the {other}.",
+    "The model of the {thing} weighs {number} grams.",
+)
+THINGS = "harbour lighthouse espresso kettle garden report invoice sail museum tram bridge workshop archive recipe"
+HOSTILE_WORDS = re.compile(r"(?i)\b(ignore|instructions?|password|system|rules?|policy|never|from now on|do not)\b")
+
+
+def sentences(count: int, seed: int = 1) -> Iterator[str]:
+    """Yield ordinary sentences, with numbers, digests, addresses and dates in them; the same for the same seed."""
+    chance = random.Random(seed)
+    things = THINGS.split()
+    for number in range(count):
+        thing, other = chance.sample(things, 2)
+        yield FRAMES[number % len(FRAMES)].format(
+            who=chance.choice(PEOPLE),
+            thing=thing,
+            other=other,
+            sha=f"{chance.getrandbits(160):040x}",
+            uuid="-".join(f"{chance.getrandbits(4 * size):0{size}x}" for size in (8, 4, 4, 4, 12)),
+            date=f"202{chance.randrange(10)}-{chance.randrange(1, 13):02}-{chance.randrange(1, 29):02}",
+            number=chance.randrange(10**12),
+            version=f"{chance.randrange(9)}.{chance.randrange(30)}.{chance.randrange(9)}",
+        )
+
+
+def by_entropy(text: str) -> bool:
+    """Return whether a long word of ``text`` looks random; what a filter without context does."""
+    return any(len(word) >= 20 and entropy(word) > 3.6 for word in text.split())
+
+
+def per_second(work: Callable[[str], object], texts: list[str]) -> float:
+    """Return how many of ``texts`` are worked on in a second."""
+    started = time.perf_counter()
+    for text in texts:
+        work(text)
+    return len(texts) / (time.perf_counter() - started)
+
+
+def speed_rows(texts: list[str], held: int) -> Iterator[dict[str, object]]:
+    """Yield the gate's decisions per second, with an empty archive and with one that holds records."""
+    for records in (0, held):
+        with ArchivalStore() as archive:
+            origin = Origin(actor="person", user_id="alice")
+            list(archive.import_many((Draft(text=text), origin) for text in sentences(records, seed=2)))
+            gate, view = WriteGate(), archive._view
+            rate = per_second(lambda text: gate.judge(Draft(text=text), origin, view), texts)  # noqa: B023
+        case = f"decisions per second, {records:,} records held"
+        yield {"case": case, "ours": round(rate), "peer": None, "ratio": None}
+
+
+def suspicion_row(case: str, ours: Callable[[str], object], peer: Callable[[str], object], texts: list[str]) -> object:
+    """Return how many of a thousand ordinary sentences each of two filters suspects."""
+    found = [round(1000 * sum(bool(judge(text)) for text in texts) / len(texts), 1) for judge in (ours, peer)]
+    ratio = round(found[0] / found[1], 3) if found[1] else None
+    return {"case": f"false positives per 1,000 sentences: {case}", "ours": found[0], "peer": found[1], "ratio": ratio}
+
+
+def main() -> None:
+    """Print decisions per second and false positives per 1,000 ordinary sentences."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--records", type=int, default=2000)
+    options = parser.parse_args()
+    texts = list(sentences(options.sentences))
+    rows = [
+        *speed_rows(texts, options.records),
+        suspicion_row("secrets (peer: entropy)", find_secrets, by_entropy, texts),
+        suspicion_row("orders to a model (peer: word list)", suspicions, HOSTILE_WORDS.search, texts),
+    ]
+    print(json.dumps(rows, indent=1) if options.json else "\n".join(map(str, rows)))
+
+
+if __name__ == "__main__":
+    main()
