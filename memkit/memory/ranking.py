@@ -81,4 +81,4 @@ def task_match(record: Record, tags: Sequence[str]) -> float:
 
 def composite(weights: Weights, parts: Mapping[str, float]) -> float:
     """Return the weighted sum of the parts."""
-    return math.fsum(getattr(weights, name) * parts[name] for name in Weights.__dataclass_fields__)
+    return math.fsum(getattr(weights, name) * parts[name] for name in Weights._fields)

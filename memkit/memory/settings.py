@@ -1,16 +1,17 @@
-"""What may be tuned about memory, with the defaults that hold when nobody says otherwise."""
+"""What may be tuned about memory, with the defaults that hold when nobody says otherwise.
+
+Named tuples, because every process defines them at its start and a dataclass takes several times as long.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import TypeVar, get_type_hints
+from typing import Any, NamedTuple
 
 from .errors import InvalidRecord
 from .record import JSON
 from .times import parse_duration
 
 
-@dataclass(frozen=True)
-class WriteSettings:
+class WriteSettings(NamedTuple):
     """How the write gate judges."""
 
     min_confidence: float = 0.7
@@ -23,8 +24,7 @@ class WriteSettings:
     """open | keep_stronger"""
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """How much each part counts in a hit's score."""
 
     relevance: float = 0.5
@@ -34,8 +34,7 @@ class Weights:
     task: float = 0.05
 
 
-@dataclass(frozen=True)
-class RetrievalSettings:
+class RetrievalSettings(NamedTuple):
     """How recall chooses and ranks."""
 
     min_confidence: float = 0.7
@@ -44,11 +43,10 @@ class RetrievalSettings:
     vector_floor: float = 0.6
     floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""
-    weights: Weights = field(default_factory=Weights)
+    weights: Weights = Weights()
 
 
-@dataclass(frozen=True)
-class ContextSettings:
+class ContextSettings(NamedTuple):
     """How much the prompt holds."""
 
     max_tokens: int = 8000
@@ -58,8 +56,7 @@ class ContextSettings:
     """In characters."""
 
 
-@dataclass(frozen=True)
-class RecallSettings:
+class RecallSettings(NamedTuple):
     """How long turns stay findable."""
 
     max_items: int = 1000
@@ -68,8 +65,7 @@ class RecallSettings:
     at_session_start: int = 3
 
 
-@dataclass(frozen=True)
-class ForgetSettings:
+class ForgetSettings(NamedTuple):
     """When the forgetting cycle retires a record."""
 
     min_confidence: float = 0.3
@@ -81,44 +77,43 @@ class ForgetSettings:
     min_importance: float = 0.3
 
 
-@dataclass(frozen=True)
-class MemorySettings:
+class MemorySettings(NamedTuple):
     """Everything that may be tuned about memory."""
 
-    write: WriteSettings = field(default_factory=WriteSettings)
-    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
-    context: ContextSettings = field(default_factory=ContextSettings)
-    recall: RecallSettings = field(default_factory=RecallSettings)
-    forget: ForgetSettings = field(default_factory=ForgetSettings)
+    write: WriteSettings = WriteSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    context: ContextSettings = ContextSettings()
+    recall: RecallSettings = RecallSettings()
+    forget: ForgetSettings = ForgetSettings()
     importance: float = 0.5
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
         """Return the settings that ``data`` asks for; sections of other rooms are passed over."""
-        known = {key: value for key, value in data.items() if key in {item.name for item in fields(cls)}}
-        return _filled(cls(), known, "")
+        known = {key: value for key, value in data.items() if key in cls._fields}
+        return cls(**_changes(cls(), known, ""))
 
 
 DURATIONS = {"ttl", "max_age", "keep_superseded"}
-T = TypeVar("T")
+SECTIONS = (WriteSettings, Weights, RetrievalSettings, ContextSettings, RecallSettings, ForgetSettings)
 
 
-def _filled(settings: T, data: Mapping[str, JSON], place: str) -> T:
-    hints = get_type_hints(type(settings))
-    changes = {}
+def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, Any]:
+    """Return every field of ``settings`` as ``data`` wants it."""
+    values = dict(settings._asdict())
     for key, value in data.items():
         where = f"{place}{key}"
-        if key not in hints:
-            raise InvalidRecord(f"{where} is not a setting. Known here: {', '.join(sorted(hints))}.")
-        changes[key] = _value(getattr(settings, key), value, where, key)
-    return replace(settings, **changes)  # type: ignore[type-var]
+        if key not in values:
+            raise InvalidRecord(f"{where} is not a setting. Known here: {', '.join(sorted(values))}.")
+        values[key] = _value(values[key], value, where, key)
+    return values
 
 
-def _value(default: object, value: JSON, where: str, key: str) -> object:
-    if hasattr(default, "__dataclass_fields__"):
+def _value(default: Any, value: JSON, where: str, key: str) -> object:
+    if isinstance(default, SECTIONS):
         if not isinstance(value, Mapping):
             raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
-        return _filled(default, value, f"{where}.")
+        return type(default)(**_changes(default, value, f"{where}."))
     if key in DURATIONS and isinstance(value, str | int | float) and not isinstance(value, bool):
         return parse_duration(value)
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):

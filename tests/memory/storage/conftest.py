@@ -1,14 +1,12 @@
 """Stores to test: on disk and in memory."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from open_gate import OpenGate
+from open_gate import OpenGate, OpenStore
 
 from memkit.memory.archive import ArchivalStore
-
-OpenStore = Callable[..., ArchivalStore]
 
 
 @pytest.fixture

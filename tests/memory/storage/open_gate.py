@@ -1,8 +1,12 @@
 """A gate that lets everything in, so that storage is tested by itself."""
 
+from collections.abc import Callable
+
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.interface import ArchiveView, Judgement
 from memkit.memory.record import Draft, Origin
+
+OpenStore = Callable[..., ArchivalStore]
 
 
 class OpenGate:

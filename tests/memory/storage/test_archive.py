@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from open_gate import note, person
+from open_gate import OpenStore, note, person
 
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.errors import InvalidRecord, NotAllowed, RecordNotFound

@@ -4,10 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from open_gate import OpenGate, found, note, person
+from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.lines import encode_line

@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from open_gate import OpenGate, found, note, person
+from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.memory import index_words, search
 from memkit.memory.archive import ArchivalStore

@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from open_gate import OpenGate, found, note, person
+from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.memory import shards
 from memkit.memory.archive import ArchivalStore
