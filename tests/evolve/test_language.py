@@ -153,7 +153,11 @@ def test_an_undefined_value_says_where_and_why(source: str, argument: float, rea
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize("argument", [True, "1", None, math.nan, math.inf, 1 << (MAX_BITS + 1), 10**9999, [1]])
+@pytest.mark.parametrize(
+    "argument",
+    [True, "1", None, math.nan, math.inf, 1 << (MAX_BITS + 1), 10**9999, [1]],
+    ids=lambda given: type(given).__name__,
+)
 def test_arguments_are_finite_numbers(argument: object) -> None:
     """A program is never handed anything else."""
     with pytest.raises(UndefinedValue):
