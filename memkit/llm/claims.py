@@ -53,6 +53,7 @@ REMEMBER = re.compile(
     r"^(?:please |and |also )*(?:remember|note|keep in mind|don't forget|do not forget)(?: that| this)?[\s,:]+",
     re.IGNORECASE,
 )
+JOINED = re.compile(r",?\s+(?:and|but)\s+(?=(?:I|my|our|we|I'm)\b)", re.IGNORECASE)
 CHANGED = re.compile(r"\b(moved|relocated|no longer|not any ?more|instead|now|changed)\b", re.IGNORECASE)
 
 
@@ -87,6 +88,19 @@ def read_claim(sentence: str) -> Claim | None:
         return None
     corrects = marker is not None or (slot not in MANY and CHANGED.search(body) is not None)
     return Claim(text, slot or "other", value, corrects)
+
+
+def read_claims(sentence: str) -> list[Claim]:
+    """Return the statements in ``sentence``: those joined by "and" apart, where each states something of its own.
+
+    >>> [claim.text for claim in read_claims("My name is Ada and I prefer tea over milk and honey.")]
+    ['My name is Ada', 'I prefer tea over milk and honey']
+    """
+    parts = [read_claim(part) for part in JOINED.split(sentence)]
+    if all(parts):
+        return [part for part in parts if part is not None]
+    whole = read_claim(sentence)
+    return [whole] if whole is not None else []
 
 
 def slot_of(text: str) -> tuple[str | None, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.llm.claims import MANY, Claim, read_claim, slot_of, to_second_person
+from memkit.llm.claims import MANY, Claim, read_claim, read_claims, slot_of, to_second_person
 from memkit.llm.questions import Asked, key_words, read_question
 from memkit.llm.recalled import Recalled, recalled_records, said_turns
 from memkit.llm.requests import Action, read_action, read_forget, read_task
@@ -134,9 +134,12 @@ def _small_talk(text: str) -> str | None:
 def _sentence(heard: Heard, sentence: str) -> Script:
     if consent_in(sentence) is not None:
         return ""
-    claim = None if sentence.endswith("?") else read_claim(sentence)
-    if claim is not None:
-        return (yield from _remember(heard, claim))
+    claims = [] if sentence.endswith("?") else read_claims(sentence)
+    if claims:
+        answers = []
+        for claim in claims:
+            answers.append((yield from _remember(heard, claim)))
+        return " ".join(answers)
     if QUESTION.search(sentence):
         return (yield from _look_up(heard, sentence))
     return ""
@@ -163,9 +166,20 @@ def _remember(heard: Heard, claim: Claim) -> Script:
         return f"I set that aside until a person approves it: {told}."
     if result.startswith("merged"):
         return f"I knew that already: {told}."
+    if claim.slot == "name" and heard.offers("core_memory_append"):
+        yield from _keep_in_core(claim, old)
     if old:
         return f"Corrected: {told}. It replaces what I had: “{old.text}”."
     return f"Noted: {told}."
+
+
+def _keep_in_core(claim: Claim, old: Recalled | None) -> Generator[tuple[str, dict[str, Any]], str, None]:
+    """Put the user's name where every prompt shows it."""
+    if old is not None:
+        replaced = yield "core_memory_replace", {"section": "human", "old": old.text, "new": claim.text}
+        if replaced.startswith("human"):
+            return
+    yield "core_memory_append", {"section": "human", "text": claim.text}
 
 
 def _superseded(claim: Claim) -> Generator[tuple[str, dict[str, Any]], str, Recalled | None]:

@@ -30,7 +30,12 @@ from .verdicts import STOPPED, Allowed, findings_data, refusal
 
 RESULT_LIMIT = 8000
 """Characters of a foreign tool's result that reach the model."""
-ANSWERING = re.compile(r"^\s*(no|nope|nah)\s*[,.;:!–—-]+\s*(?=\S)", re.IGNORECASE)
+ANSWERING = re.compile(
+    r"^\s*((no|nope|nah)\s*[,.;:!–—-]+|(actually|in fact|well|oh|sorry|by the way)\b[\s,.;:!–—-]+)\s*(?=\S)",
+    re.IGNORECASE,
+)
+"""Opening words that tie a message to the turn before and change nothing in what it states."""
+NEXT_CLAUSE = re.compile(r",?\s+and\s+(?=(?:I|my|our|we)\b)", re.IGNORECASE)
 REPORT_LIMIT = 2000
 """Characters of a result that a report keeps."""
 
@@ -306,12 +311,14 @@ class Toolbox:
 
 
 def own_words(text: str | None) -> str | None:
-    """Return the user's words without a leading "no," which answers the turn before and negates nothing in this one.
+    """Return the user's words as statements that stand for themselves.
+
+    An opening "no," or "actually" belongs to the turn before; a clause after "and I" or "and my" begins anew.
 
     >>> own_words("No, my dog is called Max"), own_words("No dogs, please")
     ('my dog is called Max', 'No dogs, please')
     """
-    return None if text is None else ANSWERING.sub("", text)
+    return None if text is None else NEXT_CLAUSE.sub(", ", ANSWERING.sub("", text))
 
 
 def _key(name: str, args: Mapping[str, JSON]) -> str:

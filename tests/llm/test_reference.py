@@ -83,10 +83,10 @@ def test_what_was_told_is_answered_with_its_record(archive: ArchivalStore, told:
 
 def test_several_facts_in_one_message_are_several_records(archive: ArchivalStore) -> None:
     """Each sentence that states something becomes a record of its own, and its id is shown."""
-    reply = agent_of(archive).step("My name is Ada. I live in Paris. Nice weather, no?")
+    reply = agent_of(archive).step("My name is Ada and I live in Paris. I like tea. Nice weather, no?")
 
     records = archive.records(user_id="local")
-    assert texts(archive) == ["My name is Ada", "I live in Paris"]
+    assert texts(archive) == ["My name is Ada", "I live in Paris", "I like tea"]
     assert all(record.trust == "verified" and record.id in reply.message for record in records)
 
 
@@ -113,6 +113,16 @@ def test_a_correction_replaces_what_was_known(
     assert new[0].trust == "verified"
     assert answer in reply.message
     assert told.split()[-1].rstrip(".") not in reply.message
+
+
+def test_a_name_stands_in_core_memory(archive: ArchivalStore) -> None:
+    """The user's name is in core memory from then on, and a correction changes it there too."""
+    agent_of(archive).step("My name is Ada.")
+    first = archive.core_sections("local")
+    agent_of(archive).step("Sorry, my name is Ida.")
+
+    assert first == {"human": "My name is Ada"}
+    assert archive.core_sections("local") == {"human": "My name is Ida"}
 
 
 def test_two_answers_are_both_shown(archive: ArchivalStore) -> None:
