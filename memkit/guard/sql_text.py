@@ -10,11 +10,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from .texts import words_of
 
 _MAX_TEXT = 200_000
 _MAX_NESTED = 3
+_MAX_INSIDE = 200
+_MAX_TOKENS_INSIDE = 1000
+_MAX_LOST_TAGS = 100
 
 _OBJECTS = words_of(
     "table database schema index view materialized column role user function procedure trigger sequence type domain"
@@ -47,6 +51,7 @@ _TABLE_INTRODUCERS = frozenset({"from", "join", "into", "update", "table", "trun
 _SKIPPED_BEFORE_TABLE = frozenset(
     {"if", "exists", "not", "only", "lateral", "ignore", "low_priority", "quick", "table", "or", "concurrently"}
 )
+_AFTER_TABLES = words_of("where set on from join using select order group limit values")
 _EXECUTORS = frozenset({"execute", "exec", "prepare", "do", "call", "create", "declare", "set"})
 
 _TOKEN = re.compile(
@@ -98,6 +103,8 @@ class Tokens:
     doubts: list[str] = field(default_factory=list)
     more: list[str] = field(default_factory=list)
     """Text that another dialect would run."""
+    lost_tags: int = 0
+    """How many dollar quotes had no end; each costs a search through the rest of the text."""
 
 
 @lru_cache(maxsize=64)
@@ -131,6 +138,8 @@ def _escape_rules(text: str) -> tuple[bool, ...]:
 
 def _reading(tokens: Tokens, depth: int) -> SqlView:
     parts = [part for part in _split(tokens.items) if part]
+    if sum(_opens_inside(part, index) for part in parts for index in range(1, len(part))) > _MAX_INSIDE:
+        tokens.doubts.append("too many statements inside others")
     statements = [statement for part in parts for statement in _statements(part, depth)]
     if tokens.more and depth >= _MAX_NESTED:
         tokens.doubts.append("comments or quotes nested too deeply")
@@ -229,8 +238,11 @@ def _quoted(tokens: Tokens, text: str, start: int, mark: str, kind: str, escapes
 
 
 def _dollar(tokens: Tokens, text: str, found: re.Match[str], _: bool) -> int:
-    stop = text.find(found.group(), found.end())
+    stop = text.find(found.group(), found.end()) if tokens.lost_tags < _MAX_LOST_TAGS else -1
     if stop < 0:
+        tokens.lost_tags += 1
+        if tokens.lost_tags == _MAX_LOST_TAGS:
+            tokens.doubts.append("too many dollar quotes without an end")
         tokens.items.append(Token("other", found.group()))
         return found.end()
     tokens.items.append(Token("string", text[found.end() : stop].lower()))
@@ -268,12 +280,16 @@ def _statements(part: list[Token], depth: int) -> Iterator[Statement]:
 
 def _inside(part: list[Token]) -> Iterator[Statement]:
     """Yield statements in brackets, after a list of common table expressions, and in bodies of procedures."""
-    after_with = part[0].text == "with"
-    for index in range(1, len(part)):
-        before = part[index - 1]
-        opened = before.text == "(" or _is_word(before, _OPENERS) or (after_with and before.text == ")")
-        if opened and _is_word(part[index], _DATA_WORDS) and not _is_bare_name(part, index):
-            yield _statement(part[index:])
+    starts = (index for index in range(1, len(part)) if _opens_inside(part, index))
+    for index in islice(starts, _MAX_INSIDE):
+        yield _statement(part[index : index + _MAX_TOKENS_INSIDE])
+
+
+def _opens_inside(part: list[Token], index: int) -> bool:
+    """Return whether a statement starts inside another: in brackets, in a body, after common table expressions."""
+    before = part[index - 1]
+    opened = before.text == "(" or _is_word(before, _OPENERS) or (before.text == ")" and part[0].text == "with")
+    return opened and _is_word(part[index], _DATA_WORDS) and not _is_bare_name(part, index)
 
 
 def _is_bare_name(part: list[Token], index: int) -> bool:
@@ -304,7 +320,7 @@ def _names(part: list[Token], index: int) -> Iterator[str]:
     """Yield the dotted names of a comma list that starts here."""
     while index < len(part) and _is_word(part[index], _SKIPPED_BEFORE_TABLE):
         index += 1
-    while index < len(part) and part[index].kind in ("word", "name"):
+    while index < len(part) and part[index].kind in ("word", "name") and not _is_word(part[index], _DATA_WORDS):
         name = part[index].text
         while index + 2 < len(part) and part[index + 1].text == "." and part[index + 2].kind in ("word", "name"):
             name += f".{part[index + 2].text}"
@@ -317,6 +333,8 @@ def _names(part: list[Token], index: int) -> Iterator[str]:
 
 
 def _after_alias(part: list[Token], index: int) -> int:
-    while index < len(part) and part[index].kind in ("word", "name") and part[index].text not in ("where", "set", "on"):
-        index += 1
+    """Return the place after ``AS name`` or ``name``, where there is an alias."""
+    for _ in range(2):
+        if index < len(part) and part[index].kind in ("word", "name") and part[index].text not in _AFTER_TABLES:
+            index += 1
     return index

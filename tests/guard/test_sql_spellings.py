@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.guard.core import Guard
+from memkit.guard.sql_text import _tables, tokenize
 
 
 def guard(condition: object) -> Guard:
@@ -164,3 +165,33 @@ def test_blanks_and_case_never_hide_a_statement(statement: str, data: st.DataObj
 def test_any_text_gets_a_decision(text: str) -> None:
     """No text makes the reader fail."""
     assert NO_LOSS.decide("any", {"q": text}, {}).decision in ("ask", "allow")
+
+
+def test_the_tables_of_a_long_statement_are_found_in_one_pass() -> None:
+    """However often a clause repeats, each token is looked at a bounded number of times."""
+
+    class Counting(list):  # type: ignore[type-arg]
+        """A list that counts how often it is asked for an element."""
+
+        reads = 0
+
+        def __getitem__(self, index: object) -> object:
+            """Count and answer."""
+            Counting.reads += 1
+            return super().__getitem__(index)  # type: ignore[call-overload]
+
+    reads = []
+    for clauses in (100, 200):
+        part = Counting(tokenize("select a from b, " * clauses, backslash=False).items)
+        Counting.reads = 0
+        assert set(_tables(part)) == {"b"}
+        reads.append(Counting.reads)
+
+    assert reads[1] <= 2.1 * reads[0]
+
+
+def test_more_statements_inside_than_are_read_count_as_a_match() -> None:
+    """What is beyond the limit is not let through unread."""
+    text = "select " + "(select 1), " * 300 + "(delete from x)"
+
+    assert NO_LOSS.decide("any", {"q": text}, {}).decision == "ask"
