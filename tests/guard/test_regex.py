@@ -48,7 +48,7 @@ patterns = st.recursive(
 
 @given(patterns, st.text(alphabet="ab1 -_.\n", max_size=12), st.sampled_from(["", "(?i)", "(?s)"]))
 def test_it_finds_what_python_finds(pattern: str, text: str, flags: str) -> None:
-    """Inside the subset a pattern means what it means in ``re``, whose releases disagree on ``\\B`` in empty text."""
+    r"""Inside the subset a pattern means what it means in ``re``, whose releases disagree on ``\\B`` in empty text."""
     assume(text or r"\B" not in pattern)
 
     assert compile_regex(flags + pattern).search(text) == bool(re.search(flags + pattern, text))
