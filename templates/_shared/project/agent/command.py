@@ -21,6 +21,7 @@ from memory.identifiers import new_id
 
 SCHEMA = "memkit.chat/1"
 INTERRUPTED = 130
+ASK_CONSENT = "May this agent keep what you tell it, for later conversations?"
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def converse(options: argparse.Namespace, environment: Mapping[str, str] | None,
     try:
         if options.consent:
             rooms.consent.record(True, actor="person")
+        elif streams.interactive and rooms.consent.unasked():
+            rooms.consent.record(confirmed(ASK_CONSENT, streams))
         with open_conversation(rooms) as conversation:
             for text in turns(options.prompt, streams):
                 answer(text, conversation, rooms, options.json, streams)
@@ -142,8 +145,12 @@ def asker(streams: Streams) -> Callable[[str, Mapping[str, Any], Verdict], bool]
     def ask(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
         finding = verdict.deciding
         why = f" ({finding.name}: {finding.reason})" if finding is not None else ""
-        question = f"Run {name} with {json.dumps(dict(args), ensure_ascii=False)}?{why} [y/N] "
-        print(harmless(question), end="", file=streams.messages, flush=True)
-        return streams.given.readline().strip().lower() in {"y", "yes"}
+        return confirmed(f"Run {name} with {json.dumps(dict(args), ensure_ascii=False)}?{why}", streams)
 
     return ask
+
+
+def confirmed(question: str, streams: Streams) -> bool:
+    """Return whether the person at the terminal says yes."""
+    print(harmless(f"{question} [y/N] "), end="", file=streams.messages, flush=True)
+    return streams.given.readline().strip().lower() in {"y", "yes"}

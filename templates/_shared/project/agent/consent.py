@@ -21,18 +21,22 @@ class Consent:
         self._user = user
         self._session = session
         self._switched_off = switched_off
-        self._granted = user is not None and archive.consent(user) is True
+        self._answer = archive.consent(user) if user is not None else None
 
     def granted(self) -> bool:
         """Return whether something may be stored long-term now."""
-        return self._granted and not self._switched_off
+        return self._answer is True and not self._switched_off
+
+    def unasked(self) -> bool:
+        """Return whether the user could decide and never did."""
+        return self._user is not None and self._answer is None and not self._switched_off
 
     def record(self, granted: bool, actor: str = "user") -> None:
         """Keep what the user, or the person who starts the agent, decided."""
-        if self._user is None or granted == self._granted:
+        if self._user is None or granted is self._answer:
             return
         self._archive.set_consent(self._user, granted, Origin(actor=actor, user_id=self._user, session_id=self._session))
-        self._granted = granted
+        self._answer = granted
 
     def missing(self) -> str | None:
         """Return why nothing is stored, or None when something may be."""
@@ -40,4 +44,4 @@ class Consent:
             return NOBODY
         if self._switched_off:
             return SWITCHED_OFF
-        return None if self._granted else MISSING
+        return None if self._answer else MISSING
