@@ -15,9 +15,10 @@ from memkit.cli.slash import Chat, run_slash
 from memkit.errors import MemkitError, UsageError
 from memkit.loop.interface import Verdict
 from memkit.terminal import harmless
-from memkit.use_cases.open_chat import open_chat
+from memkit.use_cases.open_chat import NOBODY, open_chat
 
 CONSENT_QUESTION = "May I remember what you tell me for later sessions? (You can withdraw that at any time.)"
+NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
 
 CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
@@ -46,9 +47,12 @@ def chat(
     if session is not None and resume:
         raise UsageError("Give either --session or -c, not both.")
     workspace = front.workspace
+    user = user or workspace.settings["user"]
+    if user is None and (resume or consents):
+        raise UsageError(f"Who is it? {NO_USER}")
     agent = open_chat(
         workspace,
-        user=workspace.user(user),
+        user=user,
         session=session,
         resume=resume,
         provider=provider,
@@ -142,6 +146,8 @@ def _notices(conversation: Chat) -> list[Diagnostic]:
     agent = conversation.agent
     if not agent.setting.remembers or agent.may_remember():
         return []
+    if agent.setting.user == NOBODY:
+        return [diagnostic("user", NO_USER, severity="info")]
     if not agent.setting.long_term:
         return [diagnostic("consent", "Long-term memory is off for this store.", severity="info")]
     return [diagnostic("consent", NO_CONSENT.format(user=conversation.user), severity="info")]

@@ -56,7 +56,8 @@ def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON
         raise ToolDeclarationError(f"The tool {tool.name!r} has nothing to run. Give it 'run:'.")
     # A file as standard input: a program that never reads it cannot block us.
     with tempfile.TemporaryFile() as given:
-        given.write(json.dumps(dict(args), ensure_ascii=False).encode("utf-8", "surrogateescape"))
+        # One line, so that a program that appends its input to a file keeps one call a line.
+        given.write(json.dumps(dict(args), ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n")
         given.seek(0)
         try:
             program = subprocess.Popen(

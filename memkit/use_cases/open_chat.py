@@ -15,11 +15,14 @@ from memkit.loop.interface import Approval, DeclaredTool
 from memkit.memory.recall import RecallMemory
 from memkit.workspace import Workspace
 
+NOBODY = ""
+"""The user of a conversation that nobody is named for."""
+
 
 def open_chat(
     workspace: Workspace,
     *,
-    user: str,
+    user: str | None,
     session: str | None = None,
     resume: bool = False,
     provider: str | None = None,
@@ -32,7 +35,7 @@ def open_chat(
 
     Args:
         workspace: The store.
-        user: Whose memory it is.
+        user: Whose memory it is; with None nothing is stored or recalled long-term.
         session: The session to go on with or to begin; a new one without it.
         resume: Go on with the session that this user had last.
         provider: The model's provider, as in ``scripted:answers.yaml``; the configured one without it.
@@ -55,11 +58,11 @@ def open_chat(
         observe=workspace.audit.append,
     )
     setting = Setting(
-        user=user,
-        session=session or (_last_session(workspace, user) if resume else _new_session(workspace)),
+        user=user or NOBODY,
+        session=session or (_last_session(workspace, user) if resume and user else _new_session(workspace)),
         context=dict(context or {}),
         remembers=remembers,
-        long_term=settings["privacy.long_term"] != "off",
+        long_term=user is not None and settings["privacy.long_term"] != "off",
         approve=approve,
     )
     return ReferenceAgent(parts, setting)

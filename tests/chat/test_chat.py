@@ -272,12 +272,15 @@ def test_bad_input_is_one_line(say: Say, capsys: pytest.CaptureFixture[str], arg
     assert len(message.strip().splitlines()) == 1
 
 
-def test_without_a_user_there_is_no_chat(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whose memory it is comes from flag, environment or configuration, and from nothing else."""
-    assert run(["chat", "-p", "I am Ada"]) == 2
-    assert "--user" in capsys.readouterr().err
+def test_without_a_user_nothing_is_kept(say: Say, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whose memory it is comes from flag, environment or configuration; without it the chat works and forgets."""
+    assert run(["chat", "-p", "I am Ada"]) == 0
 
-
+    printed = capsys.readouterr()
+    assert "--user" in printed.err
+    assert "stored:" not in printed.out
+    assert not list((store / "archive").rglob("*.jsonl"))
+    assert run(["chat", "-c", "-p", "I am Ada"]) == 2
 def test_a_script_drives_the_chat(say: Say, store: Path, tmp_path: Path) -> None:
     """A scripted model calls tools, makes mistakes, and everything is answered and reported."""
     script = tmp_path / "script.yaml"
