@@ -82,13 +82,13 @@ class Talk:
         from agent.command import main
 
         with self._model(script) as server:
-            code = main(line(text, arguments, user), {**self._variables(server.base_url), **variables})
+            code = main(line(text, arguments, user), {**self.variables(server.base_url), **variables})
         return read_reply(code, *self._capture())
 
     def elsewhere(self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str) -> Reply:
         """Answer one turn in a process of its own."""
         with self._model(script) as server:
-            environment = {**os.environ, **self._variables(server.base_url), "COMPILED": str(self._compiled), **variables}
+            environment = {**os.environ, **self.variables(server.base_url), "COMPILED": str(self._compiled), **variables}
             command = [sys.executable, str(PROJECT / "tests" / "offline.py"), *line(text, arguments, user)]
             done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
         return read_reply(done.returncode, done.stdout, done.stderr)
@@ -109,7 +109,8 @@ class Talk:
         broken = [request.error for request in server.requests if request.status in (400, 404, 405, 411, 413)]
         assert not broken, f"The model server refused a request: {broken}"
 
-    def _variables(self, base_url: str) -> dict[str, str]:
+    def variables(self, base_url: str) -> dict[str, str]:
+        """Return the environment in which the agent finds the model at ``base_url``."""
         return {"OPENAI_API_KEY": "local", "OPENAI_BASE_URL": base_url, "MODEL": "local", "MEMORY_DIR": str(self.store)}
 
 

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from agent.assembly import open_rooms
 from agent.checkpoints import FILE, Checkpoints
+from agent.conversation import open_conversation
 from agent.messages import STOPPED
+from agent.settings import load_settings
 from tests.conftest import Talk
 from tests.material import notes
+from tests.model_server import FakeServer
 
 SESSION = ("--session", "one", "--consent")
 
@@ -50,6 +54,26 @@ def test_withdrawing_consent_takes_the_session_off_the_disk(talk: Talk) -> None:
 
     with pytest.raises(AssertionError):
         kept_messages(talk)
+
+
+def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
+    """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
+    with FakeServer(script=["A fine name.", "Thank you.", "Lovelace."]) as server:
+        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        with open_conversation(rooms) as conversation:
+            conversation.step("My cat is called Lovelace")
+            assert not checkpoint(talk).exists()
+            conversation.step("You may remember what I tell you.")
+            conversation.step("What is my cat called?")
+        rooms.close()
+
+    assert [message.text for message in kept_messages(talk)][::2] == [
+        "My cat is called Lovelace",
+        "You may remember what I tell you.",
+        "What is my cat called?",
+    ]
+    talk("And now?", ["Still here."], "--session", "one")
+    assert "A fine name." in str(talk.sent[0]["messages"])
 
 
 def test_the_graphs_state_stays_as_small_as_the_main_context(talk: Talk) -> None:

@@ -1,0 +1,44 @@
+"""The conversation of this target: the loop of the rooms, whose model and tools run as a LangGraph agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import cast
+
+from pydantic import SecretStr
+
+from agent.assembly import Rooms
+from agent.checkpoints import Checkpoints
+from agent.endpoint import RETRIES, Endpoint, endpoint_of
+from agent.graph_loop import GraphLoop
+from agent.interface import Conversation
+from agent.session import KeptSession
+from agent.strict_chat import StrictChatOpenAI
+
+
+@contextmanager
+def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+    """Open the conversation of ``rooms``; a session that was checkpointed goes on where it stopped."""
+    endpoint = endpoint_of(rooms.settings)
+    with closing(Checkpoints(rooms.settings.state_folder)) as checkpoints:
+        loop = partial(GraphLoop, chat_model=chat_model(endpoint), endpoint=endpoint, rooms=rooms, checkpoints=checkpoints)
+        agent = rooms.agent(loop=loop)
+        session = KeptSession(agent, rooms, messages=False)
+        cast(GraphLoop, agent.loop).resume()
+        yield session
+
+
+def chat_model(endpoint: Endpoint) -> StrictChatOpenAI:
+    """Return the chat model; no sampling parameters, because vendors reject them."""
+    return StrictChatOpenAI(
+        model=endpoint.model,
+        api_key=SecretStr(endpoint.api_key),
+        base_url=endpoint.base_url,
+        timeout=endpoint.timeout,
+        max_retries=RETRIES,
+        streaming=True,
+        stream_usage=True,
+        use_responses_api=False,
+    )

@@ -1,0 +1,123 @@
+"""The loop of the rooms with a LangGraph agent in the place where the model and its tools run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.assembly import Rooms
+from agent.checkpoints import Checkpoints
+from agent.endpoint import Endpoint, clear_faults
+from agent.journal import Journal
+from agent.middleware import middleware_of
+from agent.tools import tools_of
+from loop.core import AgentLoop, AgentResponse
+from loop.interface import Verdict
+from loop.turn import Intent, Reply
+
+STEPS_PER_CALL = 8
+"""Graph steps that one model call and its tools take at most, middleware included."""
+
+
+class GraphLoop(AgentLoop):
+    """Runs the model and the tools of a turn as a graph whose every step is checkpointed."""
+
+    def __init__(
+        self,
+        *parts: Any,
+        chat_model: BaseChatModel,
+        endpoint: Endpoint,
+        rooms: Rooms,
+        checkpoints: Checkpoints,
+        **more: Any,
+    ) -> None:
+        super().__init__(*parts, **more)
+        self.journal = Journal(rooms.main, self._add)
+        self._chat_model = chat_model
+        self._endpoint = endpoint
+        self._rooms = rooms
+        self._checkpoints = checkpoints
+        self._made = 0
+        self._counting = threading.Lock()
+        # The thread carries the user, so that nobody can resume another user's session by its name.
+        thread = f"{rooms.user_id}\x1f{rooms.session_id}"
+        self._config: Any = {
+            "configurable": {"thread_id": thread},
+            "recursion_limit": STEPS_PER_CALL * (self.max_tool_calls + 2),
+        }
+        self._durable = rooms.consent.granted()
+        self._graph = self._build()
+
+    def act(self, intent: Intent) -> Reply:
+        """Run the graph until the model answers."""
+        self._follow_consent()
+        self._made = 0
+        words = self.journal.adopt(HumanMessage(self._user_text or ""))
+        with clear_faults(self._endpoint):
+            state = self._graph.invoke({"messages": [words], "turn": self.turn_id}, self._config)
+        self._answer = state["messages"][-1]
+        said = self._answer.text if isinstance(self._answer, AIMessage) else ""
+        return Reply(said, self._made, limited=not self.may_call())
+
+    def remember(self, reply: Reply) -> AgentResponse:
+        """Keep the reply in the session and return it with the report of the turn."""
+        response = super().remember(reply)
+        if response.message and isinstance(self._answer, AIMessage):
+            self.journal.adopt(self._answer)
+        return response
+
+    # --- what the middleware asks
+
+    def may_call(self) -> bool:
+        """Return whether the model may call another tool in this turn."""
+        return self._made < self.max_tool_calls
+
+    def number_call(self) -> int:
+        """Count one tool call, which may run beside others, and return its number in this turn."""
+        with self._counting:
+            self._made += 1
+            return self._made
+
+    def approves(self, name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
+        """Return whether a person lets a call run that a policy holds back."""
+        ask = self._rooms.approve
+        if verdict.decision != "ask" or ask is None:
+            return False
+        with self._counting:  # one question at a time
+            granted = ask(name, args, verdict)
+        if granted:
+            self.toolbox.grant(name, args)
+        return granted
+
+    # --- sessions
+
+    def _build(self) -> Any:
+        return create_agent(
+            self._chat_model,
+            tools_of(self.toolbox),
+            middleware=middleware_of(self),
+            checkpointer=self._checkpoints.saver(durable=self._durable),
+        )
+
+    def resume(self) -> None:
+        """Put a session that was checkpointed back into the main context."""
+        values = self._graph.get_state(self._config).values
+        if values.get("messages"):
+            self.journal.restore(values["messages"], values.get("summary", ""))
+            self.turn_id = max(self.turn_id, values.get("turn", 0))
+
+    def _follow_consent(self) -> None:
+        """Move the session to disk when the user agrees, and off it when they withdraw."""
+        if self._durable == self._rooms.consent.granted():
+            return
+        values = self._graph.get_state(self._config).values
+        self._checkpoints.saver(durable=self._durable).delete_thread(self._config["configurable"]["thread_id"])
+        self._durable = self._rooms.consent.granted()
+        self._graph = self._build()
+        if values:
+            self._graph.update_state(self._config, values)

@@ -1,0 +1,53 @@
+"""LangChain's messages and those of the rooms, each as the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from loop.interface import CallData, Message
+
+STOPPED = "Not known: the process ended before this call came back."
+
+
+def from_langchain(message: BaseMessage) -> dict[str, Any]:
+    """Return ``message`` as the rooms write it, with its id, by which the graph's state is kept in step."""
+    if isinstance(message, AIMessage):
+        calls = calls_of(message)
+        said = {"role": "assistant", "content": message.text, "id": message.id}
+        return {**said, "tool_calls": calls} if calls else said
+    if isinstance(message, ToolMessage):
+        answer = {"role": "tool", "content": message.text, "tool_call_id": message.tool_call_id, "id": message.id}
+        return {**answer, "name": message.name or ""}
+    return {"role": "user", "content": message.text, "id": message.id}
+
+
+def to_langchain(message: Message) -> BaseMessage:
+    """Return ``message`` of the rooms as LangChain writes it."""
+    role, content = message["role"], message.get("content") or ""
+    if role == "assistant":
+        calls: list[Any] = [dict(call) for call in message.get("tool_calls") or ()]
+        return AIMessage(content, tool_calls=calls)
+    if role == "tool":
+        return ToolMessage(content, tool_call_id=message["tool_call_id"], name=message.get("name"))
+    return HumanMessage(content, name=message.get("name"))
+
+
+def calls_of(message: AIMessage) -> list[CallData]:
+    """Return every tool call of ``message``; one whose arguments were no JSON stands there without arguments."""
+    whole = [CallData(id=str(call["id"]), name=call["name"], args=call["args"]) for call in message.tool_calls]
+    broken = [CallData(id=str(call["id"]), name=call["name"] or "", args={}) for call in message.invalid_tool_calls]
+    return [*whole, *broken]
+
+
+def answered(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Return ``messages`` with an answer to every tool call; a run that was killed leaves calls without one."""
+    known = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    complete: list[BaseMessage] = []
+    for message in messages:
+        complete.append(message)
+        if isinstance(message, AIMessage):
+            open_calls = [call for call in calls_of(message) if call["id"] not in known]
+            complete += [ToolMessage(STOPPED, tool_call_id=call["id"], name=call["name"]) for call in open_calls]
+    return complete

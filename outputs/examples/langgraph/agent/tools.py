@@ -1,0 +1,26 @@
+"""The toolbox as LangChain tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from langchain_core.tools import BaseTool, StructuredTool
+
+from loop.core import Toolbox
+
+
+def tools_of(toolbox: Toolbox) -> list[BaseTool]:
+    """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as it is."""
+    return [
+        StructuredTool(
+            name=spec.name, description=spec.description, args_schema=dict(spec.parameters), func=_body(toolbox, spec.name)
+        )
+        for spec in toolbox.specs()
+    ]
+
+
+def _body(toolbox: Toolbox, name: str) -> Callable[..., str]:
+    def run(**args: object) -> str:
+        return toolbox.execute(name, args)
+
+    return run

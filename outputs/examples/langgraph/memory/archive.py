@@ -1,0 +1,412 @@
+"""Archival memory: records that last, in an append-only log that people can read, with one way in."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from .access import AccessCounts
+from .core import consent, core_history, core_sections, core_target
+from .errors import ArchiveError, InvalidRecord, NotAllowed, RecordNotFound, StoreClosed, StoreFull
+from .index import Index
+from .index_catalogue import SHARED, corpus_of, user_corpus
+from .index_corpus import CorpusIndex
+from .index_database import is_damaged
+from .index_words import word_index
+from .interface import Decision, Gate, Judgement, Problem, Reason, SearchReport, StoredRecord
+from .lines import encode_line
+from .log import Batch, Log, MemoryLog, Observe
+from .offers import record_from
+from .record import JSON, Draft, Origin, Record, check_fields, new_id, utc_now
+from .replay import CHANGEABLE, PERSONS, Event
+from .search import Question, search
+from .settings import MemorySettings
+from .shards import ShardLog
+from .times import parse_time, to_text
+from .view import IndexView
+
+if TYPE_CHECKING:
+    from .context import MainContext
+    from .tools import MemoryTools
+
+MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow")
+PERSON_ONLY = ("approve", "allow")
+IMPORTED_AT_ONCE = 200
+LOCK_SECONDS = 30.0
+
+
+def unobserved(event: dict[str, object]) -> None:
+    """Take notice of nothing."""
+
+
+class ArchivalStore:
+    """Long-term memory of many users; ``offer`` is the only way in."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        settings: MemorySettings | None = None,
+        writer: str | None = None,
+        clock: Callable[[], datetime] = utc_now,
+        new_id: Callable[[], str] = new_id,
+        observe: Observe | None = None,
+        gate: Gate | None = None,
+        engine: str | None = None,
+        lock_timeout: float = LOCK_SECONDS,
+    ) -> None:
+        self.settings = settings or MemorySettings()
+        self.path = Path(path) if path is not None else None
+        self._clock = clock
+        self._new_id = new_id
+        self._observe = observe or unobserved
+        self._given_gate = gate
+        self._guard = threading.RLock()
+        self._log: Log = MemoryLog()
+        if self.path is not None:
+            if self.path.exists() and not self.path.is_dir():
+                raise ArchiveError(f"{self.path} is not a directory, so it cannot be a store.")
+            self._log = ShardLog(self.path, clock=clock, writer=writer, observe=self._observe, timeout=lock_timeout)
+        self._index = Index(self._log, _cache_folder(self.path), word_index(engine), self._observe)
+        self._view = IndexView(self._index)
+        self._access = AccessCounts(self.path / ".memkit" / "state" / "access" if self.path else None)
+        self._closed = False
+
+    # ------------------------------------------------------------------ writing
+
+    def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer a draft to the write gate, carry out what it decides, and return that once it is on disk."""
+        with self._change() as batch:
+            return self._offer(batch, draft, origin, consented)
+
+    def import_many(self, pairs: Iterable[tuple[Draft, Origin]]) -> Iterator[Decision]:
+        """Offer many drafts, with one lock and one sync for some hundred of them; yield what became of each."""
+        remaining = iter(pairs)
+        while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
+            with self._change() as batch:
+                decisions = [self._offer(batch, draft, origin, True) for draft, origin in chunk]
+            yield from decisions
+
+    def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
+        """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
+        old = self._visible(record_id, origin.user_id).record
+        by_person = origin.actor in PERSONS
+        draft = Draft(
+            text=text, type=old.type, scope=old.scope, tags=old.tags, importance=old.importance, supersedes=record_id,
+            confidence=0.95 if by_person else old.confidence, source="explicit" if by_person else "inferred",
+            extra={"reason": reason} if reason else {},
+        )  # fmt: skip
+        return self.offer(draft, origin)
+
+    def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> None:
+        """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated."""
+        _check_mark(op, origin, fields)
+        with self._change() as batch:
+            name = self._corpus_holding(record_id, origin.user_id)
+            if name is None:
+                raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
+            scope = SHARED if name == SHARED else "user"
+            self._write(batch, self._event(op, record_id, origin, reason=reason, scope=scope, fields=fields).to_data())
+
+    def edit_core(self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
+        """Offer ``text`` as the whole new content of a core section."""
+        with self._change() as batch:
+            judgement = self._gate.judge_core(section, text, origin, self._view)
+            if judgement.decision == "refused":
+                return Decision("refused", None, judgement.reasons)
+            trust = "quarantined" if judgement.decision == "quarantined" else "verified"
+            event = self._event(
+                "core", core_target(section), replace(origin, user_id=user_id), reason=reason,
+                fields={"text": text, "trust": trust},
+            )  # fmt: skip
+            self._write(batch, event.to_data())
+            return Decision(judgement.decision, event.id, judgement.reasons)
+
+    def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
+        """Write down that a user agrees to being remembered, or no longer does."""
+        with self._change() as batch:
+            owner = replace(origin, user_id=user_id)
+            event = self._event("consent", "consent", owner, fields={"granted": granted})
+            self._write(batch, event.to_data())
+
+    # ------------------------------------------------------------------ reading
+
+    def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
+        """Return a record in its present state with its history; another user's id is None."""
+        with self._reading():
+            name = self._corpus_holding(record_id, user_id)
+            folded = self._index.corpus(name).stored(record_id) if name else None
+            return StoredRecord(folded.record, folded.status, folded.history) if folded else None
+
+    def records(
+        self,
+        *,
+        user_id: str | None,
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        scope: str | None = None,
+        session_id: str | None = None,
+        status: str | None = "live",
+        limit: int | None = None,
+    ) -> list[Record]:
+        """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None."""
+
+        def wanted(record: Record) -> bool:
+            return (
+                (not types or record.type in types)
+                and set(tags) <= set(record.tags)
+                and scope in (None, record.scope)
+                and session_id in (None, record.session_id)
+            )
+
+        with self._reading():
+            found = [record for corpus in self._corpora(user_id) for _, record in corpus.records(status)]
+        return sorted(filter(wanted, found), key=lambda record: record.id)[:limit]
+
+    def list_records_since(self, timestamp: str | datetime) -> list[Record]:
+        """Return the live records of all users that were created after a moment, oldest first."""
+        since = parse_time(timestamp)
+        fresh = (record for record in self.records(user_id=None) if parse_time(record.created_at) > since)
+        return sorted(fresh, key=lambda record: (parse_time(record.created_at), record.id))
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        k: int = 5,
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        min_confidence: float = 0.0,
+        as_of: str | datetime | None = None,
+        explain: bool = False,
+        task_tags: Sequence[str] = (),
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> SearchReport:
+        """Return the live records that fit ``query`` best, or an abstention when nothing relevant is here."""
+        question = Question(
+            query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
+            as_of=parse_time(as_of) if as_of is not None else None, session_id=session_id, agent_id=agent_id,
+            task_tags=task_tags, explain=explain,
+        )  # fmt: skip
+        with self._reading():
+            report = search(
+                question, self._corpora(user_id), self.settings.retrieval, lambda ids: self._access.uses(user_id, ids)
+            )
+            self._access.count(user_id, [hit.id for hit in report.hits], question.now)
+        return report
+
+    def core_sections(self, user_id: str) -> dict[str, str]:
+        """Return the core sections of a user as they stand."""
+        with self._reading():
+            return core_sections(self._index.user(user_id))
+
+    def core_history(self, user_id: str) -> list[dict[str, JSON]]:
+        """Return every edit of a user's core sections, oldest first."""
+        with self._reading():
+            return core_history(self._index.user(user_id))
+
+    def consent(self, user_id: str) -> bool | None:
+        """Return whether a user agreed to being remembered; None when they never said."""
+        with self._reading():
+            return consent(self._index.user(user_id))
+
+    def users(self) -> list[str]:
+        """Return everybody of whom something is stored."""
+        prefix = user_corpus("")
+        with self._reading():
+            return [name.removeprefix(prefix) for name in self._index.corpora() if name != SHARED]
+
+    def tools(
+        self,
+        main: "MainContext | None" = None,
+        *,
+        max_tokens: int = 8000,
+        user_id: str = "local",
+        session_id: str | None = None,
+    ) -> "MemoryTools":
+        """Return the five memory tools on this archive."""
+        from .context import MainContext
+        from .tools import MemoryTools
+
+        context = main if main is not None else MainContext(max_tokens=max_tokens)
+        return MemoryTools(context, cast(Any, self), user_id=user_id, session_id=session_id)
+
+    # ------------------------------------------------------------------ upkeep
+
+    @property
+    def engine(self) -> str:
+        """Return which word index is at work: fts5, or postings where SQLite lacks it."""
+        return self._index.engine
+
+    def check(self) -> list[Problem]:
+        """Return what a person should look at in the shards, by file and line."""
+        with self._guard:
+            from .check import problems
+
+            return problems(self._log)
+
+    def refresh(self) -> None:
+        """Take in what other processes, people or git did to the shards."""
+        with self._reading():
+            pass
+
+    def rebuild(self) -> None:
+        """Delete the index and make it anew."""
+        with self._guard:
+            self._index.remove()
+        with self._reading():
+            for name in self._index.corpora():
+                self._index.corpus(name)
+
+    def close(self) -> None:
+        """Let go of all files. What was acknowledged is already on disk."""
+        with self._guard:
+            self._index.release()
+            self._access.close()
+            self._closed = True
+
+    def __enter__(self) -> "ArchivalStore":
+        """Return the store."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the store."""
+        self.close()
+
+    # ------------------------------------------------------------------ inside
+
+    @property
+    def _gate(self) -> Gate:
+        # Made at the first write: a search, which starts as a process of its own, needs none of its patterns.
+        if self._given_gate is None:
+            from .gate import WriteGate
+
+            self._given_gate = WriteGate(self.settings.write)
+        return self._given_gate
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._guard, self._explained():
+            self._check_open()
+            self._index.refresh()
+            yield
+
+    @contextmanager
+    def _change(self) -> Iterator[Batch]:
+        """Hold the locks, and keep what was staged in log and index together or not at all."""
+        with self._guard, self._explained():
+            self._check_open()
+            with self._log.batch() as batch:
+                self._index.refresh()
+                self._index.begin()
+                try:
+                    yield batch
+                    written = batch.flush()
+                except BaseException:
+                    self._index.rollback()
+                    raise
+                self._index.commit(written)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what SQLite says about the index into an error that somebody can act on."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if is_damaged(error):
+                self._index.remove()
+                raise ArchiveError(
+                    f"The index was damaged ({error}) and is removed. Try again: it is rebuilt."
+                ) from None
+            if isinstance(error, sqlite3.OperationalError) and self.path is not None:
+                raise StoreFull(f"The index under {_cache_folder(self.path)} cannot be written ({error}).") from None
+            raise
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("This archive was closed. Open it again.")
+
+    def _offer(self, batch: Batch, draft: Draft, origin: Origin, consented: bool) -> Decision:
+        judgement = self._gate.judge(draft, origin, self._view, consented=consented)
+        if judgement.decision == "refused":
+            return Decision("refused", None, judgement.reasons)
+        if judgement.decision == "merged" and judgement.merge_into:
+            return self._merge(batch, draft, origin, judgement)
+        try:
+            record = self._record(draft, origin, judgement)
+            self._write(batch, record.to_data())
+        except InvalidRecord as error:
+            return Decision("refused", None, (*judgement.reasons, Reason("schema", str(error))))
+        return Decision(judgement.decision, record.id, judgement.reasons)
+
+    def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
+        record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
+        if record.supersedes:
+            name = self._corpus_holding(record.supersedes, record.user_id)
+            if name != corpus_of({"scope": record.scope, "user_id": record.user_id}):
+                raise InvalidRecord(f"supersedes names {record.supersedes!r:.60}, which this user does not have.")
+        return record
+
+    def _merge(self, batch: Batch, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
+        target = judgement.merge_into or ""
+        fields: dict[str, JSON] = {"confidence": draft.confidence}
+        if draft.source_url:
+            fields["source_url"] = draft.source_url
+        scope = SHARED if self._corpus_holding(target, origin.user_id) == SHARED else "user"
+        actor = str(judgement.record_fields.get("actor", origin.actor))
+        event = self._event("evidence", target, replace(origin, actor=actor), scope=scope, fields=fields)
+        self._write(batch, event.to_data())
+        return Decision("merged", target, judgement.reasons)
+
+    def _event(self, op: str, target: str, origin: Origin, **values: Any) -> Event:
+        return Event(
+            id=self._new_id(), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
+            actor=origin.actor, session_id=origin.session_id, **values,
+        )  # fmt: skip
+
+    def _write(self, batch: Batch, data: dict[str, JSON]) -> None:
+        line = encode_line(data)
+        name = corpus_of(data)
+        self._index.corpus(name)  # before the line is entered, everything earlier has to be
+        self._index.add(batch.stage(line), data, name)
+
+    def _corpus_holding(self, id: str, user_id: str | None) -> str | None:
+        """Return the corpus in which this user may see ``id``."""
+        names = self._index.catalogue.corpora_of_id(id)
+        visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
+        return next((name for name in visible if self._index.corpus(name).has(id)), None)
+
+    def _visible(self, record_id: str, user_id: str) -> StoredRecord:
+        stored = self.get(record_id, user_id=user_id)
+        if stored is None:
+            raise RecordNotFound(f"No record {record_id!r:.60} of user {user_id!r:.60} is here.")
+        return stored
+
+    def _corpora(self, user_id: str | None) -> Iterator[CorpusIndex]:
+        # One at a time: with many users the first is closed again before the last is opened.
+        present = self._index.catalogue.corpora()
+        names = sorted(present) if user_id is None else [user_corpus(user_id), SHARED]
+        return (self._index.corpus(name) for name in names if name in present)
+
+
+def _cache_folder(path: Path | None) -> Path | None:
+    return path / ".memkit" / "cache" if path else None
+
+
+def _check_mark(op: str, origin: Origin, fields: dict[str, JSON]) -> None:
+    if op not in MARKS:
+        raise InvalidRecord(f"{op!r:.60} is not something to say about a record. Known: {', '.join(MARKS)}.")
+    if op in PERSON_ONLY and origin.actor != "person":
+        raise NotAllowed(f"Only a person can {op} a record; this came from {origin.actor}.")
+    unknown = [key for key in fields if key not in CHANGEABLE]
+    if unknown or (fields and op != "update"):
+        raise InvalidRecord(f"{op} cannot change {', '.join(fields)}. update changes {', '.join(CHANGEABLE)}.")
+    check_fields(fields)

@@ -1,0 +1,213 @@
+"""The write gate: the one judge of everything that wants to become a memory.
+
+It asks in this order and stops at the first refusal:
+
+====  =====================  =========================================================  ===========
+step  code                   question                                                   answer
+====  =====================  =========================================================  ===========
+1     empty, too_long,       is it a well-formed record of bearable size?               refused
+      schema
+2     consent                did the user agree to long-term memory?                    refused
+3     confidence             is it at least as sure as the policy asks?                 refused
+4     secret, personal_data  does any part of it hold a credential or personal number?  refused
+5     transient, hedged      did an agent infer it from passing or unsure wording?      refused
+6     directive,             does it give orders to a model or hide characters?         quarantined
+      hidden_characters
+7     tombstone              was this value rejected or erased for this user?           refused
+8     duplicate              does it repeat a live record?                              merged
+9     contradiction          can it not be true together with a live record?            says so
+10    quota                  has this session written enough?                           refused
+====  =====================  =========================================================  ===========
+
+What it says never repeats a refused secret.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .contradictions import contradicted
+from .duplicates import near_duplicate
+from .extract import is_users_own
+from .hostile import Suspicion, suspicions
+from .interface import ArchiveView, Judgement, Reason
+from .record import JSON, MAX_TEXT_BYTES, Draft, Origin, Record, field_problems, lowest_trust
+from .secrets import kinds, mask
+from .settings import WriteSettings
+from .transient import hedged_wording, transient_wording
+from .wording import plain
+
+PASSING_TYPES = ("fact", "preference")
+"""Types in which an agent's passing or unsure wording is refused; events may be of today."""
+UNCOUNTED = ("import", "program")
+"""Actors whose writes do not count against a session's quota."""
+
+
+@dataclass(frozen=True)
+class WriteGate:
+    """Judges offers by the policy of ``settings``; decides and changes nothing."""
+
+    settings: WriteSettings = field(default_factory=WriteSettings)
+
+    def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
+        """Return what should become of ``draft``, with the reasons."""
+        fields = self._standing(draft, origin)
+        refusal = next(self._refusals(draft, origin, consented, str(fields["source"])), None)
+        if refusal:
+            return Judgement("refused", (refusal,))
+        found = [item for text in texts_of(draft, origin) for item in suspicions(text)]
+        if view.is_tombstoned(origin.user_id, draft.text):
+            return Judgement("refused", (TOMBSTONE,))
+        if found:
+            fields["trust"] = "quarantined"
+            return self._within_quota(Judgement("quarantined", _described(found), fields), origin, view)
+        return self._against_archive(draft, origin, view, fields)
+
+    def judge_core(
+        self, section: str, text: str, origin: Origin, view: ArchiveView, *, consented: bool = True
+    ) -> Judgement:
+        """Return what should become of ``text`` as the whole new content of a core section."""
+        draft = Draft(text=text or section, type="summary")
+        fields = self._standing(draft, origin)
+        refusal = next(self._refusals(draft, origin, consented, str(fields["source"])), None)
+        if refusal:
+            return Judgement("refused", (refusal,))
+        if view.is_tombstoned(origin.user_id, text):
+            return Judgement("refused", (TOMBSTONE,))
+        found = suspicions(text)
+        if found:
+            return Judgement("quarantined", _described(found), {"trust": "quarantined"})
+        if not self._is_grounded(text, origin, view):
+            return Judgement("quarantined", (UNGROUNDED,), {"trust": "quarantined"})
+        return Judgement("admitted", (), fields)
+
+    def _refusals(self, draft: Draft, origin: Origin, consented: bool, source: str) -> Iterator[Reason]:
+        yield from form_problems(draft)
+        if not consented:
+            yield Reason("consent", "The user has not agreed to long-term memory. Ask first.")
+        least = self.settings.min_confidence
+        if draft.confidence < least:
+            yield Reason("confidence", f"A confidence of {draft.confidence:.2f} is below the policy's {least:.2f}.")
+        for finding in kinds(texts_of(draft, origin)):
+            code, what = ("personal_data", "a personal number") if finding.personal else ("secret", "a credential")
+            yield Reason(code, f"It holds {what} ({finding.kind}). Leave that out.")
+        if source == "inferred" and draft.type in PASSING_TYPES:
+            yield from _passing(draft.text)
+
+    def _standing(self, draft: Draft, origin: Origin) -> dict[str, JSON]:
+        """Return actor, source and trust as they follow from where the offer comes from."""
+        if origin.actor == "agent" and is_users_own(draft.text, origin.user_text or "", (origin.user_id,)):
+            return {"actor": "user", "source": "explicit", "trust": "verified"}
+        if origin.actor == "agent":
+            source = draft.source if draft.source in ("learned", "merged") else "inferred"
+            return {"actor": "agent", "source": source, "trust": self._inferred_trust(origin)}
+        trust = {"person": "verified", "user": "verified", "program": origin.trust_cap}.get(origin.actor, "candidate")
+        return {"actor": origin.actor, "source": draft.source, "trust": trust}
+
+    def _inferred_trust(self, origin: Origin) -> str:
+        return lowest_trust("candidate", origin.trust_cap) if self.settings.require_verification else origin.trust_cap
+
+    def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
+        near = [record for record in view.similar(draft.text, origin.user_id) if record.scope == draft.scope]
+        same = near_duplicate(draft.text, near, type=draft.type, user_id=origin.user_id, at=self.settings.duplicate_at)
+        if same and same.id != draft.supersedes:
+            return Judgement("merged", (_repeats(same),), fields, merge_into=same.id)
+        clashes = [
+            record for record in contradicted(draft.text, near, user_id=origin.user_id) if record.id != draft.supersedes
+        ]
+        judgement = self._with_clashes(draft, fields, clashes) if clashes else Judgement("admitted", (), fields)
+        return self._within_quota(judgement, origin, view)
+
+    def _with_clashes(self, draft: Draft, fields: dict[str, JSON], clashes: list[Record]) -> Judgement:
+        ids = [record.id for record in clashes]
+        reason = Reason("contradiction", f"It cannot be true together with {', '.join(ids)}.")
+        weaker = clashes[0]
+        if (
+            self.settings.contradictions == "keep_stronger"
+            and not draft.supersedes
+            and _outweighs(draft, fields, weaker)
+        ):
+            return Judgement("admitted", (reason,), fields, supersedes=weaker.id)
+        return Judgement("admitted", (reason,), {**fields, "contradicts": ids})
+
+    def _within_quota(self, judgement: Judgement, origin: Origin, view: ArchiveView) -> Judgement:
+        most = self.settings.max_per_session
+        if origin.session_id is None or origin.actor in UNCOUNTED:
+            return judgement
+        if view.session_writes(origin.user_id, origin.session_id) < most:
+            return judgement
+        return Judgement("refused", (Reason("quota", f"This session has written {most} records, the most allowed."),))
+
+    def _is_grounded(self, text: str, origin: Origin, view: ArchiveView) -> bool:
+        """Return whether every line of a core section was said by the user, is verified, or a person writes it."""
+        if origin.actor in ("person", "user") or (origin.actor == "program" and origin.trust_cap == "verified"):
+            return True
+        known = {plain(line) for section in core_of(view, origin.user_id).values() for line in section.splitlines()}
+        fresh = [line for line in text.splitlines() if line.strip() and plain(line) not in known]
+        return all(self._line_is_grounded(line, origin, view) for line in fresh)
+
+    def _line_is_grounded(self, line: str, origin: Origin, view: ArchiveView) -> bool:
+        if is_users_own(line, origin.user_text or "", (origin.user_id,)):
+            return True
+        verified = (record for record in view.similar(line, origin.user_id) if record.trust == "verified")
+        return any(is_users_own(line, record.text, (origin.user_id,)) for record in verified)
+
+
+TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user. A person can allow it again.")
+UNGROUNDED = Reason("ungrounded", "Core memory takes what the user said in this turn or what is verified.")
+
+
+def core_of(view: ArchiveView, user_id: str) -> dict[str, str]:
+    """Return the core sections that the archive holds of this user."""
+    sections = getattr(view, "core_sections", None)
+    return dict(sections(user_id)) if sections else {}
+
+
+def texts_of(draft: Draft, origin: Origin) -> list[str]:
+    """Return every text of an offer that would be written."""
+    names = (draft.source_url, draft.supersedes, origin.user_id, origin.session_id, origin.agent_id)
+    return [draft.text, *draft.tags, *(name for name in names if name), *_strings(draft.extra)]
+
+
+def _strings(value: JSON) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def form_problems(draft: Draft) -> Iterator[Reason]:
+    """Yield what is wrong with the form of ``draft``; nothing said here repeats a secret."""
+    if not plain(draft.text):
+        yield Reason("empty", "An empty text cannot be recalled. Give it some words.")
+    elif len(draft.text) > MAX_TEXT_BYTES or len(draft.text.encode(errors="replace")) > MAX_TEXT_BYTES:
+        yield Reason("too_long", f"A record may have {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary.")
+    for problem in field_problems(draft.to_data()):
+        yield Reason("schema", mask(problem))
+
+
+def _passing(text: str) -> Iterator[Reason]:
+    if words := transient_wording(text):
+        yield Reason("transient", f"“{words}” will not be true for long.")
+    if words := hedged_wording(text):
+        yield Reason("hedged", f"“{words}” leaves open whether it is true.")
+
+
+def _described(found: list[Suspicion]) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(item.code, f"Matched {item.kind}: “{mask(item.matched)}”. A person can approve it.") for item in found
+    )
+
+
+def _repeats(record: Record) -> Reason:
+    return Reason("duplicate", f"It repeats {record.id}, which now counts one more piece of evidence.")
+
+
+def _outweighs(draft: Draft, fields: dict[str, JSON], other: Record) -> bool:
+    """Return whether an offer is explicit or surer than the record it contradicts, and no less trusted."""
+    trusted = lowest_trust(str(fields["trust"]), other.trust) == other.trust
+    return trusted and (fields["source"] == "explicit" or draft.confidence > other.confidence)

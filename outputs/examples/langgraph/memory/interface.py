@@ -1,0 +1,133 @@
+"""What the memory room promises: its answers, and what the write gate may ask of the archive."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .record import JSON, Draft, Origin, Record
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why the gate decided so: a code to script against and a sentence to read."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of an offer."""
+
+    decision: str
+    """admitted | merged | quarantined | refused"""
+    id: str | None
+    """The new record, or the one it was merged into; None when refused."""
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the gate says about an offer; the archive carries it out."""
+
+    decision: str
+    """admitted | merged | quarantined | refused"""
+    reasons: tuple[Reason, ...] = ()
+    record_fields: Mapping[str, JSON] = field(default_factory=dict)
+    """Fields of the record as the gate wants them written, such as trust; they win over the draft's."""
+    merge_into: str | None = None
+    """The record that an offer with decision ``merged`` is evidence for."""
+    supersedes: str | None = None
+    """The record that this one takes the place of; wins over the draft's."""
+
+
+class ArchiveView(Protocol):
+    """What the gate may ask of the archive while it judges. Everything is about one user plus what is shared."""
+
+    def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
+        """Return live records on the same subject, nearest first, at most twenty."""
+
+    def is_tombstoned(self, user_id: str, text: str) -> bool:
+        """Return whether this value was rejected or erased for this user, however it is spelled."""
+
+    def session_writes(self, user_id: str, session_id: str) -> int:
+        """Return how many records an agent or tool has written in this session."""
+
+    def live(self, id: str) -> Record | None:
+        """Return the record in its present state if it is live, whoever owns it."""
+
+    def core_sections(self, user_id: str) -> dict[str, str]:
+        """Return the core sections of this user as they stand."""
+
+
+class Gate(Protocol):
+    """A judge of offers. It decides and changes nothing."""
+
+    def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
+        """Return what should become of ``draft``."""
+
+    def judge_core(
+        self, section: str, text: str, origin: Origin, view: ArchiveView, *, consented: bool = True
+    ) -> Judgement:
+        """Return what should become of ``text`` as the whole new content of a core section."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A record that a search found."""
+
+    record: Record
+    score: float
+    parts: Mapping[str, float]
+    """relevance, confidence, recency, access, task before weighting; bm25 and coverage as they came."""
+
+    @property
+    def id(self) -> str:
+        """Return the record's id."""
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        """Return the record's text."""
+        return self.record.text
+
+
+@dataclass(frozen=True)
+class Loser:
+    """A record that was considered and not returned."""
+
+    id: str
+    reason: str
+    """scope | tombstone | expired | floor | budget | rank | trust | confidence | filter"""
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """What a search found, or that nothing relevant is there."""
+
+    hits: tuple[Hit, ...]
+    abstained: bool
+    losers: tuple[Loser, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """A record in its present state, with everything that happened to it."""
+
+    record: Record
+    status: str
+    """live | superseded | retired | quarantined | rejected"""
+    history: tuple[Mapping[str, JSON], ...] = ()
+    """``{op, at, actor, reason}``, oldest first."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something in the archive's files that a person should look at."""
+
+    code: str
+    """torn | not-json | not-utf8 | bad-record | bad-event | id-conflict | conflict-marker | unreadable"""
+    path: str
+    """Relative to the store's root."""
+    line: int
+    message: str

@@ -1,0 +1,168 @@
+"""Search: candidates by their words from each corpus, filters that say why they drop one, and one documented score."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from .index_corpus import CorpusIndex, Found
+from .interface import Hit, Loser, SearchReport
+from .ranking import CorpusStatistics, access, bm25, composite, coverage, recency, task_match
+from .record import Record
+from .settings import RetrievalSettings
+from .text import query_terms
+from .times import normal_time
+
+FEWEST_CANDIDATES = 40
+SMALL_CORPUS = 2000
+COMMON = 64
+"""A word in more than one of so many records is common: it scores, and finds nothing by itself."""
+TIE_BREAK = 0.02
+"""How much of relevance is the plain share of the question that a record covers."""
+EXPLAINED_OUTSIDERS = 200
+WHY_NOT_LIVE = {"rejected": "tombstone", "quarantined": "trust", "superseded": "expired", "retired": "expired"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked, by whom, and what an answer must satisfy."""
+
+    query: str
+    now: datetime
+    k: int = 5
+    types: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    """A record must carry all of them."""
+    min_confidence: float = 0.0
+    as_of: datetime | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    task_tags: Sequence[str] = ()
+    explain: bool = False
+
+
+@dataclass
+class _Ranking:
+    """What came of the corpora that were asked so far."""
+
+    hits: list[Hit] = field(default_factory=list)
+    losers: list[Loser] = field(default_factory=list)
+
+
+Uses = Callable[[Iterable[str]], Mapping[str, int]]
+
+
+def search(question: Question, corpora: Iterable[CorpusIndex], settings: RetrievalSettings, uses: Uses) -> SearchReport:
+    """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together."""
+    terms = query_terms(question.query)
+    ranking = _Ranking()
+    for corpus in corpora:
+        if terms:
+            _ask(question, terms, corpus, settings, uses, ranking)
+    ordered = sorted(ranking.hits, key=lambda hit: (-hit.score, hit.id))
+    kept = tuple(ordered[: max(0, question.k)])
+    if not question.explain:
+        return SearchReport(kept, abstained=not ordered)
+    outranked = [Loser(hit.id, "rank") for hit in ordered[len(kept) :]]
+    return SearchReport(kept, not ordered, (*outranked, *ranking.losers))
+
+
+def _ask(
+    question: Question,
+    terms: Sequence[str],
+    corpus: CorpusIndex,
+    settings: RetrievalSettings,
+    uses: Uses,
+    ranking: _Ranking,
+) -> None:
+    statistics = corpus.statistics(terms)
+    if question.explain:
+        ranking.losers += _outsiders(corpus, terms)
+    finders = finding_terms(terms, statistics)
+    limit = max(FEWEST_CANDIDATES, 8 * question.k)
+    while finders:
+        candidates = corpus.candidates(finders, statistics, limit)
+        scored = _scored(candidates, terms, statistics, settings.floor)
+        reasons = {found.record.id: _objection(found.record, question) for found, _ in scored}
+        passed = [(found, parts) for found, parts in scored if not reasons[found.record.id]]
+        if len(passed) >= question.k or len(candidates) < limit:
+            break
+        limit *= 8
+    else:
+        return
+    ranking.losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
+    relevant = {found.record.id for found, _ in scored}
+    ranking.losers += [Loser(found.record.id, "floor") for found in candidates if found.record.id not in relevant]
+    ranking.hits += _hits(passed, question, settings, uses)
+
+
+def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[str]:
+    """Return the terms that look for candidates, rarest first: common ones only when there are no others."""
+    known = sorted((count, term) for term, count in statistics.frequencies.items())
+    if statistics.documents <= SMALL_CORPUS:
+        return [term for _, term in known]
+    rare = [term for count, term in known if count * COMMON <= statistics.documents]
+    return rare or [term for _, term in known]
+
+
+def _scored(
+    candidates: Sequence[Found], terms: Sequence[str], statistics: CorpusStatistics, floor: float
+) -> list[tuple[Found, dict[str, float]]]:
+    """Return the candidates above the floor with what their words are worth."""
+    measured = [
+        (found, bm25(statistics, terms, found.tokens), coverage(statistics, terms, found.tokens))
+        for found in candidates
+    ]
+    best, strength = max(((score, share) for _, score, share in measured), default=(0.0, 0.0))
+    scored = []
+    for found, score, share in measured:
+        if share >= floor:
+            # Among a handful of records every word is common and BM25 knows no difference; coverage does. It also
+            # settles the ties that BM25 leaves, because a word in half of the records weighs nothing there.
+            relative = score / best * strength if best > 0 else share
+            relevance = (1 - TIE_BREAK) * relative + TIE_BREAK * share
+            scored.append((found, {"relevance": relevance, "bm25": score, "coverage": share}))
+    return scored
+
+
+def _objection(record: Record, question: Question) -> str:
+    """Return why ``record`` cannot be an answer, or nothing."""
+    if record.scope == "session" and record.session_id != question.session_id:
+        return "scope"
+    if record.scope == "agent" and record.agent_id != question.agent_id:
+        return "scope"
+    if (question.types and record.type not in question.types) or not set(question.tags) <= set(record.tags):
+        return "filter"
+    if not is_valid(record, question.as_of or question.now):
+        return "expired"
+    return "confidence" if record.confidence < question.min_confidence else ""
+
+
+def is_valid(record: Record, moment: datetime) -> bool:
+    """Return whether a record holds at a moment."""
+    at = normal_time(moment)
+    begun = not record.valid_from or normal_time(record.valid_from) <= at
+    return begun and (not record.valid_until or at <= normal_time(record.valid_until))
+
+
+def _hits(
+    passed: Sequence[tuple[Found, dict[str, float]]], question: Question, settings: RetrievalSettings, uses: Uses
+) -> list[Hit]:
+    counts = uses([found.record.id for found, _ in passed])
+    hits = []
+    for found, relevance in passed:
+        record = found.record
+        parts = relevance | {
+            "confidence": record.confidence,
+            "recency": recency(record, question.as_of or question.now),
+            "access": access(counts.get(record.id, 0)),
+            "task": task_match(record, question.task_tags),
+        }
+        hits.append(Hit(record, composite(settings.weights, parts), parts))
+    return hits
+
+
+def _outsiders(corpus: CorpusIndex, terms: Sequence[str]) -> list[Loser]:
+    """Return the newest records that fit and are not live, for a person who asks why."""
+    wanted = set(terms)
+    fitting = [found for found in corpus.outsiders(EXPLAINED_OUTSIDERS) if wanted & set(found.tokens)]
+    return [Loser(found.record.id, WHY_NOT_LIVE[found.status]) for found in fitting]

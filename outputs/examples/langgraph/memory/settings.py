@@ -1,0 +1,123 @@
+"""What may be tuned about memory, with the defaults that hold when nobody says otherwise.
+
+Named tuples, because every process defines them at its start and a dataclass takes several times as long.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .errors import InvalidRecord
+from .record import JSON
+from .times import parse_duration
+
+
+class WriteSettings(NamedTuple):
+    """How the write gate judges."""
+
+    min_confidence: float = 0.7
+    max_per_session: int = 10
+    """Writes of an agent in one session."""
+    require_verification: bool = True
+    """What an agent inferred stays a candidate until confirmed."""
+    duplicate_at: float = 0.9
+    contradictions: str = "open"
+    """open | keep_stronger"""
+
+
+class Weights(NamedTuple):
+    """How much each part counts in a hit's score."""
+
+    relevance: float = 0.5
+    confidence: float = 0.2
+    recency: float = 0.15
+    access: float = 0.1
+    task: float = 0.05
+
+
+class RetrievalSettings(NamedTuple):
+    """How recall chooses and ranks."""
+
+    min_confidence: float = 0.7
+    """Holds for what enters a prompt."""
+    constraints_limit: int = 100
+    vector_floor: float = 0.6
+    floor: float = 0.15
+    """Share of the query's weight that a record must cover to count as relevant at all."""
+    weights: Weights = Weights()
+
+
+class ContextSettings(NamedTuple):
+    """How much the prompt holds."""
+
+    max_tokens: int = 8000
+    compress_at: float = 0.8
+    keep_recent: int = 5
+    core_section_limit: int = 2000
+    """In characters."""
+
+
+class RecallSettings(NamedTuple):
+    """How long turns stay findable."""
+
+    max_items: int = 1000
+    ttl: float = 7 * 86400.0
+    """In seconds."""
+    at_session_start: int = 3
+
+
+class ForgetSettings(NamedTuple):
+    """When the forgetting cycle retires a record."""
+
+    min_confidence: float = 0.3
+    max_age: float = 365 * 86400.0
+    """In seconds."""
+    keep_superseded: float = 90 * 86400.0
+    """In seconds."""
+    decay: str = "0.02 per 30d unused"
+    min_importance: float = 0.3
+
+
+class MemorySettings(NamedTuple):
+    """Everything that may be tuned about memory."""
+
+    write: WriteSettings = WriteSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    context: ContextSettings = ContextSettings()
+    recall: RecallSettings = RecallSettings()
+    forget: ForgetSettings = ForgetSettings()
+    importance: float = 0.5
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
+        """Return the settings that ``data`` asks for; sections of other rooms are passed over."""
+        known = {key: value for key, value in data.items() if key in cls._fields}
+        return cls(**_changes(cls(), known, ""))
+
+
+DURATIONS = {"ttl", "max_age", "keep_superseded"}
+SECTIONS = (WriteSettings, Weights, RetrievalSettings, ContextSettings, RecallSettings, ForgetSettings)
+
+
+def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, Any]:
+    """Return every field of ``settings`` as ``data`` wants it."""
+    values = dict(settings._asdict())
+    for key, value in data.items():
+        where = f"{place}{key}"
+        if key not in values:
+            raise InvalidRecord(f"{where} is not a setting. Known here: {', '.join(sorted(values))}.")
+        values[key] = _value(values[key], value, where, key)
+    return values
+
+
+def _value(default: Any, value: JSON, where: str, key: str) -> object:
+    if isinstance(default, SECTIONS):
+        if not isinstance(value, Mapping):
+            raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
+        return type(default)(**_changes(default, value, f"{where}."))
+    if key in DURATIONS and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return parse_duration(value)
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(default):
+        raise InvalidRecord(f"{where} must be a {type(default).__name__}, not {value!r:.60}.")
+    return value

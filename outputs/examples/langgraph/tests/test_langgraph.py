@@ -1,0 +1,126 @@
+"""What is LangGraph's own: checkpoints, and the graph's state beside the main context."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.assembly import open_rooms
+from agent.checkpoints import FILE, Checkpoints
+from agent.conversation import open_conversation
+from agent.messages import STOPPED
+from agent.settings import load_settings
+from tests.conftest import Talk
+from tests.material import notes
+from tests.model_server import FakeServer
+
+SESSION = ("--session", "one", "--consent")
+
+
+def checkpoint(talk: Talk) -> Path:
+    """Return where the sessions are kept."""
+    return talk.store / ".memkit" / "state" / FILE
+
+
+def kept_messages(talk: Talk) -> list[Any]:
+    """Return the messages in the newest checkpoint of the session."""
+    checkpoints = Checkpoints(checkpoint(talk).parent)
+    newest = checkpoints.saver(durable=True).get({"configurable": {"thread_id": "ada\x1fone"}})
+    checkpoints.close()
+    assert newest is not None
+    messages: list[Any] = newest["channel_values"]["messages"]
+    return messages
+
+
+def test_a_session_is_kept_on_disk_only_after_consent(talk: Talk) -> None:
+    """Without consent no checkpoint is written; with it the file is for this account only."""
+    talk("Hello!", ["Hello."], "--session", "one")
+    assert not checkpoint(talk).exists()
+
+    talk("Hello!", ["Hello."], *SESSION)
+
+    assert stat.S_IMODE(checkpoint(talk).stat().st_mode) == 0o600
+
+
+def test_withdrawing_consent_takes_the_session_off_the_disk(talk: Talk) -> None:
+    """What was checkpointed of the session is deleted with the consent."""
+    talk("My cat is called Lovelace", ["A fine name."], *SESSION)
+
+    talk("I withdraw my consent.", ["All right."], "--session", "one")
+
+    with pytest.raises(AssertionError):
+        kept_messages(talk)
+
+
+def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
+    """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
+    with FakeServer(script=["A fine name.", "Thank you.", "Lovelace."]) as server:
+        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        with open_conversation(rooms) as conversation:
+            conversation.step("My cat is called Lovelace")
+            assert not checkpoint(talk).exists()
+            conversation.step("You may remember what I tell you.")
+            conversation.step("What is my cat called?")
+        rooms.close()
+
+    assert [message.text for message in kept_messages(talk)][::2] == [
+        "My cat is called Lovelace",
+        "You may remember what I tell you.",
+        "What is my cat called?",
+    ]
+    talk("And now?", ["Still here."], "--session", "one")
+    assert "A fine name." in str(talk.sent[0]["messages"])
+
+
+def test_the_graphs_state_stays_as_small_as_the_main_context(talk: Talk) -> None:
+    """What was paged out leaves the checkpoint as well, so that a session does not grow on disk per step."""
+    for _ in range(8):
+        talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="700")
+
+    assert len(kept_messages(talk)) < 12
+
+
+def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Path) -> None:
+    """Calls without a result get one that says so, in their place, and the call is not repeated."""
+    talk("Hello!", ["Hello."], *SESSION)
+    call = {"id": "call_1", "name": "note", "args": {"text": "milk"}}
+    leave_unfinished(talk, [HumanMessage("Write it down"), AIMessage("", tool_calls=[call])])
+
+    reply = talk("Go on", ["Here we are."], *SESSION)
+
+    assert reply.message == "Here we are."
+    assert STOPPED in talk.results()
+    assert notes(compiled) == ""
+
+
+def leave_unfinished(talk: Talk, messages: list[Any]) -> None:
+    """Append ``messages`` to the session as a run would have that died right after them."""
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    checkpoints = Checkpoints(checkpoint(talk).parent)
+    graph = StateGraph(MessagesState).add_node("model", lambda state: {}).add_edge(START, "model")
+    saved: Any = graph.compile(checkpointer=checkpoints.saver(durable=True))
+    saved.update_state({"configurable": {"thread_id": "ada\x1fone"}}, {"messages": messages}, as_node="model")
+    checkpoints.close()
+
+
+def test_arguments_that_were_cut_off_do_not_run(talk: Talk, compiled: Path) -> None:
+    """Half of a JSON object is no object, though LangChain would complete it."""
+    talk("Write it down", [{"tool": "note", "arguments": '{"text": "half of it'}, "It was cut off."])
+
+    assert notes(compiled) == ""
+    assert "no JSON" in talk.results()[0]
+
+
+def test_calls_of_one_answer_run_side_by_side(talk: Talk, compiled: Path) -> None:
+    """Parallel calls are each judged and answered, those that are denied too."""
+    calls = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
+
+    talk("Write it down", [{"tools": calls}, "Done."])
+
+    assert "danger" not in notes(compiled) and "milk" in notes(compiled) and "bread" in notes(compiled)
+    assert sum("no_danger" in result for result in talk.results()) == 1

@@ -1,0 +1,105 @@
+"""A model behind Chat Completions, streamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import openai
+
+from agent.endpoint import RETRIES, Endpoint, clear_faults
+from loop.interface import Completion, Message, ToolCall, ToolSpec
+
+
+class ChatModel:
+    """Asks one model; sends no sampling parameters, because vendors reject them."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client = openai.OpenAI(
+            api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+        )
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        """Return the next text or tool calls; raises ``EnvironmentFault`` when the server cannot serve."""
+        request: dict[str, Any] = {"model": self._endpoint.model, "messages": [wire_message(one) for one in messages]}
+        if tools:
+            request["tools"] = [wire_tool(spec) for spec in tools]
+        with clear_faults(self._endpoint):
+            stream = self._client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
+            with stream:
+                return gathered(stream)
+
+    def __enter__(self) -> ChatModel:
+        """Return the model itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+@dataclass
+class Parts:
+    """One tool call while it arrives."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def call(self) -> ToolCall:
+        """Return the whole call; arguments that are no JSON object stay text, for the toolbox to refuse."""
+        text = "".join(self.arguments)
+        try:
+            value = json.loads(text or "{}")
+        except ValueError:
+            value = None
+        return ToolCall(self.id, self.name, value if isinstance(value, dict) else text)
+
+
+def gathered(chunks: Iterable[Any]) -> Completion:
+    """Return the completion that a stream of chunks adds up to."""
+    texts: list[str] = []
+    calls: dict[int, Parts] = {}
+    usage: dict[str, int] = {}
+    for chunk in chunks:
+        if chunk.usage is not None:
+            usage = {"input": chunk.usage.prompt_tokens, "output": chunk.usage.completion_tokens}
+        for choice in chunk.choices:
+            texts.append(choice.delta.content or "")
+            for delta in choice.delta.tool_calls or ():
+                _add(calls.setdefault(delta.index, Parts()), delta)
+    return Completion("".join(texts), tuple(calls[index].call() for index in sorted(calls)), usage)
+
+
+def _add(parts: Parts, delta: Any) -> None:
+    parts.id = parts.id or delta.id or ""
+    if delta.function is not None:
+        parts.name += delta.function.name or ""
+        parts.arguments.append(delta.function.arguments or "")
+
+
+def wire_message(message: Message) -> dict[str, Any]:
+    """Return a message in the form of the protocol."""
+    wire: dict[str, Any] = {"role": message["role"], "content": message.get("content") or ""}
+    if calls := message.get("tool_calls"):
+        wire["tool_calls"] = [wire_call(call) for call in calls]
+    if "tool_call_id" in message:
+        wire["tool_call_id"] = message["tool_call_id"]
+    elif "name" in message:
+        wire["name"] = message["name"]
+    return wire
+
+
+def wire_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool call in the form of the protocol."""
+    arguments = json.dumps(call["args"], ensure_ascii=False)
+    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+
+def wire_tool(spec: ToolSpec) -> dict[str, Any]:
+    """Return a tool in the form of the protocol."""
+    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    return {"type": "function", "function": function}

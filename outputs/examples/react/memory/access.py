@@ -1,0 +1,73 @@
+"""How often each record was recalled on this machine: local knowledge that no history keeps."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from .index_database import Database, remove_database
+from .times import to_text
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS access(id TEXT PRIMARY KEY, uses INT, last TEXT) WITHOUT ROWID"
+
+
+class AccessCounts:
+    """Uses of records, one file per user who recalled them, so that no user's habits show in another's scores."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._open: dict[str, Database] = {}
+
+    def uses(self, user_id: str, ids: Iterable[str]) -> dict[str, int]:
+        """Return how often this user recalled each of ``ids``; those never recalled are left out."""
+        if not self._exists(user_id):
+            return {}
+        wanted = list(ids)
+        query = f"SELECT id, uses FROM access WHERE id IN ({','.join('?' * len(wanted))})"
+        return dict(self._database(user_id).sql.execute(query, wanted))
+
+    def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:
+        """Count one more use of each of ``ids``; where nothing can be written, nothing is counted."""
+        query = """INSERT INTO access VALUES(?,1,?) ON CONFLICT(id) DO UPDATE
+                   SET uses = uses + 1, last = max(last, excluded.last)"""
+        with suppress(OSError, sqlite3.OperationalError):
+            database = self._database(user_id)
+            with database.transaction():
+                database.sql.executemany(query, [(id, to_text(moment)) for id in ids])
+
+    def last_used(self, user_id: str) -> dict[str, str]:
+        """Return when this user last recalled each record."""
+        return dict(self._database(user_id).sql.execute("SELECT id, last FROM access")) if self._exists(user_id) else {}
+
+    def forget(self, user_id: str) -> None:
+        """Delete what is known about a user."""
+        database = self._open.pop(user_id, None)
+        if database:
+            database.close()
+        if path := self._path(user_id):
+            remove_database(path)
+
+    def close(self) -> None:
+        """Let go of all files."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _exists(self, user_id: str) -> bool:
+        path = self._path(user_id)
+        return user_id in self._open if path is None else path.exists()
+
+    def _database(self, user_id: str) -> Database:
+        database = self._open.get(user_id)
+        if database is None or not database.is_current():
+            if self._folder is not None:
+                self.close()
+            # Searching does not sync: a count that a power cut takes back is no loss.
+            database = self._open[user_id] = Database(self._path(user_id), synchronous="OFF")
+            database.sql.execute(SCHEMA)
+        return database
+
+    def _path(self, user_id: str) -> Path | None:
+        name = hashlib.sha256(f"user {user_id}".encode()).hexdigest()[:40]
+        return self._folder / f"{name}.sqlite" if self._folder else None

@@ -1,0 +1,50 @@
+"""Errors that somebody can act on, as one tree.
+
+ArchiveError (exit_code 3)
+├── InvalidRecord (2)       a record, draft or event that breaks the format
+├── RecordNotFound (1)      no such id for this user
+├── StoreLocked (3)         another process held the lock for too long
+├── StoreReadOnly (3)       the directory does not let us write
+├── StoreFull (3)           the disk did not take the line; nothing of it was kept
+└── StoreClosed (3)         used after close()
+"""
+
+
+class ArchiveError(Exception):
+    """Say what went wrong in the memory room; ``exit_code`` is what a command should end with."""
+
+    exit_code: int = 3
+
+
+class InvalidRecord(ArchiveError):
+    """Name the field that breaks the record format."""
+
+    exit_code = 2
+
+
+class RecordNotFound(ArchiveError):
+    """Say that no record with this id is visible to this user."""
+
+    exit_code = 1
+
+
+class StoreLocked(ArchiveError):
+    """Say that another process held the store's lock longer than we were willing to wait."""
+
+
+class StoreReadOnly(ArchiveError):
+    """Say that the store's directory cannot be written."""
+
+
+class StoreFull(ArchiveError):
+    """Say that the line could not be written whole; the shard is as it was before."""
+
+
+class StoreClosed(ArchiveError):
+    """Say that the archive was used after it was closed."""
+
+
+class NotAllowed(ArchiveError):
+    """Say that only a person may do this."""
+
+    exit_code = 1

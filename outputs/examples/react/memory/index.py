@@ -1,0 +1,227 @@
+"""The whole index: a catalogue of the log's lines and one database per corpus, brought up to date when asked."""
+
+import hashlib
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .index_catalogue import SHARED, Catalogue, user_corpus
+from .index_corpus import CorpusIndex, Position
+from .index_database import is_damaged, is_read_only, remove_database
+from .index_words import WordIndex
+from .lines import decode_line
+from .log import Log, Observe, Span, Written
+from .record import JSON
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+OPEN_AT_ONCE = 100
+READ_AT_ONCE = 5000
+
+
+class Index:
+    """What can be looked up about a log. Everything here can be deleted and comes back."""
+
+    def __init__(self, log: Log, folder: Path | None, words: WordIndex, observe: Observe) -> None:
+        self._log = log
+        self._folder = folder
+        self._words = words
+        self._observe = observe
+        self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
+        self._catalogue: Catalogue | None = None
+        self._borrowed: TemporaryDirectory[str] | None = None
+
+    @property
+    def engine(self) -> str:
+        """Return which word index is at work."""
+        return self._words.name
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Return the catalogue, opened anew when its file was taken away."""
+        if self._catalogue is not None and not self._catalogue.database.is_current():
+            self.close()
+        if self._catalogue is None:
+            self._catalogue = self._opened_catalogue()
+        return self._catalogue
+
+    def refresh(self) -> None:
+        """Take in what the log has gained or lost."""
+        self.catalogue.refresh(self._log)
+
+    def user(self, user_id: str) -> CorpusIndex:
+        """Return the index of a user's own records."""
+        return self.corpus(user_corpus(user_id))
+
+    def shared(self) -> CorpusIndex:
+        """Return the index of the shared records."""
+        return self.corpus(SHARED)
+
+    def corpora(self) -> list[str]:
+        """Return the names of all corpora."""
+        return sorted(self.catalogue.corpora())
+
+    def corpus(self, name: str) -> CorpusIndex:
+        """Return the index of a corpus with every catalogued line in it."""
+        catalogue = self.catalogue
+        index = self._opened(name)
+        state = catalogue.state_of(name)
+        generation, last = state[1:] if state else (0, 0)
+        position = index.position()
+        if (position.generation, position.seq) == (generation, last):
+            return index
+        with index.database.transaction():
+            position = index.position()
+            if position.generation != generation or not self._is_on_track(state, position):
+                index.clear(generation)
+                position = Position(generation, 0, "")
+            if state:
+                self._fill(index, state[0], position.seq)
+        return index
+
+    def add(self, span: Span, data: Mapping[str, JSON], name: str) -> None:
+        """Enter a line that is about to be written; ``begin`` came before."""
+        index = self.corpus(name)
+        index.database.begin()
+        seq = self.catalogue.add(span, data)
+        if index.position().seq == 0:
+            state = self.catalogue.state_of(name)
+            index.clear(state[1] if state else 0)
+        index.apply([(seq, span, data)])
+
+    def begin(self) -> None:
+        """Start a change that ``commit`` keeps and ``rollback`` drops."""
+        self.catalogue.database.begin()
+
+    def commit(self, written: Mapping[str, Written]) -> None:
+        """Keep what was added; the lines are on disk now, so an index that cannot follow is no failure."""
+        try:
+            self.catalogue.advance(self._log, written)
+            self.catalogue.database.commit()
+            for index in self._open.values():
+                index.database.commit()
+        except sqlite3.OperationalError as error:
+            self.rollback()
+            self._observe({"event": "index", "action": "behind", "reason": str(error)})
+        self._close_some(OPEN_AT_ONCE)
+
+    def rollback(self) -> None:
+        """Drop what was added; the lines did not reach the disk."""
+        for index in self._open.values():
+            index.database.rollback()
+        if self._catalogue is not None:
+            self._catalogue.database.rollback()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self._close_some(0)
+        if self._catalogue is not None:
+            self._catalogue.database.close()
+            self._catalogue = None
+
+    def release(self) -> None:
+        """Let go of all files for good."""
+        self.close()
+        if self._borrowed is not None:
+            self._borrowed.cleanup()
+
+    def remove(self) -> None:
+        """Delete every file of the index."""
+        self.close()
+        if self._folder is None:
+            return
+        users = list((self._folder / "users").glob("*.sqlite"))
+        for path in (self._folder / "catalogue.sqlite", self._folder / "shared.sqlite", *users):
+            remove_database(path)
+
+    def _is_on_track(self, state: tuple[int, int, int] | None, position: Position) -> bool:
+        """Return whether the last line that a corpus took in is still that line."""
+        if position.seq == 0:
+            return True
+        line = self.catalogue.line(position.seq)
+        return bool(state and line and line[0] == state[0] and f"{line[1].shard}:{line[1].offset}" == position.place)
+
+    def _fill(self, index: CorpusIndex, corpus: int, after: int) -> None:
+        shards: dict[str, bytes] = {}
+        pending = []
+        for line in self.catalogue.lines(corpus, after):
+            if line.span.shard not in shards:
+                shards = {line.span.shard: self._log.read(line.span.shard)}
+            data = shards[line.span.shard][line.span.offset : line.span.offset + line.span.size]
+            pending.append((line.seq, line.span, decode_line(data)))
+            if len(pending) == READ_AT_ONCE:
+                index.apply(pending)
+                pending = []
+        index.apply(pending)
+
+    def _opened(self, name: str) -> CorpusIndex:
+        index = self._open.get(name)
+        if index is not None and not index.database.is_current():
+            self._open.pop(name).database.close()
+            index = None
+        if index is None:
+            index = self._open[name] = self._opened_corpus(name)
+            if not index.database.sql.in_transaction and not self.catalogue.database.sql.in_transaction:
+                self._close_some(OPEN_AT_ONCE)
+        self._open.move_to_end(name)
+        return index
+
+    def _opened_catalogue(self) -> Catalogue:
+        path = self._folder / "catalogue.sqlite" if self._folder else None
+        try:
+            return Catalogue(path)
+        except (OSError, sqlite3.OperationalError) as error:
+            if self._folder is None or self._borrowed or not is_read_only(error):
+                raise
+            self._borrow()
+            return self._opened_catalogue()
+        except sqlite3.DatabaseError as error:
+            if path is None or not is_damaged(error):
+                raise
+            self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
+            self.remove()
+            return Catalogue(path)
+
+    def _borrow(self) -> None:
+        """Work on a copy of the index, or from nothing, where the store itself cannot be written."""
+        import shutil
+        import tempfile
+
+        own = self._folder or Path()
+        self._borrowed = tempfile.TemporaryDirectory(prefix="memkit-index-")
+        self._folder = Path(self._borrowed.name) / "cache"
+        self._observe({"event": "index", "action": "borrowed", "path": str(self._folder)})
+        for path in own.rglob("*.sqlite*"):
+            copy = self._folder / path.relative_to(own)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)  # the bytes alone: a copied mode would be read-only again
+
+    def _opened_corpus(self, name: str) -> CorpusIndex:
+        path = self._path(name)
+        try:
+            return CorpusIndex(path, self._words)
+        except sqlite3.DatabaseError as error:
+            if path is None or not is_damaged(error):
+                raise
+            self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
+            remove_database(path)
+            return CorpusIndex(path, self._words)
+
+    def _path(self, name: str) -> Path | None:
+        if self._folder is None:
+            return None
+        if name == SHARED:
+            return self._folder / "shared.sqlite"
+        # A user id may hold anything, slashes and quotes included; its digest names the file.
+        return self._folder / "users" / f"{hashlib.sha256(name.encode()).hexdigest()[:40]}.sqlite"
+
+    def _close_some(self, keep: int) -> None:
+        # An index in memory has no file to come back from.
+        while len(self._open) > keep and (self._folder is not None or keep == 0):
+            _, index = self._open.popitem(last=False)
+            with suppress(sqlite3.ProgrammingError):
+                index.database.close()

@@ -1,0 +1,158 @@
+"""The index of one corpus, a user's records or the shared ones: their present state and the words they hold."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .index_database import Database
+from .index_intake import Line, folded, located, take_in
+from .index_words import WordIndex
+from .ranking import CorpusStatistics
+from .record import Record
+from .replay import Event, Folded, in_order
+from .text import TOKENS_VERSION, tokens
+
+FORMAT = 1
+SCHEMA = (
+    "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
+    """CREATE TABLE records(
+        document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, written TEXT, present TEXT, length INT, digest TEXT,
+        tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT)""",
+    "CREATE INDEX records_by_digest ON records(digest)",
+    "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
+    "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
+    "CREATE TABLE events(id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT)",
+    "CREATE INDEX events_by_target ON events(target)",
+)
+
+
+class Found(NamedTuple):
+    """A record of the index, as a search needs it."""
+
+    record: Record
+    status: str
+    tokens: Sequence[str]
+
+
+class Position(NamedTuple):
+    """How far into the catalogue's lines of this corpus an index is."""
+
+    generation: int
+    seq: int
+    place: str
+
+
+class CorpusIndex:
+    """One corpus in one SQLite file."""
+
+    def __init__(self, path: Path | None, words: WordIndex) -> None:
+        self.database = Database(path)
+        self._sql = self.database.sql
+        self._words = words
+        if self._format() != self._own_format:
+            with self.database.transaction():
+                if self._format() != self._own_format:  # another process may have been faster
+                    self._recreate()
+
+    def position(self) -> Position:
+        """Return how far this index is."""
+        return Position(*self._sql.execute("SELECT generation, seq, place FROM corpus").fetchone())
+
+    def clear(self, generation: int) -> None:
+        """Forget everything, to be filled again."""
+        self._words.clear(self._sql)
+        for statement in ("DELETE FROM records", "DELETE FROM events"):
+            self._sql.execute(statement)
+        self._sql.execute("UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0", (generation,))
+
+    def apply(self, lines: Iterable[Line]) -> None:
+        """Take in lines."""
+        take_in(self._sql, self._words, lines)
+
+    def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
+        """Return the numbers that BM25 needs for ``terms``."""
+        count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
+        return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(self._sql, terms))
+
+    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[Found]:
+        """Return the live records that fit ``terms`` best."""
+        documents = self._words.candidates(self._sql, terms, statistics, limit) if terms else []
+        return [self._found(document) for document in documents]
+
+    def outsiders(self, limit: int) -> list[Found]:
+        """Return the newest records that are not live."""
+        query = "SELECT document FROM records WHERE status NOT IN ('', 'live') ORDER BY id DESC LIMIT ?"
+        return [self._found(row[0]) for row in self._sql.execute(query, (limit,)).fetchall()]
+
+    def stored(self, id: str) -> Folded | None:
+        """Return a record in its present state, with its history."""
+        row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
+        return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
+
+    def live(self, id: str) -> Record | None:
+        """Return a record in its present state if it is live."""
+        query = "SELECT coalesce(present, written) FROM records WHERE id=? AND status='live'"
+        row = self._sql.execute(query, (id,)).fetchone()
+        return Record.from_checked(json.loads(row[0])) if row else None
+
+    def records(self, status: str | None = "live") -> Iterator[tuple[str, Record]]:
+        """Yield status and record, in the order of their ids."""
+        query = "SELECT status, coalesce(present, written) FROM records WHERE ?1 IS NULL OR status=?1 ORDER BY id"
+        for state, data in self._sql.execute(query, (status,)):
+            yield state, Record.from_checked(json.loads(data))
+
+    def same_value(self, digest: str) -> list[Record]:
+        """Return the live records whose value is spelled like this or otherwise."""
+        query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND status='live' ORDER BY id"
+        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
+
+    def is_tombstoned(self, digest: str) -> bool:
+        """Return whether a value was rejected and not allowed again."""
+        query = "SELECT 1 FROM records WHERE digest=? AND tombstone=1"
+        return self._sql.execute(query, (digest,)).fetchone() is not None
+
+    def session_writes(self, session_id: str) -> int:
+        """Return how many records agents and tools wrote in a session."""
+        query = "SELECT count(*) FROM records WHERE session_id=? AND actor IN ('agent', 'tool')"
+        return int(self._sql.execute(query, (session_id,)).fetchone()[0])
+
+    def has(self, id: str) -> bool:
+        """Return whether a record or an event with this id is here."""
+        query = "SELECT 1 FROM records WHERE id=?1 UNION ALL SELECT 1 FROM events WHERE id=?1"
+        return self._sql.execute(query, (id,)).fetchone() is not None
+
+    def events(self, *, op: str | None = None, target: str | None = None) -> list[Event]:
+        """Return events in their agreed order."""
+        query = "SELECT line, writer, place FROM events WHERE (?1 IS NULL OR op=?1) AND (?2 IS NULL OR target=?2)"
+        return in_order(located(row) for row in self._sql.execute(query, (op, target)))
+
+    def event(self, id: str) -> Event | None:
+        """Return one event."""
+        row = self._sql.execute("SELECT line, writer, place FROM events WHERE id=?", (id,)).fetchone()
+        return located(row).event if row else None
+
+    @property
+    def _own_format(self) -> str:
+        return f"{FORMAT}/{TOKENS_VERSION}/{self._words.name}"
+
+    def _format(self) -> str:
+        if not self._sql.execute("SELECT 1 FROM sqlite_master WHERE name='corpus'").fetchone():
+            return ""
+        row = self._sql.execute("SELECT format FROM corpus").fetchone()
+        return str(row[0]) if row else ""
+
+    def _recreate(self) -> None:
+        tables = "SELECT name FROM sqlite_master WHERE type='table' AND name IN ({})"
+        for name in ("vocabulary", "words", "corpus", "records", "events"):
+            if self._sql.execute(tables.format("?"), (name,)).fetchone():
+                self._sql.execute(f"DROP TABLE {name}")
+        for statement in (*SCHEMA, *self._words.schema):
+            self._sql.execute(statement)
+        self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0)", (self._own_format,))
+
+    def _found(self, document: int) -> Found:
+        query = "SELECT coalesce(present, written), status FROM records WHERE document=?"
+        data, status = self._sql.execute(query, (document,)).fetchone()
+        record = Record.from_checked(json.loads(data))
+        return Found(record, status, tokens(record.text))

@@ -1,0 +1,122 @@
+"""SQLite as a disposable index: opened fast, thrown away when it is not ours or not whole."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from .locking import DENIED
+
+BUSY_SECONDS = 30.0
+SUFFIXES = ("", "-wal", "-shm")
+
+
+class Database:
+    """A connection that notices when its file was taken away."""
+
+    def __init__(self, path: Path | None, *, synchronous: str = "NORMAL") -> None:
+        self.path = path
+        if path is not None and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        self.sql = sqlite3.connect(
+            path or ":memory:",
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=64,
+        )
+        if path is not None:
+            # NORMAL may lose the last transactions in a power cut, never their order: marks say what is missing.
+            _use_write_ahead_log(self.sql)
+            self.sql.execute(f"PRAGMA synchronous={synchronous}")
+        self._inode = path.stat().st_ino if path is not None else 0
+        self._process = os.getpid()
+
+    def is_current(self) -> bool:
+        """Return whether the file is still the one that was opened, by this very process."""
+        if self.path is None:
+            return True
+        try:
+            return self.path.stat().st_ino == self._inode and self._process == os.getpid()
+        except FileNotFoundError:
+            return False
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make the block one change; inside another transaction, a part of it."""
+        if self.sql.in_transaction:
+            yield
+            return
+        self.sql.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.rollback()
+            raise
+        self.sql.execute("COMMIT")
+
+    def begin(self) -> None:
+        """Start a transaction that ``commit`` or ``rollback`` ends."""
+        if not self.sql.in_transaction:
+            self.sql.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Keep what was changed."""
+        if self.sql.in_transaction:
+            self.sql.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Drop what was changed."""
+        if self.sql.in_transaction:
+            self.sql.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.sql.close()
+
+
+def _use_write_ahead_log(sql: sqlite3.Connection) -> None:
+    # Two processes that open a new file at once: SQLite does not wait here as it does elsewhere.
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            sql.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database with what SQLite keeps beside it."""
+    for suffix in SUFFIXES:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).unlink()
+
+
+def is_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Return whether the file itself is at fault, so that a new one helps."""
+    return type(error) is sqlite3.DatabaseError or "no such table" in str(error) or "no such column" in str(error)
+
+
+def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
+    """Return whether the place of the index cannot be written, so that another place helps."""
+    if isinstance(error, OSError):
+        return error.errno in DENIED
+    return any(sign in str(error) for sign in ("readonly", "unable to open"))
+
+
+@cache
+def has_fts5() -> bool:
+    """Return whether this SQLite can make a full-text table; some builds cannot."""
+    with sqlite3.connect(":memory:") as sql:
+        try:
+            sql.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
+        except sqlite3.OperationalError:
+            return False
+    return True

@@ -1,0 +1,174 @@
+"""Recall memory: every turn of every session, findable until it is too old. Masked before anything is written."""
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from .secrets import mask
+from .times import to_text, utc_now
+from .wording import content_words
+
+ROLES = ("user", "assistant", "tool", "system", "error")
+SLACK = 100
+"""How many turns more than allowed a file may hold before it is rewritten."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thing that was said or returned in a session."""
+
+    user_id: str
+    session_id: str
+    turn_id: int | None
+    role: str
+    text: str
+    at: str
+
+
+class RecallMemory:
+    """Keeps turns per user and session, in memory or as JSON lines under a directory."""
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        clock: Callable[[], datetime] = utc_now,
+        ttl: float = 7 * 86400.0,
+        max_items: int = 1000,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._ttl = timedelta(seconds=ttl)
+        self._max_items = max_items
+        self._kept: dict[tuple[str, str], list[Turn]] = {}
+        self._lines: dict[Path, int] = {}
+        """How many lines the files have that this process appends to."""
+        self._lock = threading.RLock()
+
+    def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
+        """Keep one turn, secrets masked, and return it as kept."""
+        turn = Turn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()))
+        with self._lock:
+            if self._path is None:
+                kept = self._kept.setdefault((user_id, session_id), [])
+                kept.append(turn)
+                del kept[: -self._max_items]
+            else:
+                self._write(turn)
+        return turn
+
+    def turns(self, session_id: str, user_id: str) -> list[Turn]:
+        """Return the turns of one session of this user, oldest first."""
+        return [turn for turn in self._of_user(user_id) if turn.session_id == session_id]
+
+    def sessions(self, user_id: str) -> list[str]:
+        """Return the sessions of this user, the one that was used last first."""
+        last: dict[str, str] = {}
+        for turn in self._of_user(user_id):
+            last[turn.session_id] = turn.at
+        return sorted(last, key=lambda session: (last[session], session), reverse=True)
+
+    def search(self, query: str, user_id: str, k: int = 5, session_id: str | None = None) -> list[Turn]:
+        """Return the turns of this user that share most with ``query``, best first; none when none shares a word."""
+        wanted = set(content_words(query))
+        candidates = [turn for turn in self._of_user(user_id) if session_id in (None, turn.session_id)]
+        bags = [Counter(content_words(turn.text)) for turn in candidates]
+        seen_in = Counter(word for bag in bags for word in bag.keys() & wanted)
+        scored = [(_score(bag, wanted, seen_in, len(bags)), turn) for bag, turn in zip(bags, candidates, strict=True)]
+        ranked = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (pair[0], pair[1].at), reverse=True)
+        return [turn for _, turn in ranked[: max(0, k)]]
+
+    def _of_user(self, user_id: str) -> list[Turn]:
+        oldest = to_text(self._clock() - self._ttl)
+        with self._lock:
+            found = [turn for turn in self._all(user_id) if turn.at >= oldest and turn.user_id == user_id]
+        return sorted(found, key=lambda turn: turn.at)[-self._max_items :]
+
+    def _all(self, user_id: str) -> Iterable[Turn]:
+        if self._path is None:
+            return [turn for (user, _), turns in self._kept.items() if user == user_id for turn in turns]
+        return [turn for file in sorted(self._directory(user_id).glob("*.jsonl")) for turn in read_turns(file)]
+
+    def _directory(self, user_id: str) -> Path:
+        assert self._path is not None
+        return self._path / _digest(user_id)
+
+    def _write(self, turn: Turn) -> None:
+        directory = self._directory(turn.user_id)
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = directory / f"{_digest(turn.session_id)}.jsonl"
+        with _locked(directory / ".lock"):
+            if file not in self._lines:
+                self._forget_expired(directory)
+                self._lines[file] = file.read_bytes().count(b"\n") if file.exists() else 0
+            _append_line(file, _line(turn))
+            self._lines[file] += 1
+            if self._lines[file] > self._max_items + SLACK:
+                self._lines[file] = self._rewrite(file)
+
+    def _forget_expired(self, directory: Path) -> None:
+        oldest = to_text(self._clock() - self._ttl)
+        for file in directory.glob("*.jsonl"):
+            if all(turn.at < oldest for turn in read_turns(file)):
+                file.unlink()
+
+    def _rewrite(self, file: Path) -> int:
+        """Keep in ``file`` what is neither too old nor too much, and return how many turns that are."""
+        oldest = to_text(self._clock() - self._ttl)
+        kept = [turn for turn in read_turns(file) if turn.at >= oldest][-self._max_items :]
+        beside = file.with_suffix(".new")
+        beside.touch(mode=0o600)
+        beside.write_bytes(b"".join(_line(turn) + b"\n" for turn in kept))
+        beside.replace(file)
+        return len(kept)
+
+
+def read_turns(file: Path) -> Iterator[Turn]:
+    """Yield the turns in ``file``; a line that a crash cut short is passed over."""
+    for line in file.read_bytes().split(b"\n"):
+        try:
+            yield Turn(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+
+
+def _line(turn: Turn) -> bytes:
+    data = json.dumps(asdict(turn), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return data.encode(errors="replace")
+
+
+def _append_line(file: Path, line: bytes) -> None:
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        os.write(descriptor, (b"\n" if torn else b"") + line + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _digest(name: str) -> str:
+    # Names of people and sessions are no file names: they may hold slashes, and they may have to be forgotten.
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
+
+
+def _score(bag: Counter[str], wanted: set[str], seen_in: Counter[str], total: int) -> float:
+    return sum(math.log(1 + total / seen_in[word]) * (1 + math.log(bag[word])) for word in wanted if word in bag)
