@@ -20,7 +20,7 @@ class SkillSheet:
     description: str
     required_tools: tuple[str, ...]
     data: Mapping[str, Any]
-    """The skill as it stands in its file."""
+    """Every field of the skill."""
     sheets: Mapping[str, str]
     """Path in the project → the sheet's text."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,8 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
 
 
 def _sheet(path: Path) -> SkillSheet:
-    shown = f"skills/{path.name}"
-    skill = load_skill(path, name=shown)
-    data = load_yaml(path, name=shown).data
-    return SkillSheet(skill.name, skill.description, skill.required_tools, data, _sheets(skill))
+    skill = load_skill(path, name=f"skills/{path.name}")
+    return SkillSheet(skill.name, skill.description, skill.required_tools, asdict(skill), _sheets(skill))
 
 
 def _sheets(skill: Skill) -> dict[str, str]:

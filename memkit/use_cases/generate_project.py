@@ -11,7 +11,6 @@ from memkit.generate.composition import Order
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import checked_answers, find_target
-from memkit.store.git import Git
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ def generate_project(
 
 def _refuse_foreign_repository(root: Path, place: Path) -> None:
     """Raise ``UsageError`` where the project would become part of a repository that is not the store's own."""
-    nearest = next(folder for folder in (place, *place.parents) if folder.is_dir())
-    outer = Git(nearest).top()
+    # Looking for .git is enough here, and git itself takes longer to start than everything else before the render.
+    outer = next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
     if outer is None or outer.resolve() in (root.resolve(), *root.resolve().parents):
         return
     raise UsageError(
