@@ -26,19 +26,15 @@ _KEY = re.compile(r"[a-z_][a-z0-9_]*")
 @click.option(
     "--data", "data", multiple=True, metavar="K=V", help="Answer a question of the template, such as model=NAME."
 )
-@click.option("--in-repository", is_flag=True, help="Let the project be a part of the git repository around it.")
 @click.pass_obj
-def gen(
-    front: Front, skill: str | None, target: str, out: Path | None, data: tuple[str, ...], in_repository: bool
-) -> None:
+def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tuple[str, ...]) -> None:
     """Render the agent into a project that you own; without a skill named, both are wired."""
-    from memkit.store.layout import find_store
     from memkit.use_cases.generate_project import generate_project
 
     answers = dict(_pair(text) for text in data)
-    made = generate_project(
-        find_store(front.store), target, skill=skill, out=out, answers=answers, in_repository=in_repository
-    )
+    made = generate_project(front.store, target, skill=skill, out=out, answers=answers)
+    if made.repository is not None:
+        front.note(f"The project lies inside the git repository {made.repository} and is a part of it once you add it.")
     lines = [
         f"Rendered {made.target} into {made.out} ({len(made.files)} files).",
         "Next:",

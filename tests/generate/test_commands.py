@@ -66,29 +66,31 @@ def test_bad_usage_is_answered_with_a_suggestion(
 
 
 def test_gen_needs_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Outside a store the answer is exit code 3 and what to run."""
+    """Outside a store the answer is exit code 3 and what to run; a misspelt target is said first."""
     monkeypatch.chdir(tmp_path)
+    assert ran(["gen", "--target", "reakt"], capsys)[0] == 2
 
     code, envelope = ran(["gen", "--target", "react"], capsys)
 
     assert code == 3 and "memkit init" in envelope["diagnostics"][0]["message"]
 
 
-def test_gen_asks_before_it_adds_to_another_repository(
+def test_gen_says_when_it_adds_to_another_repository(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A place inside another repository is refused, until --in-repository says that it is meant."""
+    """A place inside another repository is fine and is said; inside the store's own nothing needs saying."""
     other = tmp_path / "other"
     other.mkdir()
     subprocess.run(["git", "init", "-q", str(other)], check=True)
-    line = ["gen", "--target", "react", "--out", str(other / "agent"), "--store", str(store)]
+    line = ["gen", "--target", "react", "--store", str(store)]
+    capsys.readouterr()
 
-    code, envelope = ran(line, capsys)
-    assert code == 2 and str(other) in envelope["diagnostics"][0]["message"]
-    assert not (other / "agent").exists()
-
-    assert ran([*line, "--in-repository"], capsys)[0] == 0
+    assert run([*line, "--out", str(other / "agent")]) == 0
+    assert str(other) in capsys.readouterr().err
     assert (other / "agent" / "README.md").is_file()
+
+    assert run(line) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_targets_need_no_store(
