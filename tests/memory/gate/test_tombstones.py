@@ -3,11 +3,12 @@
 import unicodedata
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.memory.main import ArchivalStore, Draft, Origin
-from memkit.memory.text import fingerprint
+from memkit.memory.values import fingerprint
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.upper,
@@ -50,3 +51,28 @@ def test_a_rejected_value_is_refused_in_any_spelling(spell: Callable[[str], str]
 
     assert [reason.code for reason in again.reasons] == ["tombstone"]
     assert elsewhere.decision == "admitted"
+
+
+OPPOSITES = [
+    ("Ada likes tea", "Ada does not like tea"),
+    ("Ada can swim", "Ada can't swim"),
+    ("Ada flies to Oslo", "Ada flies from Oslo"),
+    ("Ada eats meat", "Ada eats no meat"),
+    ("The rent is 12.50", "The rent is 1250"),
+    ("The freezer is at -5 degrees", "The freezer is at 5 degrees"),
+    ("Ada writes C++", "Ada writes C#"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), [*OPPOSITES, *((other, one) for one, other in OPPOSITES)])
+def test_a_rejected_value_leaves_its_opposite_alone(one: str, other: str) -> None:
+    """Every word of a rejected value counts, the small ones that turn it round as well."""
+    ada = Origin(actor="person", user_id="ada")
+    with ArchivalStore() as archive:
+        archive.mark("reject", str(archive.offer(Draft(text=one), ada).id), ada)
+
+        opposite = archive.offer(Draft(text=other), ada)
+        same = archive.offer(Draft(text=f" {one.upper()}!"), ada)
+
+    assert opposite.decision == "admitted"
+    assert [reason.code for reason in same.reasons] == ["tombstone"]

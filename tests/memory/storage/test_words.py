@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.memory.stems import stem
-from memkit.memory.text import fingerprint, query_terms, tokens
+from memkit.memory.text import query_terms, tokens
+from memkit.memory.values import fingerprint
 
 
 @pytest.mark.parametrize(
@@ -70,12 +71,13 @@ def test_stop_words_are_dropped_from_queries_only() -> None:
 
 
 def test_a_value_has_one_fingerprint_however_it_is_spelled() -> None:
-    """Blanks, hyphens, look-alike letters, case and filler words hide nothing; other words and another order do."""
+    """Blanks, hyphens, look-alike letters and case hide nothing; other words and another order make another value."""
     value = fingerprint("Alice prefers espresso")
 
-    assert fingerprint("  ALICE, prefers the es-presso!") == value
+    assert fingerprint("  ALICE, prefers es-presso!") == value
     assert fingerprint("Аlicе prefers espressо") == value
     assert fingerprint("Alice prefers tea") != value
+    assert fingerprint("Alice never prefers espresso") != value
     assert fingerprint("espresso prefers Alice") != value
 
 
