@@ -14,12 +14,12 @@ from memkit.memory.record import Origin
 from memkit.memory.settings import MemorySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
-from memkit.store.git import Git
 from memkit.store.layout import cache_folder, find_store, state_folder
 
 if TYPE_CHECKING:
     from memkit.guard.core import Guard
     from memkit.skills.skill import Skill
+    from memkit.store.git import Git
 
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
@@ -47,8 +47,14 @@ class Workspace:
         self.clock = clock
         self.notice = notice or (lambda message: None)
         self.settings: Settings = load_settings(root)
-        self.git = Git(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
+
+    @cached_property
+    def git(self) -> Git:
+        """Return the git commands of the store."""
+        from memkit.store.git import Git
+
+        return Git(self.root)
 
     @cached_property
     def archive(self) -> ArchivalStore:
@@ -56,6 +62,7 @@ class Workspace:
         return ArchivalStore(
             self.root,
             settings=self.memory_settings,
+            branch=lambda: self.git.head_branch(),
             clock=self.clock,
             observe=self.audit.append,
         )

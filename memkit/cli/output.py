@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import sys
@@ -148,6 +147,8 @@ class Choice(click.Choice[str]):
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean '…'?`` for the nearest known word, or an empty string."""
+    import difflib
+
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f" Did you mean '{near[0]}'?" if near else ""
 

@@ -103,7 +103,9 @@ def _why(chat: Chat, argument: str) -> str:
         )
         lines += [f"  lost: {loser['id']} ({loser['reason']})" for loser in search["losers"][:SHOWN]]
     lines += [f"cited: {', '.join(account.cited)}"] if account.cited else []
-    lines += [f"write {event['decision']}: {', '.join(event['ids'] or [])}" for event in account.writes]
+    for event in account.writes:
+        reason = f" ({event['reason']})" if event["reason"] else ""
+        lines.append(f"{event['event']}: {', '.join(event['ids'] or []) or 'nothing stored'}{reason}")
     for event in account.policy:
         lines += [
             f"policy {found['name']} decided {found['decision']} on {event['tool']}: {found['reason']}"

@@ -7,7 +7,8 @@ from .index_corpus import CorpusIndex
 from .ranking import coverage
 from .record import Record
 from .search import finding_terms
-from .text import fingerprint, query_terms
+from .text import query_terms
+from .values import fingerprint
 
 MOST_SIMILAR = 20
 
@@ -33,7 +34,7 @@ class IndexView:
         return any(corpus.is_tombstoned(digest) for corpus in self._visible(user_id))
 
     def session_writes(self, user_id: str, session_id: str) -> int:
-        """Return how many records an agent or tool has written in this session."""
+        """Return how many records were written in this session, by whomever but imports and programs."""
         return sum(corpus.session_writes(session_id) for corpus in self._visible(user_id))
 
     def live(self, id: str) -> Record | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
 from memkit.store.layout import MANIFEST, cache_folder
@@ -54,8 +53,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One value with the place it came from."""
 
     key: str
@@ -64,11 +62,11 @@ class Setting:
     """``default``, ``memkit.yaml``, the name of an environment variable, or ``flag``."""
 
 
-@dataclass(frozen=True)
 class Settings:
     """Every setting of one run, by dotted key."""
 
-    values: Mapping[str, Setting]
+    def __init__(self, values: Mapping[str, Setting]) -> None:
+        self.values = values
 
     def __getitem__(self, key: str) -> Any:
         """Return the value of a dotted key such as ``context.max_tokens``."""

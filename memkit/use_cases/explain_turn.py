@@ -8,6 +8,8 @@ from typing import Any
 
 from memkit.workspace import Workspace
 
+WRITES = ("write", "merge", "quarantine", "refusal", "supersede", "core")
+
 
 @dataclass(frozen=True)
 class TurnAccount:
@@ -33,7 +35,7 @@ def explain_turn(workspace: Workspace, *, user: str, session: str) -> TurnAccoun
         turn=last,
         searches=tuple(_search(workspace, user, event) for event in turn if event["event"] == "retrieved"),
         cited=tuple(found for event in turn if event["event"] == "cited" for found in event["ids"]),
-        writes=tuple(event for event in turn if event["event"] == "write"),
+        writes=tuple(event for event in turn if event["event"] in WRITES),
         policy=tuple(event for event in turn if event["event"] == "policy"),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memkit.memory.interface import SearchReport
+from memkit.memory.masking import masked
 from memkit.workspace import Workspace
 
 
@@ -20,6 +21,15 @@ def search_memory(
     explain: bool = False,
 ) -> SearchReport:
     """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log."""
-    return workspace.archive.search(
+    report = workspace.archive.search(
         query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), as_of=as_of, explain=explain
     )
+    ids = [hit.id for hit in report.hits]
+    candidates = [*ids, *(loser.id for loser in report.losers)]
+    workspace.audit.append(
+        {
+            "event": "retrieved", "actor": "person", "user_id": user, "ids": ids, "query": masked(query),
+            "candidates": candidates,
+        }
+    )  # fmt: skip
+    return report

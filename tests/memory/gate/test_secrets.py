@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memkit.memory.masking import is_plain
 from memkit.memory.personal import is_card, is_iban, luhn
 from memkit.memory.secrets import find_secrets, mask
 
@@ -219,3 +220,15 @@ def test_a_long_text_is_searched_quickly() -> None:
 
     for text in hostile:
         find_secrets(text)
+
+
+PIECES = st.text("abcxyz ABZ 0123 ?.,'", max_size=15) | st.sampled_from([*TOKENS.values(), "pin", "password", "key"])
+
+
+@given(st.lists(PIECES, max_size=12))
+def test_plain_text_needs_no_pattern(pieces: list[str]) -> None:
+    """Where the cheap test calls a text plain, the patterns find nothing in it."""
+    text = " ".join(pieces)
+
+    if is_plain(text):
+        assert find_secrets(text) == []

@@ -1,7 +1,9 @@
 """What happens to records after they are in: marks, corrections, core sections, consent, imports."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from open_gate import OpenStore, note, person
@@ -157,9 +159,9 @@ def test_a_rejected_value_stays_away_until_a_person_allows_it(store: ArchivalSto
     """The tombstone holds for every spelling, for this user alone, and allow lifts it."""
     id = note(store, "Alice prefers espresso")
     store.mark("reject", id, person())
-    view = store._view
+    view = store.view
 
-    assert view.is_tombstoned("ada", "alice PREFERS the es-presso")
+    assert view.is_tombstoned("ada", "alice PREFERS es-presso")
     assert not view.is_tombstoned("bob", "Alice prefers espresso")
     store.mark("allow", id, person())
     assert not view.is_tombstoned("ada", "Alice prefers espresso")
@@ -169,7 +171,7 @@ def test_a_forgotten_value_may_be_told_again(store: ArchivalStore) -> None:
     """Only rejection leaves a tombstone."""
     store.mark("forget", note(store, "espresso"), person())
 
-    assert not store._view.is_tombstoned("ada", "espresso")
+    assert not store.view.is_tombstoned("ada", "espresso")
 
 
 def test_the_gate_sees_what_is_similar(store: ArchivalStore) -> None:
@@ -178,20 +180,20 @@ def test_the_gate_sees_what_is_similar(store: ArchivalStore) -> None:
     same = note(store, "Alice prefers espresso")
     note(store, "Alice prefers espresso", "bob")
 
-    similar = store._view.similar("alice prefers ESPRESSO!", "ada")
+    similar = store.view.similar("alice prefers ESPRESSO!", "ada")
 
     assert similar[0].id == same
     assert {record.user_id for record in similar} == {"ada"} and len(similar) == 2
-    assert [record.type for record in store._view.similar("Alice espresso", "ada", "preference")] == ["preference"]
+    assert [record.type for record in store.view.similar("Alice espresso", "ada", "preference")] == ["preference"]
 
 
-def test_session_writes_count_agents_and_tools(store: ArchivalStore) -> None:
-    """A person's records do not use up the quota of a session."""
-    for actor in ("agent", "tool", "person"):
+def test_session_writes_count_all_but_imports_and_programs(store: ArchivalStore) -> None:
+    """Whatever a session says uses up its quota; what an import or the host program brings does not."""
+    for actor in ("agent", "tool", "person", "user", "import", "program"):
         store.offer(Draft(text=f"from {actor}"), Origin(actor=actor, user_id="ada", session_id="s1"))
 
-    assert store._view.session_writes("ada", "s1") == 2
-    assert store._view.session_writes("ada", "s2") == 0
+    assert store.view.session_writes("ada", "s1") == 4
+    assert store.view.session_writes("ada", "s2") == 0
 
 
 def test_core_sections_are_versioned(store: ArchivalStore) -> None:
@@ -288,3 +290,34 @@ def test_a_path_that_is_no_directory_is_an_error(tmp_path: Path, open_store: Ope
     with pytest.raises(Exception, match="not a directory") as caught:
         open_store(tmp_path / "file")
     assert caught.value.exit_code == 3
+
+
+def steps(store: ArchivalStore, work: Callable[[], object]) -> int:
+    """Return how many hundreds of steps the user's index takes for ``work``."""
+    taken: list[None] = []
+    sql = store._index.user("ada").database.sql
+    sql.set_progress_handler(lambda: taken.append(None), 100)
+    work()
+    sql.set_progress_handler(None, 0)
+    return len(taken)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"types": ("constraint",)}, {"limit": 3}, {"session_id": "s1"}, {"status": "retired"}]
+)
+def test_listing_costs_what_it_returns(store: ArchivalStore, wanted: dict[str, Any]) -> None:
+    """Ten times as many records of another kind make a list of few records no dearer."""
+
+    def fill(count: int) -> None:
+        pairs = [(Draft(text=f"fact {number} of {count}"), person()) for number in range(count)]
+        list(store.import_many(pairs))
+
+    note(store, "never call before nine", type="constraint")
+    store.offer(Draft(text="from a session"), person(session_id="s1"))
+    store.mark("retire", note(store, "gone"), person())
+    fill(50)
+    few = steps(store, lambda: store.records(user_id="ada", **wanted))
+    fill(500)
+
+    assert store.records(user_id="ada", **wanted)
+    assert steps(store, lambda: store.records(user_id="ada", **wanted)) <= few + 1

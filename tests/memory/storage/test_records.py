@@ -1,6 +1,5 @@
 """The record format: what is taken, what is refused, and that nothing is lost on the way to a line and back."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from memkit.memory.errors import InvalidRecord
 from memkit.memory.identifiers import IdSource
 from memkit.memory.lines import decode_line, encode_line
-from memkit.memory.record import SCOPES, SOURCES, TRUSTS, TYPES, Record, new_id
+from memkit.memory.record import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES, Record, new_id
 from memkit.memory.times import parse_duration, parse_time, to_text
 
 PLAIN = {"id": "a", "text": "b", "user_id": "c", "created_at": "2026-11-21T09:00:00.000000Z"}
@@ -28,7 +27,9 @@ records = st.builds(
     id=names, text=texts, user_id=names, created_at=moments, type=st.sampled_from(TYPES), scope=st.sampled_from(SCOPES),
     session_id=st.none() | names, turn_id=st.none() | st.integers(0, 9), tags=st.lists(names, max_size=3).map(tuple),
     confidence=st.floats(0, 1), importance=st.floats(0, 1), source=st.sampled_from(SOURCES),
-    source_url=st.none() | names, trust=st.sampled_from(TRUSTS), valid_until=st.none() | moments,
+    source_url=st.none() | names, actor=st.sampled_from(ACTORS), trust=st.sampled_from(TRUSTS),
+    valid_from=st.none() | moments, valid_until=st.none() | moments, supersedes=st.none() | names,
+    agent_id=st.none() | names,
     extra=st.dictionaries(names.map(lambda key: f"x-{key}"), json_values, max_size=3),
 )  # fmt: skip
 
@@ -127,4 +128,4 @@ def test_unknown_keys_are_kept_and_written_back_flat() -> None:
     """A key of a later version survives reading and writing."""
     record = Record.from_data({**PLAIN, "mood": {"x": [1]}})
 
-    assert replace(record, text="c").to_data()["mood"] == {"x": [1]}
+    assert record._replace(text="c").to_data()["mood"] == {"x": [1]}

@@ -134,6 +134,19 @@ class TestInsert:
 
         assert caught.value.codes == ("quota",)
 
+    def test_the_users_own_words_count_as_well(self, tools: MemoryTools) -> None:
+        """The quota counts what a session wrote, also where the words were the user's."""
+        colours = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white", "brown", "grey", "pink"]
+        for colour in colours[:-1]:
+            tools.begin_turn(f"I own a {colour} bicycle.", 1)
+            tools.archival_memory_insert(f"I own a {colour} bicycle.")
+
+        tools.begin_turn("I own a pink bicycle.", 1)
+        with pytest.raises(Refused) as caught:
+            tools.archival_memory_insert("I own a pink bicycle.")
+
+        assert caught.value.codes == ("quota",)
+
     def test_a_correction_supersedes(self, tools: MemoryTools, archive: ArchivalStore) -> None:
         """Naming the old record in supersedes replaces it."""
         old = tools.archival_memory_insert("Alice lives in Berlin")

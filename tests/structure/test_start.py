@@ -1,0 +1,29 @@
+"""What a search at the command line imports, because it is a process of its own and importing is most of its time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from memkit.cli.main import run
+
+ROOM = "memkit.memory."
+NEEDLESS = {
+    "dataclasses", "difflib", "hashlib", "subprocess", "tempfile", "yaml", "ruamel", "git", "jinja2",
+    "memkit.store.git", "memkit.store.yaml",
+    *(ROOM + name for name in ("change", "gate", "secrets", "replay", "index_intake", "values")),
+}  # fmt: skip
+
+
+def test_a_search_imports_nothing_that_it_does_not_need(store: Path) -> None:
+    """Neither the write gate nor git, YAML or what takes lines in is loaded by a search of an index in place."""
+    assert run(["memory", "add", "Ada likes tea", "--user", "ada", "--store", str(store)]) == 0
+    search = ["memory", "search", "What does Ada like?", "--user", "ada", "--store", str(store)]
+    program = f"import sys; from memkit.cli.main import run; run({search!r}); print(*sys.modules, sep='\\n')"
+    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
+
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+
+    assert "memkit.memory.search" in done.stdout.splitlines()
+    assert not NEEDLESS & set(done.stdout.splitlines())
