@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
 from corpus import USER, Vocabulary, write_store
+from table import print_rows
 
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.record import Draft, Origin
@@ -35,7 +35,7 @@ def main() -> None:
     """Add in turn to a small store, the peer, and to a large one, and print the medians in milliseconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--records", type=int, nargs="+", default=[100_000])
     parser.add_argument("--adds", type=int, default=100)
     options = parser.parse_args()
     rows = []
@@ -46,9 +46,9 @@ def main() -> None:
             peer, ours = (statistics.median(column) * 1e3 for column in zip(*pairs, strict=True))
             small[0].close()
             large[0].close()
-        row = {"case": f"one durable add, {count:,} records against 1,000", "ours": round(ours, 2)}
+        row = {"case": f"one durable add, {count:,} records against 1,000, ms", "ours": round(ours, 2)}
         rows.append(row | {"peer": round(peer, 2), "ratio": round(ours / peer, 2)})
-    print(json.dumps(rows, indent=1) if options.json else "\n".join(map(str, rows)))
+    print_rows(rows, as_json=options.json)
 
 
 if __name__ == "__main__":

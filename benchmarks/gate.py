@@ -82,7 +82,7 @@ def speed_rows(texts: list[str], held: int) -> Iterator[dict[str, object]]:
         with ArchivalStore() as archive:
             origin = Origin(actor="person", user_id="alice")
             list(archive.import_many((Draft(text=text), origin) for text in sentences(records, seed=2)))
-            gate, view = WriteGate(), archive._view
+            gate, view = WriteGate(), archive.view
             rate = per_second(lambda text: gate.judge(Draft(text=text), origin, view), texts)  # noqa: B023
         case = f"decisions per second, {records:,} records held"
         yield {"case": case, "ours": round(rate), "peer": None, "ratio": None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -13,6 +12,7 @@ import time
 from pathlib import Path
 
 from corpus import USER, Vocabulary, write_store
+from table import print_rows
 
 MEMKIT = [sys.executable, "-c", "from memkit.cli.main import main; main()"]
 # Installed programs have their bytecode; a variable that forbids it would time the compiler.
@@ -41,18 +41,22 @@ def seconds(command: list[str]) -> float:
 
 
 def cold(root: Path, queries: list[str], peer_runs: int) -> tuple[float, float]:
-    """Return the median seconds of memkit and of the peer over the same questions."""
+    """Return the median seconds of memkit and of the peer over the same questions, asked in turn."""
     options = ["--store", str(root), "memory", "search", "--user", USER]
-    seconds([*MEMKIT, *options, queries[0]])  # builds the index, once, and writes bytecode
-    ours = [seconds([*MEMKIT, *options, query]) for query in queries]
-    theirs = [seconds([sys.executable, "-c", PEER, str(root / "archive"), query]) for query in queries[:peer_runs]]
+    ours, theirs = [], []
+    for number, query in enumerate(queries):
+        ours.append(seconds([*MEMKIT, *options, query]))
+        if number < peer_runs:
+            theirs.append(seconds([sys.executable, "-c", PEER, str(root / "archive"), query]))
     return statistics.median(ours), statistics.median(theirs)
 
 
 def new_store(root: Path, count: int) -> Vocabulary:
-    """Make a store with ``count`` records and return their vocabulary."""
-    subprocess.run([*MEMKIT, "init", str(root)], check=True, stdout=subprocess.DEVNULL)
-    return write_store(root, count)
+    """Make a store with ``count`` records and its index, and return their vocabulary."""
+    subprocess.run([*MEMKIT, "init", str(root)], check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+    vocabulary = write_store(root, count)
+    seconds([*MEMKIT, "memory", "search", "--store", str(root), "--user", USER, vocabulary.content_query()])
+    return vocabulary
 
 
 def main() -> None:
@@ -70,9 +74,9 @@ def main() -> None:
             for kind in ("content", "natural"):
                 queries = [getattr(vocabulary, f"{kind}_query")() for _ in range(options.questions)]
                 ours, peer = cold(Path(folder) / "store", queries, options.peer_runs)
-                row = {"case": f"cold search, {count:,} records, {kind} words", "ours": round(ours * 1e3, 1)}
+                row = {"case": f"cold search, {count:,} records, {kind} words, ms", "ours": round(ours * 1e3, 1)}
                 rows.append(row | {"peer": round(peer * 1e3, 1), "ratio": round(peer / ours, 1)})
-    print(json.dumps(rows, indent=1) if options.json else "\n".join(map(str, rows)))
+    print_rows(rows, as_json=options.json)
 
 
 if __name__ == "__main__":

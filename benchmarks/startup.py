@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import statistics
 import subprocess
 import sys
@@ -11,7 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from table import print_rows
+
 from memkit.cli.main import COMMANDS
+
+# Installed programs have their bytecode; a variable that forbids it would time the compiler.
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 PEER = """
 import click
@@ -30,7 +35,7 @@ cli(prog_name="peer")
 def seconds(command: list[str]) -> float:
     """Run ``command`` and return its wall time in seconds."""
     started = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     return time.perf_counter() - started
 
 
@@ -51,7 +56,7 @@ def main() -> None:
     ours, theirs = (statistics.median(column) * 1000 for column in zip(*pairs, strict=True))
     row = {"case": "memkit --help against bare click, ms", "ours": round(ours, 1), "peer": round(theirs, 1)}
     row["ratio"] = round(statistics.median(a / b for a, b in pairs), 2)
-    print(json.dumps(row) if options.json else row)
+    print_rows([row], as_json=options.json)
 
 
 if __name__ == "__main__":
