@@ -89,6 +89,11 @@ class CorpusIndex:
         documents = self._words.candidates(self._sql, terms, statistics, limit) if terms else []
         return [self._found(document) for document in documents]
 
+    def newest_holding(self, terms: Sequence[str], limit: int) -> list[Found]:
+        """Return the newest live records that hold every one of ``terms``."""
+        documents = self._words.newest_holding(self._sql, terms, limit) if terms else []
+        return [self._found(document) for document in documents]
+
     def outsiders(self, limit: int) -> list[Found]:
         """Return the newest records that are not live."""
         query = """SELECT document FROM records WHERE status IN ('superseded', 'retired', 'quarantined', 'rejected')
@@ -112,19 +117,20 @@ class CorpusIndex:
         self, *, status: str | None = "live", types: Sequence[str] = (), session_id: str | None = None
     ) -> Iterator[Record]:
         """Yield records in the order of their ids, reading no more of them than are taken."""
-        # Of two indexes SQLite would take that of the status, which most records share; a plus rules it out.
-        state = "+status" if session_id else "status"
+        # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
+        # either out.
+        state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
         wanted = {state: (status,) if status else (), "type": tuple(types), "session_id": (session_id,)}
         asked = {column: values for column, values in wanted.items() if any(values)}
         clauses = " AND ".join(f"{column} IN ({','.join('?' * len(values))})" for column, values in asked.items())
-        query = f"SELECT coalesce(present, written) FROM records WHERE {clauses or 'true'} ORDER BY id"
+        query = f"SELECT coalesce(present, written) FROM records WHERE {clauses or 'true'} ORDER BY {order}"
         values = [value for column in asked.values() for value in column]
         for (data,) in self._sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
 
     def same_value(self, digest: str) -> list[Record]:
         """Return the live records whose value is spelled like this or otherwise."""
-        query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND status='live' ORDER BY id"
+        query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
 
     def is_tombstoned(self, digest: str) -> bool:

@@ -36,6 +36,9 @@ class WordIndex(Protocol):
     ) -> list[int]:
         """Return the documents with the best BM25 for ``terms``, best first."""
 
+    def newest_holding(self, sql: sqlite3.Connection, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the newest documents that hold every one of ``terms``."""
+
     def clear(self, sql: sqlite3.Connection) -> None:
         """Forget every document."""
 
@@ -67,13 +70,22 @@ class FullText:
         self, sql: sqlite3.Connection, terms: Sequence[str], statistics: CorpusStatistics, limit: int
     ) -> list[int]:
         """Return the best documents."""
-        quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms[:MOST_TERMS])
         query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid LIMIT ?"
-        return [row[0] for row in sql.execute(query, (quoted, limit))]
+        return [row[0] for row in sql.execute(query, (" OR ".join(map(_quoted, terms[:MOST_TERMS])), limit))]
+
+    def newest_holding(self, sql: sqlite3.Connection, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the newest documents that hold all of ``terms``; reads no further back than it has to."""
+        query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return [row[0] for row in sql.execute(query, (" AND ".join(map(_quoted, terms)), limit))]
 
     def clear(self, sql: sqlite3.Connection) -> None:
         """Forget every document."""
         sql.execute("INSERT INTO words(words) VALUES('delete-all')")
+
+
+def _quoted(term: str) -> str:
+    # An unquoted word may be an operator of FTS5, or raise.
+    return '"' + term.replace('"', '""') + '"'
 
 
 class Postings:
@@ -110,6 +122,13 @@ class Postings:
             LIMIT ?"""
         values = [value for pair in weights for value in pair]
         return [row[0] for row in sql.execute(query, (*values, statistics.average_length, limit))]
+
+    def newest_holding(self, sql: sqlite3.Connection, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the newest documents that hold all of ``terms``."""
+        first, *others = terms
+        also = " AND EXISTS(SELECT 1 FROM words WHERE term=? AND document=held.document)" * len(others)
+        query = f"SELECT document FROM words AS held WHERE term=?{also} ORDER BY document DESC LIMIT ?"
+        return [row[0] for row in sql.execute(query, (first, *others, limit))]
 
     def clear(self, sql: sqlite3.Connection) -> None:
         """Forget every document."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import unicodedata
+from functools import lru_cache
 from itertools import groupby
 
 from .text import folded
@@ -11,6 +12,7 @@ SIGNS = frozenset("+#%&@")
 """Punctuation and symbols that belong to a word: C++ is not C#."""
 
 
+@lru_cache(maxsize=16)  # the gate and the index ask for the same one in turn
 def fingerprint(text: str) -> str:
     """Return a digest that is the same for every spelling of a value."""
     return hashlib.sha256(stated(text).encode()).hexdigest()[:32]
@@ -27,7 +29,9 @@ def stated(text: str) -> str:
     >>> stated("It costs 3.5") == stated("It costs 35")
     False
     """
-    flat = folded(text).translate(LOOKALIKES)
+    flat = folded(text)
+    if not flat.isascii():
+        flat = flat.translate(LOOKALIKES)
     runs = [(is_gap, "".join(run)) for is_gap, run in groupby(flat, _is_gap)]
     kept = []
     for place, (is_gap, run) in enumerate(runs):
@@ -37,6 +41,7 @@ def stated(text: str) -> str:
     return "".join(kept) or text.strip()
 
 
+@lru_cache(maxsize=1024)
 def _is_gap(char: str) -> bool:
     return char not in SIGNS and unicodedata.category(char)[0] in "PZC"
 

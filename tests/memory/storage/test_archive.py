@@ -13,6 +13,7 @@ from memkit.memory.errors import InvalidRecord, NotAllowed, RecordNotFound
 from memkit.memory.main import MainContext
 from memkit.memory.record import Draft, Origin
 from memkit.memory.replay import Event, Located, in_order
+from memkit.memory.view import split_by_rarity
 
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")
 
@@ -303,7 +304,14 @@ def steps(store: ArchivalStore, work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize(
-    "wanted", [{"types": ("constraint",)}, {"limit": 3}, {"session_id": "s1"}, {"status": "retired"}]
+    "wanted",
+    [
+        {"types": ("constraint",)},
+        {"types": ("constraint", "goal")},
+        {"limit": 3},
+        {"session_id": "s1"},
+        {"status": "retired"},
+    ],
 )
 def test_listing_costs_what_it_returns(store: ArchivalStore, wanted: dict[str, Any]) -> None:
     """Ten times as many records of another kind make a list of few records no dearer."""
@@ -321,3 +329,25 @@ def test_listing_costs_what_it_returns(store: ArchivalStore, wanted: dict[str, A
 
     assert store.records(user_id="ada", **wanted)
     assert steps(store, lambda: store.records(user_id="ada", **wanted)) <= few + 1
+
+
+@pytest.mark.parametrize("engine", ["fts5", "postings"])
+def test_what_is_similar_is_found_among_many_that_share_its_words(open_store: OpenStore, engine: str) -> None:
+    """Where every word of an offer is common, the records that hold its rarest two together are found all the same."""
+    store = open_store(None, engine=engine)
+    cities = ["Oslo", "Rome", "Lima", "Cairo"]
+    rest = (f"Alice met guest {number}" if number % 2 else f"Guest {number} lives in Paris" for number in range(1200))
+    list(store.import_many((Draft(text=text), person()) for text in (*(f"Alice saw {city}" for city in cities), *rest)))
+    wanted = note(store, "Alice lives in Berlin")
+    list(store.import_many((Draft(text=f"Guest {number} saw Berlin"), person()) for number in range(600)))
+
+    assert wanted in {record.id for record in store.view.similar("Alice lives in Paris", "ada")}
+
+
+def test_rare_words_look_first_and_common_ones_together() -> None:
+    """The rarest words are taken as long as few records hold them; the others are left, rarest first."""
+    frequencies = {"alice": 900, "lives": 600, "berlin": 20, "gate": 470, "harbour": 11}
+
+    assert split_by_rarity(frequencies, 500) == (["harbour", "berlin"], ["gate", "lives", "alice"])
+    assert split_by_rarity(frequencies, 501) == (["harbour", "berlin", "gate"], ["lives", "alice"])
+    assert split_by_rarity({}, 500) == ([], [])
