@@ -40,6 +40,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Command name → (where it lives, its line in the help). The help text and completion import nothing but this table."""
 
+YOUNG_OBJECTS = 100_000
+"""New objects between two collections of garbage."""
+
 
 class LazyGroup(MemkitGroup):
     """The root group: knows every command's name and help line, and imports a command when it runs."""
@@ -106,8 +109,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    # Most commands are over before there is garbage worth looking for; a long talk collects it, in larger steps. In the
+    # end the interpreter would look through every object once more for what the kernel takes back anyway.
+    gc.set_threshold(YOUNG_OBJECTS)
     code = run(sys.argv[1:])
-    # The interpreter is about to look through every object for what it can free; the kernel frees all of them anyway.
     gc.freeze()
     sys.exit(code)
 

@@ -22,12 +22,15 @@ def undo_turn(workspace: Workspace, *, user: str, session: str) -> list[Record]:
     for record in undone:
         workspace.archive.mark("forget", record.id, origin, reason="undone")
         if record.supersedes:
-            _tell_again(workspace, record.supersedes, user, session)
+            _tell_again(workspace, record.supersedes, user)
     return undone
 
 
-def _tell_again(workspace: Workspace, record_id: str, user: str, session: str) -> None:
-    """Offer what an undone record had replaced once more: a superseded record stays in the history."""
+def _tell_again(workspace: Workspace, record_id: str, user: str) -> None:
+    """Offer what an undone record had replaced once more: a superseded record stays in the history.
+
+    It names no session, so that a session whose quota is used up can still be undone.
+    """
     stored = workspace.archive.get(record_id, user_id=user)
     if stored is None:
         return
@@ -36,4 +39,4 @@ def _tell_again(workspace: Workspace, record_id: str, user: str, session: str) -
         text=old.text, type=old.type, scope=old.scope, tags=old.tags, confidence=old.confidence,
         importance=old.importance, source=old.source, extra={"restores": record_id},
     )  # fmt: skip
-    workspace.archive.offer(draft, workspace.person(user, session=session))
+    workspace.archive.offer(draft, workspace.person(user))
