@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,13 +47,13 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings of this process; the environment wins over the file ``.env`` in the working directory."""
     found = os.environ if environment is None else environment
     variables = {**dotenv(Path(".env")), **found}
-    values = compiled("settings.json")
+    values = compiled("settings.json", dict)
     if tokens := variables.get("CONTEXT_MAX_TOKENS"):
-        values["context"] = {**values["context"], "max_tokens": int(number("CONTEXT_MAX_TOKENS", tokens))}
+        values["context"] = {**values["context"], "max_tokens": math.ceil(number("CONTEXT_MAX_TOKENS", tokens))}
     return Settings(
         values=values,
-        policies=tuple(compiled("policies.json")),
-        domains=tuple(compiled("domains.json")),
+        policies=tuple(compiled("policies.json", list)),
+        domains=tuple(compiled("domains.json", list)),
         tools=frozenset(values["agent"]["tools"]),
         memory_folder=Path(variables.get("MEMORY_DIR") or PROJECT_FOLDER).expanduser().resolve(),
         model=variables.get("MODEL") or DEFAULT_MODEL,
@@ -62,13 +63,17 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     )
 
 
-def compiled(name: str) -> Any:
+def compiled(name: str, kind: type) -> Any:
     """Return a file that was compiled from the store; raises ``EnvironmentFault`` where it is damaged."""
     path = COMPILED / name
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise EnvironmentFault(f"{path} cannot be used: {error}. Render the project again.") from error
+    if not isinstance(content, kind):
+        # An empty object in the place of the policies would otherwise be a set without any.
+        raise EnvironmentFault(f"{path} cannot be used: it does not hold a {kind.__name__}. Render the project again.")
+    return content
 
 
 def host_context(text: str) -> dict[str, Any]:
