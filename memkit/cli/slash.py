@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.agent.assembly import ReferenceAgent
+from memkit.agent import ReferenceAgent
 from memkit.errors import UsageError
 from memkit.store.schema import suggestion
 from memkit.terminal import one_line

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memkit.agent.assembly import Parts, ReferenceAgent, Setting
+from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains import load_domains
 from memkit.errors import NotFound
 from memkit.llm.providers import open_model

@@ -1,4 +1,4 @@
-"""Put the rooms together to one agent."""
+"""The reference agent: the rooms put together over one store, for one user and one session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from memkit.agent.session import Kept, SessionFile
 from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Guard
 from memkit.htn.core import Domain, HTNPlanner
@@ -23,6 +22,7 @@ from memkit.memory.archive import ArchivalStore
 from memkit.memory.context import MainContext
 from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
+from memkit.memory.session_file import Kept, SessionFile
 from memkit.memory.tools import MemoryTools
 
 SEED = 0

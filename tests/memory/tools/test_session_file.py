@@ -1,0 +1,59 @@
+"""A session's prompt goes on in a later process, and no secret of it reaches the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memkit.memory.context import MainContext
+from memkit.memory.session_file import Kept, SessionFile
+
+KEY = "AKIA" + "QXJ7NZ4WLP2KD8RT"
+
+
+def test_a_session_is_put_back_as_it_was(tmp_path: Path) -> None:
+    """Messages and books come back; another user's session of the same name stays apart."""
+    main = MainContext(max_tokens=500)
+    main.append({"role": "user", "content": "I live in Paris"})
+    SessionFile(tmp_path, "ada", "../monday").save(main, Kept(3, ("a", "b")))
+
+    later = MainContext(max_tokens=500)
+    kept = SessionFile(tmp_path, "ada", "../monday").load(later)
+
+    assert kept == Kept(3, ("a", "b"))
+    assert [message["content"] for message in later.messages] == ["I live in Paris"]
+    assert SessionFile(tmp_path, "bob", "../monday").load(MainContext(max_tokens=500)) is None
+    assert [path.parent for path in tmp_path.rglob("*.json")] == [tmp_path]
+
+
+def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
+    """What a gate would refuse is masked in messages and in the arguments of tool calls."""
+    main = MainContext(max_tokens=500)
+    main.append({"role": "user", "content": f"the aws key is {KEY}"})
+
+    SessionFile(tmp_path, "ada", "s").save(main, Kept(1))
+
+    assert KEY not in next(tmp_path.glob("*.json")).read_text(encoding="utf-8")
+    assert KEY in str(main.messages)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"turns": "x", "known": []}', '{"known": []}'])
+def test_a_damaged_file_is_no_session(content: str, tmp_path: Path) -> None:
+    """Rubbish is passed over: recall memory still has the turns."""
+    file = SessionFile(tmp_path, "ada", "s")
+    file.save(None, Kept(1))
+    next(tmp_path.glob("*.json")).write_text(content, encoding="utf-8")
+
+    assert file.load(MainContext(max_tokens=500)) is None
+
+
+def test_a_forgotten_session_is_off_the_disk(tmp_path: Path) -> None:
+    """Forgetting deletes the file, also twice."""
+    file = SessionFile(tmp_path, "ada", "s")
+    file.save(None, Kept(1))
+
+    file.forget()
+    file.forget()
+
+    assert not list(tmp_path.iterdir())
