@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 import io
-import os
 from dataclasses import dataclass
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.store.config import read_manifest
+from memkit.store.change import change_file
 from memkit.store.layout import MANIFEST
 from memkit.store.scalars import resolve_plain
 from memkit.store.schema import check, load_schema
@@ -34,21 +33,22 @@ def change_setting(workspace: Workspace, key: str, text: str) -> Change:
     Raises:
         UsageError: There is no such setting, or the value does not fit it.
     """
-    settings = workspace.settings.values
-    if key not in settings or isinstance(settings[key].value, list | dict):
+    settings = {item.key: item.value for item in workspace.settings if _changeable(item.key, item.value)}
+    if key not in settings:
         near = difflib.get_close_matches(key, settings, n=1)
         raise UsageError(f"{key!r} is no setting with one value." + (f" Did you mean {near[0]!r}?" if near else ""))
     path = workspace.root / MANIFEST
-    before, after = settings[key].value, resolve_plain(text)
+    before, after = settings[key], resolve_plain(text)
     content = _with_value(path.read_text(encoding="utf-8"), key.split("."), after)
     findings = check(load_yaml(content).data, load_schema("memkit"))
     if findings:
         raise UsageError(f"{key} cannot be {text!r}: {findings[0].message}")
-    scratch = path.with_name(f".{MANIFEST}.{os.getpid()}")
-    scratch.write_text(content, encoding="utf-8")
-    scratch.replace(path)
-    read_manifest(workspace.root)
-    return Change(before, after, workspace.git.commit(f"Set {key}", [MANIFEST]))
+    return Change(before, after, change_file(workspace.root, MANIFEST, content, f"Set {key}"))
+
+
+def _changeable(key: str, value: Any) -> bool:
+    """Return whether a person sets it with one value; the format is what memkit makes of the files."""
+    return key != "format" and not isinstance(value, list | dict)
 
 
 def _with_value(content: str, keys: list[str], value: Any) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from memkit.errors import EnvironmentFault, UsageError
 from memkit.skills.skill import FOLDER
-from memkit.store.git import Git
+from memkit.store.change import change_file
 from memkit.store.layout import checked_name
 
 _TEMPLATE = """\
@@ -33,18 +31,6 @@ changelog:
 
 def draft_skill(root: Path, name: str) -> Path:
     """Write ``skills/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
-    path = root / FOLDER / f"{checked_name(name, 'skill')}.yaml"
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(_TEMPLATE.format(name=name))
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise UsageError(f"{FOLDER}/{path.name} exists already. Edit it, or choose another name.") from None
-    except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
-    git = Git(root)
-    if git.top() is not None:
-        git.commit(f"Add the skill {name}", [f"{FOLDER}/{path.name}"])
-    return path
+    path = f"{FOLDER}/{checked_name(name, 'skill')}.yaml"
+    change_file(root, path, _TEMPLATE.format(name=name), f"Add the skill {name}", new=True)
+    return root / path

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.skills import agent_skill, kebab_case, load_named_skill, sheet_problems
+from memkit.store.change import write_whole
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,15 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     problems = sheet_problems(text, path.parent.name, profile)
     if problems:
         raise UsageError(f"The skill {name!r} cannot be exported: {problems[0]}")
-    try:
-        if path.is_file() and not force and path.read_text(encoding="utf-8") != text:
-            raise UsageError(f"{path} holds another text. Add --force to replace it.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise EnvironmentFault(f"{path} cannot be written: {error}") from error
+    content = text.encode("utf-8")
+    if not force and _holds_another(path, content):
+        raise UsageError(f"{path} holds another text. Add --force to replace it.")
+    write_whole(path, content)
     return Exported(path.parent.name, path, "…" in text.split("---\n", 2)[1] and "…" not in skill.description)
+
+
+def _holds_another(path: Path, content: bytes) -> bool:
+    try:
+        return path.is_file() and path.read_bytes() != content
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, NotFound
+from memkit.errors import NegativeAnswer, NotFound
 from memkit.skills.skill import FOLDER, skill_findings
+from memkit.store.change import change_file
 from memkit.store.git import Git
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.trace_skill import Revision, trace_skill
@@ -37,20 +37,13 @@ def roll_back_skill(root: Path, name: str, version: str) -> RolledBack:
     """
     wanted = _find(trace_skill(root, name), name, version)
     path = f"{FOLDER}/{name}.yaml"
-    git = Git(root)
-    if git.run("status", "--porcelain", "--", path).strip():
+    if Git(root).run("status", "--porcelain", "--", path).strip():
         raise NegativeAnswer(f"{path} has changes that are in no commit. Commit or undo them first.")
     document = load_yaml(wanted.text, name=f"{path} at {wanted.commit[:10]}")
     for finding in skill_findings(document, name):
         raise NegativeAnswer(f"{document.path} is no valid skill any more: {finding.message}")
-    before = (root / path).read_bytes() if (root / path).is_file() else None
-    try:
-        _replace(root / path, wanted.text.encode("utf-8"))
-        commit = git.commit(f"Roll the skill {name} back to {wanted.version or wanted.commit[:10]}", [path])
-    except MemkitError:
-        # Such as a merge in progress, in which git commits no single file.
-        _restore(root / path, before)
-        raise
+    message = f"Roll the skill {name} back to {wanted.version or wanted.commit[:10]}"
+    commit = change_file(root, path, wanted.text, message)
     return RolledBack(name, wanted.version, wanted.commit, commit)
 
 
@@ -61,21 +54,3 @@ def _find(revisions: Sequence[Revision], name: str, version: str) -> Revision:
             return revision
     known = ", ".join(dict.fromkeys(revision.version for revision in revisions if revision.version))
     raise NotFound(f"The skill {name!r} never had the version {version!r}." + (f" It had: {known}." if known else ""))
-
-
-def _replace(path: Path, content: bytes) -> None:
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        scratch.write_bytes(content)
-        scratch.replace(path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def _restore(path: Path, before: bytes | None) -> None:
-    if before is None:
-        path.unlink(missing_ok=True)
-    else:
-        _replace(path, before)
