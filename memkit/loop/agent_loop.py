@@ -13,7 +13,7 @@ from .fencing import fence, new_marker
 from .interface import CallData, Message, Model, ToolCall
 from .plan_run import PlanRun, run_plan
 from .planner import HybridPlanner
-from .prompt import Persona, data_message, system_prompt
+from .prompt import Persona, as_persona, data_message, system_prompt
 from .session_memory import SessionTools
 from .tasks import Remember, TaskMemory
 from .toolbox import Toolbox
@@ -44,7 +44,7 @@ class AgentLoop:
         self.planner = planner
         self.model: Model | None = None if model is None else as_model(model)
         self.toolbox = toolbox if toolbox is not None else Toolbox(SessionTools(self.memory), planner=planner)
-        self.persona = persona or Persona()
+        self.persona = as_persona(persona)
         self.working = working or WorkingMemory()
         self.tasks = TaskMemory(self.working, remember)
         self.max_tool_calls = max_tool_calls

@@ -90,6 +90,8 @@ def test_an_exported_conversation_can_be_imported() -> None:
     assert other.export() == conversation.export()
     with pytest.raises(LoopError, match="messages"):
         other.import_from({"turns": []})
+    with pytest.raises(LoopError, match="JSON"):
+        other.import_from("{half")
 
 
 def test_a_statement_told_again_counts_more() -> None:

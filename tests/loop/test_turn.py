@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -193,3 +194,68 @@ def test_the_same_toolbox_serves_agent_and_host(memory: Any, script: Callable[..
 
     assert agent.tools is memory
     assert isinstance(agent.toolbox, Toolbox)
+
+
+class Chats:
+    """A client as tutorials write it."""
+
+    def chat(self, messages: Any, tools: Any = None) -> dict[str, Any]:
+        """Return a message, with a call in the form of the OpenAI protocol at first."""
+        if messages[-1]["role"] == "tool":
+            return {"role": "assistant", "content": "Stored."}
+        function = {"name": "archival_memory_insert", "arguments": '{"text": "I live in Paris"}'}
+        return {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": function}]}
+
+
+class Completes:
+    """A client whose method takes one text."""
+
+    def complete(self, prompt: str, **options: Any) -> str:
+        """Return whether the user's words stand in the prompt."""
+        return f"heard: {'Good morning' in prompt}"
+
+
+class Generates:
+    """A client that returns an object."""
+
+    def generate(self, messages: Any, *, tools: Any) -> Any:
+        """Return an object with ``content``, as SDKs do."""
+        return SimpleNamespace(content=f"{len(tools) > 0}", tool_calls=None)
+
+
+def test_a_client_with_chat_can_call_tools(memory: Any) -> None:
+    """Calls in the form of the OpenAI protocol run like any other."""
+    reply = agent_with(memory, Chats()).step("I live in Paris")
+
+    assert reply.message.startswith("Stored.")
+    assert [(call["name"], call["args"]) for call in reply.tool_calls] == [
+        ("archival_memory_insert", {"text": "I live in Paris"})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("client", "answer"),
+    [(Completes(), "heard: True"), (Generates(), "True"), (lambda prompt: prompt[:7], "system:")],
+)
+def test_a_client_is_called_as_it_can_be(memory: Any, client: Any, answer: str) -> None:
+    """A method is given messages or one text, and tools where it takes them."""
+    assert agent_with(memory, client).step("Good morning").message == answer
+
+
+def test_a_class_in_the_place_of_a_client_is_named(memory: Any) -> None:
+    """Whoever forgets the parentheses is told."""
+    with pytest.raises(LoopError, match=r"Chats\("):
+        agent_with(memory, Chats)
+
+
+def test_a_text_in_the_place_of_a_persona_is_named(memory: Any) -> None:
+    """The message says what to write."""
+    with pytest.raises(LoopError, match="Persona"):
+        MemGPTAgent(persona="You are kind.", tools=memory)  # type: ignore[arg-type]
+
+
+def test_carrying_out_no_plan_says_so() -> None:
+    """What a planner that found nothing returns can be handed on."""
+    run = AgentLoop().execute_plan(None)
+
+    assert not run.succeeded and "no plan" in run.reason
