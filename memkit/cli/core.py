@@ -6,6 +6,7 @@ import click
 
 from memkit.cli.memory import reason_option, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitGroup
+from memkit.terminal import one_line
 
 SECTIONS = ["human", "system"]
 
@@ -27,13 +28,16 @@ def show(front: Front, user: str | None) -> None:
 
 
 @core.command("set")
-@click.argument("section", type=Choice(SECTIONS))
+@click.argument("section", type=Choice(SECTIONS), metavar="[human|system]")
 @click.argument("text")
 @user_option
 @reason_option
 @click.pass_obj
 def set_section(front: Front, section: str, text: str, user: str | None, reason: str) -> None:
-    """Replace SECTION of USER by TEXT; the versions before stay in the archive."""
+    """Replace a section of USER by TEXT; the versions before stay in the archive.
+
+    The persona is a setting: memkit config set persona TEXT.
+    """
     workspace = front.workspace
     owner = workspace.user(user)
     decision = workspace.archive.edit_core(owner, section, text, workspace.person(owner), reason=reason)
@@ -50,6 +54,7 @@ def history(front: Front, user: str | None) -> None:
     workspace = front.workspace
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
     lines = [
-        f"{event.get('at')}  {event.get('target')}  by {event.get('actor')}: {event.get('text')}" for event in versions
+        f"{event['at']}  {event['section']}  by {event['actor']}, {event['trust']}: {one_line(str(event['text']))}"
+        for event in versions
     ]
     front.answer({"versions": versions}, lines or ["No edits."])

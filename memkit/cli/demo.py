@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand
+from memkit.errors import EnvironmentFault
 from memkit.terminal import harmless
 from memkit.use_cases.show_tour import show_tour
 
@@ -31,7 +32,10 @@ What to try next
 def demo(front: Front, keep: Path | None) -> None:
     """Show the whole tour in a temporary directory, with no key and no server."""
     if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
+        try:
+            keep.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EnvironmentFault(f"{keep} cannot be made: {error.strerror or error}.") from error
         _play(front, keep.resolve())
     with tempfile.TemporaryDirectory(prefix="memkit-demo-") as folder:
         _play(front, Path(folder).resolve())

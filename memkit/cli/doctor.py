@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Front, MemkitCommand, diagnostic
 from memkit.use_cases.examine import examine
 
 
@@ -15,4 +15,5 @@ def doctor(front: Front) -> None:
     checks = examine(front.store)
     data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
     lines = [f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}" for check in checks]
-    front.answer(data, lines, ok=all(check.ok for check in checks))
+    findings = [diagnostic("doctor", f"{check.name}: {check.detail}") for check in checks if not check.ok]
+    front.answer(data, lines, ok=not findings, diagnostics=findings)

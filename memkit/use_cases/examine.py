@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from memkit import __version__
+from memkit.domains import load_domains
 from memkit.errors import MemkitError, StoreFault
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.tokens import counter
+from memkit.skills import load_skills
 from memkit.store.git import Git
+from memkit.store.layout import find_store
 from memkit.workspace import open_workspace
 
 
@@ -46,12 +50,17 @@ def _machine() -> Iterator[Check]:
 
 def _store(given: Path | None) -> Iterator[Check]:
     try:
-        workspace = open_workspace(given)
+        root = find_store(given)
     except StoreFault as error:
-        yield Check("store", given is None, str(error))
+        yield Check("store", given is None and "MEMKIT_STORE" not in os.environ, str(error))
+        return
+    try:
+        workspace = open_workspace(root)
+    except MemkitError as error:
+        yield Check("store", False, str(error))
         return
     with workspace:
-        yield Check("store", True, str(workspace.root))
+        yield Check("store", True, str(root))
         try:
             workspace.git.require_identity()
             yield Check("git identity", True, "set")
@@ -63,4 +72,14 @@ def _store(given: Path | None) -> Iterator[Check]:
         verdict = workspace.guard.decide("doctor", {}, {})
         broken = [finding for finding in verdict.policies if finding.decides]
         yield Check("policies", not broken, broken[0].reason if broken else "loaded")
+        yield _loads("skills", lambda: load_skills(root))
+        yield _loads("domains", lambda: load_domains(root))
         yield Check("index privacy", True, "the local index is clear text, readable by this user only (mode 0600)")
+
+
+def _loads(name: str, load: Callable[[], object]) -> Check:
+    try:
+        load()
+    except MemkitError as error:
+        return Check(name, False, str(error))
+    return Check(name, True, "loaded")

@@ -33,7 +33,10 @@ def show_tour(folder: Path) -> Iterator[Scene]:
     """Play the tour in ``folder`` (made if absent) and yield each scene when it is done."""
     store = folder / "store"
     stage = _Stage(folder, store)
-    yield stage.memkit("A store is plain text in a git repository", "init", "store")
+    made = stage.memkit("A store is plain text in a git repository", "init", "store")
+    yield made
+    if not made.ok:
+        return  # such as on a machine without git: no other scene can be played without a store
     yield stage.chat(
         "Tell it who you are; it asks before it keeps anything",
         "My name is Ada and I prefer espresso over latte.",

@@ -1,0 +1,96 @@
+"""The commands that look after a store answer where the store is broken, and their text says what happened."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("memkit.yaml", "store"),
+        ("skills/virtual-memory.yaml", "skills"),
+        ("policies/staging_first_deployment.yaml", "policies"),
+        ("domains/errands.yaml", "domains"),
+    ],
+)
+def test_doctor_names_the_file_that_does_not_load(
+    path: str, name: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A broken file is one failed check among the others, with its place, and a diagnostic; the exit code is 1."""
+    (store / path).write_text("name: [x\n")
+
+    assert run(["doctor", "--json", "--store", str(store)]) == 1
+
+    answer = json.loads(capsys.readouterr().out)
+    failed = {check["name"]: check["detail"] for check in answer["data"]["checks"] if not check["ok"]}
+    assert list(failed) == [name]
+    assert f"{path}:2:1" in failed[name]
+    assert [found["message"] for found in answer["diagnostics"]] == [f"{name}: {failed[name]}"]
+
+
+def test_the_audit_log_reads_well(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line says which record, which words were searched for, and which policy decided what."""
+    at = ["--store", str(store), "--user", "ada"]
+    run(["chat", *at, "--consent", "-p", "My dog is called Rex"])
+    run(["chat", *at, "-p", "What is my dog called?"])
+    run(["chat", *at, "-p", "Run rm -rf /srv"])
+    capsys.readouterr()
+
+    assert run(["audit", "--store", str(store)]) == 0
+
+    said = capsys.readouterr().out
+    assert re.search(r"Z write ada [0-9A-Z]{26}", said)
+    assert re.search(r"Z retrieved ada [0-9A-Z]{26} “.*dog.*”", said)
+    assert "policy ada bash: ask by destructive_command_approval" in re.sub(" +", " ", said)
+    assert "['" not in said and "None" not in said
+
+
+def test_the_audit_log_is_asked_from_a_moment_on(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A day includes all of itself, a zone is understood, and what is no time is bad usage."""
+    run(["memory", "add", "Ada likes tea", "--user", "ada", "--store", str(store)])
+    run(["audit", "--json", "--store", str(store)])
+    at = json.loads(capsys.readouterr().out.splitlines()[-1])["data"]["events"][0]["at"]
+
+    def events(since: str) -> int:
+        assert run(["audit", "--json", "--since", since, "--store", str(store)]) == 0
+        return len(json.loads(capsys.readouterr().out)["data"]["events"])
+
+    assert events(at[:10]) == 1
+    assert events(at.replace("Z", "+00:00")) == 1
+    assert events("2999-01-01T00:00:00+02:00") == 0
+    assert run(["audit", "--since", "yesterday", "--store", str(store)]) == 2
+
+
+def test_the_history_of_core_names_section_and_trust(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A version that waits for approval is not shown as if it stood in the prompt."""
+    run(["core", "set", "human", "Ada.\nLikes tea.", "--user", "ada", "--store", str(store)])
+    run(["core", "set", "human", "Ada \u202e", "--user", "ada", "--store", str(store)])
+    capsys.readouterr()
+
+    run(["core", "history", "--user", "ada", "--store", str(store)])
+
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("human  by person, verified: Ada. Likes tea.")
+    assert "human  by person, quarantined: Ada" in second
+
+
+def test_the_demo_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without git the tour ends at its first scene, and a folder that cannot be made is said in one line."""
+    (tmp_path / "file").write_text("")
+    assert run(["demo", "--keep", str(tmp_path / "file" / "x")]) == 3
+    assert "cannot be made" in capsys.readouterr().err
+
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert run(["demo"]) == 1
+    said = capsys.readouterr().out
+    assert "no git on the PATH" in said
+    assert "2. " not in said
