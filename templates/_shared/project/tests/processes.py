@@ -6,6 +6,7 @@ with nothing but the code: whatever it knows of an earlier run, it has from the 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 PROJECT = Path(__file__).resolve().parent.parent
 SECONDS = 60
@@ -64,12 +65,12 @@ def serve() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            os._exit(carry_out(json.loads(line)))
+            carry_out(json.loads(line))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-def carry_out(order: Mapping[str, Any]) -> int:
-    """Run the command line of ``order`` where and as it says, and return the exit code."""
+def carry_out(order: Mapping[str, Any]) -> NoReturn:
+    """Run the command line of ``order`` where and as it says, and end this process with the exit code."""
     import agent.settings
     from agent.command import main
 
@@ -79,16 +80,17 @@ def carry_out(order: Mapping[str, Any]) -> int:
     os.chdir(order["folder"])
     for number, name in enumerate((os.devnull, "printed", "told")):
         os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
     agent.settings.COMPILED = Path(order["compiled"])
+    code = CRASHED
     try:
         code = main(order["arguments"])
-    except BaseException:  # nothing may return into the loop of the process that this one was forked from
-        traceback.print_exc()
-        code = CRASHED
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code
+    finally:  # whatever happened, nothing may return into the loop of the process that this one was forked from
+        if sys.exception() is not None:
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":
