@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from memkit.errors import EnvironmentFault, MissingExtra
 
 if TYPE_CHECKING:
+    import subprocess
+
     from git.cmd import Git as GitProcess
 
 _SWITCHED_OFF = {
@@ -127,19 +129,39 @@ class Git:
         return _clean_environment(settings)
 
     def _execute(self, arguments: Sequence[str], environment: Mapping[str, str], check: bool) -> str:
-        process = _git_process(self.root)
-        status, output, errors = process.execute(
-            ["env", *_FORGOTTEN, "git", *arguments],
-            with_extended_output=True,
-            with_exceptions=False,
-            strip_newline_in_stdout=False,
-            kill_after_timeout=_SECONDS,
-            env=dict(environment),
-        )
+        status, output, errors = _finished(_git_process(self.root), arguments, environment)
         if status != 0 and check:
-            reason = str(errors).strip().splitlines() or [f"exit {status}"]
+            reason = errors.strip().splitlines() or [f"exit {status}"]
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {reason[-1]}")
-        return str(output) if status == 0 else ""
+        return output if status == 0 else ""
+
+
+def _finished(process: GitProcess, arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run git to its end and return its status, output and messages.
+
+    GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here. Git is told to stop
+    before an interrupt or a time-out goes on: it then removes its lock files.
+    """
+    import subprocess  # with GitPython, which needs it as well: a search needs neither
+
+    words = ["env", *_FORGOTTEN, "git", *arguments]
+    handle = process.execute(words, as_process=True, env=dict(environment))  # ends git when it is dropped
+    child = handle.proc
+    assert child is not None
+    try:
+        output, errors = child.communicate(timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        _stop(child)
+        raise EnvironmentFault(f"git {arguments[0]} did not end within {_SECONDS:.0f} seconds.") from None
+    except BaseException:
+        _stop(child)
+        raise
+    return child.returncode, output.decode("utf-8", "surrogateescape"), errors.decode("utf-8", "replace")
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    child.wait()
 
 
 def _git_process(root: Path) -> GitProcess:

@@ -139,7 +139,8 @@ def _undo(root: Path, added: list[str], made: list[Path], *, new_git: bool) -> N
     """Take back what this run created; what was there before is not touched."""
     for path in added:
         (root / path).unlink(missing_ok=True)
-    for folder in sorted({(root / path).parent for path in added} - {root}, reverse=True):
+    inner = {folder for path in added for folder in (root / path).parents if root in folder.parents}
+    for folder in sorted(inner, reverse=True):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     if new_git:

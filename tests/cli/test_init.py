@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -149,3 +153,30 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     assert "cannot be written" in done.stderr
     assert not (tmp_path / "s").exists()
+
+
+def test_an_interrupt_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
+    """Ctrl-C while git works ends the run at once, and the folder is not there, as before."""
+    real, programs, reached = shutil.which("git"), tmp_path / "bin", tmp_path / "reached"
+    programs.mkdir()
+    slow = programs / "git"
+    slow.write_text(f'#!/bin/sh\n[ "$1" = commit ] && touch {reached} && exec sleep 60\nexec {real} "$@"\n')
+    slow.chmod(0o755)
+    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "memkit", "init", str(tmp_path / "outer" / "new")]
+
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not reached.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        try:
+            _, said = process.communicate(timeout=20)
+        finally:
+            process.kill()
+
+    assert process.returncode == 130
+    assert said.strip() == "Interrupted."
+    assert time.monotonic() - started < 10
+    assert not (tmp_path / "outer").exists()
