@@ -50,6 +50,8 @@ class AgentLoop:
         self.max_tool_calls = max_tool_calls
         self.turn_id = 0
         self._user_text: str | None = None
+        self._words: str | None = None
+        """The user's words as the prompt shows them."""
         self._recalled: str = ""
 
     # --- what a host calls
@@ -58,6 +60,10 @@ class AgentLoop:
         """Open a turn with the user's words."""
         self._open_turn(text)
         self._add({"role": "user", "content": text})
+        kept = self.memory.main.messages
+        if kept and kept[-1].get("role") == "user":
+            # Words that alone would pass the budget were shortened; the prompt must not bring them back whole.
+            self._words = str(kept[-1].get("content") or "")
 
     def inject_observation(self, text: str, source: str = "environment") -> None:
         """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
@@ -167,8 +173,8 @@ class AgentLoop:
             "content": system_prompt(self.persona, self.memory.main, self.toolbox.guard, done),
         }
         history: list[Message] = list(self.memory.main.messages)
-        if self._user_text is not None and not _has_user_words(history, self._user_text):
-            history = [{"role": "user", "content": self._user_text}, *history]
+        if self._words is not None and not _has_user_words(history, self._words):
+            history = [{"role": "user", "content": self._words}, *history]
         if self._recalled:
             place = _last_user(history)
             history = [*history[:place], data_message(self._recalled), *history[place:]]
@@ -178,7 +184,7 @@ class AgentLoop:
 
     def _open_turn(self, text: str | None) -> None:
         self.turn_id += 1
-        self._user_text = text
+        self._user_text = self._words = text
         self._recalled = ""
         self.toolbox.begin_turn(text, self.turn_id)
 

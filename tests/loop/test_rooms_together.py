@@ -354,3 +354,14 @@ def test_no_model_breaks_the_loop(answers: list[Completion], said: list[str]) ->
             else:
                 called = [call["id"] for call in message.get("tool_calls", ())]
                 assert len(set(called)) == len(called)
+
+
+def test_words_longer_than_the_main_context_are_shortened() -> None:
+    """The prompt holds the user's words once, and within the budget."""
+    prompts: list[Any] = []
+    agent = MemGPTAgent(archival_store=ArchivalStore(), llm_client=lambda m: prompts.append(m) or "ok", max_tokens=500)
+
+    agent.step("word " * 20_000)
+
+    (words,) = [message["content"] for message in prompts[0] if message["role"] == "user"]
+    assert 0 < agent.memory.main.count(words) <= 500

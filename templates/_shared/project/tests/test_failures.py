@@ -86,6 +86,28 @@ def test_a_missing_key_is_named(talk: Talk) -> None:
     assert talk.sent == []
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OPENAI_BASE_URL", "127.0.0.1:9/v1"),
+        ("OPENAI_BASE_URL", "http://[::1"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:99999/v1"),
+        ("OPENAI_API_KEY", "ключ"),
+        ("OPENAI_API_KEY", "two\nlines"),
+    ],
+)
+def test_an_address_or_a_key_that_cannot_be_one_is_named(talk: Talk, variable: str, value: str) -> None:
+    """The message names the variable, and nothing is asked of anybody."""
+    assert variable in only_error(talk("Hello!", [], **{variable: value}))
+
+
+def test_a_proxy_that_cannot_be_used_is_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy whose protocol needs another package, or that is not there, is one clear line."""
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+
+    assert "127.0.0.1" in only_error(talk("Hello!", []))
+
+
 def test_a_host_context_that_is_no_object_is_refused(talk: Talk) -> None:
     """Policies rely on AGENT_CONTEXT, so a broken one is an error and not an empty one."""
     assert "AGENT_CONTEXT" in only_error(talk("Hello!", [], AGENT_CONTEXT="[1]"))
