@@ -79,10 +79,11 @@ class CorpusIndex:
 
         take_in(self._sql, self._words, lines)
 
-    def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
-        """Return the numbers that BM25 needs for ``terms``."""
+    def statistics(self, terms: Iterable[str], most: int | None = None) -> CorpusStatistics:
+        """Return the numbers that BM25 needs for ``terms``; documents of a word are counted up to ``most``."""
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
-        return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(self._sql, terms))
+        frequencies = self._words.frequencies(self._sql, terms, most)
+        return CorpusStatistics(count, length / count if count else 0.0, frequencies)
 
     def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[Found]:
         """Return the live records that fit ``terms`` best."""

@@ -28,8 +28,11 @@ class WordIndex(Protocol):
     def remove(self, sql: sqlite3.Connection, document: int, tokens: Sequence[str]) -> None:
         """Take out a document that was entered with these tokens."""
 
-    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many documents each of ``terms`` occurs, those in none left out."""
+    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
+        """Return in how many documents each of ``terms`` occurs, those in none left out; counts no further than ``most``.
+
+        Counting costs as much as it counts, so who only has to tell rare words from common ones gives a bound.
+        """
 
     def candidates(
         self, sql: sqlite3.Connection, terms: Sequence[str], statistics: CorpusStatistics, limit: int
@@ -61,8 +64,12 @@ class FullText:
         """Take out a document."""
         sql.execute("INSERT INTO words(words, rowid, body) VALUES('delete',?,?)", (document, " ".join(tokens)))
 
-    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
         """Return document frequencies."""
+        if most is not None:
+            query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+            held = {term: len(sql.execute(query, (_quoted(term), most)).fetchall()) for term in terms}
+            return {term: count for term, count in held.items() if count}
         rows = ((term, sql.execute("SELECT doc FROM vocabulary WHERE term=?", (term,)).fetchone()) for term in terms)
         return {term: row[0] for term, row in rows if row}
 
@@ -105,10 +112,11 @@ class Postings:
         """Take out a document."""
         sql.executemany("DELETE FROM words WHERE term=? AND document=?", [(term, document) for term in set(tokens)])
 
-    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
         """Return document frequencies."""
-        query = "SELECT count(*) FROM words WHERE term=?"
-        counts = {term: sql.execute(query, (term,)).fetchone()[0] for term in terms}
+        query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE term=? LIMIT ?)"
+        bound = -1 if most is None else most
+        counts = {term: sql.execute(query, (term, bound)).fetchone()[0] for term in terms}
         return {term: count for term, count in counts.items() if count}
 
     def candidates(

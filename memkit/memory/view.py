@@ -14,7 +14,7 @@ from .text import query_terms
 from .values import fingerprint
 
 MOST_SIMILAR = 20
-MOST_ROWS = 500
+MOST_ROWS = 100
 """So many records are scored for one offer, however many hold a common word of it."""
 
 
@@ -58,7 +58,7 @@ class IndexView:
 
 def _nearest(corpus: CorpusIndex, terms: list[str]) -> list[Record]:
     """Return the records that share most of ``terms``: those with the rarest words, and the newest with two others."""
-    statistics = corpus.statistics(terms)
+    statistics = corpus.statistics(terms, MOST_ROWS + 1)
     rare, common = split_by_rarity(statistics.frequencies, MOST_ROWS)
     candidates = corpus.candidates(rare, statistics, MOST_SIMILAR)
     pairs = combinations(common[:3], 2) if len(common) > 1 else [common]
