@@ -254,8 +254,9 @@ def test_a_text_in_the_place_of_a_persona_is_named(memory: Any) -> None:
         MemGPTAgent(persona="You are kind.", tools=memory)  # type: ignore[arg-type]
 
 
-def test_carrying_out_no_plan_says_so() -> None:
-    """What a planner that found nothing returns can be handed on."""
-    run = AgentLoop().execute_plan(None)
+def test_whatever_a_planner_returns_can_be_carried_out() -> None:
+    """No plan is a failure with its reason; a plan without steps is done at once."""
+    missing, empty = AgentLoop().execute_plan(None), AgentLoop().execute_plan([])
 
-    assert not run.succeeded and "no plan" in run.reason
+    assert not missing.succeeded and "no plan" in missing.reason
+    assert empty.succeeded and empty.completed == ()
