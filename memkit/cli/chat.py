@@ -13,7 +13,10 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, enve
 from memkit.cli.policy import read_pairs
 from memkit.cli.slash import Chat, run_slash
 from memkit.errors import MemkitError, UsageError
+from memkit.htn.errors import HtnError
+from memkit.loop.errors import LoopError
 from memkit.loop.interface import Verdict
+from memkit.memory.errors import ArchiveError
 from memkit.terminal import harmless
 from memkit.use_cases.open_chat import NOBODY, open_chat
 
@@ -23,6 +26,9 @@ NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may
 
 CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
 """Memory operations that write to the archive."""
+
+ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
+"""Errors that answer one turn and do not end the conversation."""
 
 
 @click.command("chat", cls=MemkitCommand)
@@ -85,13 +91,22 @@ def _one_turn(front: Front, conversation: Chat, text: str) -> None:
 
 
 def _lines(conversation: Chat) -> None:
+    """Answer each line with a line; one that cannot be answered says so and does not stop those after it."""
+    code = 0
     for line in sys.stdin:
-        if line.strip():
+        if not line.strip():
+            continue
+        try:
             data = _turn(conversation, line.rstrip("\n"))
             click.echo(envelope("chat", data, ok=True, diagnostics=_notices(conversation)))
-            sys.stdout.flush()
-            if line.strip() == "/quit":
-                return
+        except ANSWERS as error:
+            finding = diagnostic(str(getattr(error, "code", "error")), str(error))
+            click.echo(envelope("chat", None, ok=False, diagnostics=[finding]))
+            code = code or error.exit_code
+        sys.stdout.flush()
+        if line.strip() == "/quit":
+            break
+    raise click.exceptions.Exit(code)
 
 
 def _talk(front: Front, conversation: Chat) -> None:
@@ -102,7 +117,7 @@ def _talk(front: Front, conversation: Chat) -> None:
             continue
         try:
             data = _turn(conversation, line)
-        except MemkitError as error:
+        except ANSWERS as error:
             front.note(f"memkit: {error}")
             continue
         click.echo(harmless(data["message"]))

@@ -130,7 +130,10 @@ def _export(chat: Chat, argument: str) -> str:
         return text or "Nothing was kept of this session."
     path = Path(argument).expanduser()
     try:
-        path.write_text(text + "\n", encoding="utf-8")
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except FileExistsError:
+        raise UsageError(f"{path} exists already, and stays as it is. Name another file.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
     return f"Wrote {len(turns)} turns to {path}."

@@ -281,6 +281,8 @@ def test_without_a_user_nothing_is_kept(say: Say, store: Path, capsys: pytest.Ca
     assert "stored:" not in printed.out
     assert not list((store / "archive").rglob("*.jsonl"))
     assert run(["chat", "-c", "-p", "I am Ada"]) == 2
+
+
 def test_a_script_drives_the_chat(say: Say, store: Path, tmp_path: Path) -> None:
     """A scripted model calls tools, makes mistakes, and everything is answered and reported."""
     script = tmp_path / "script.yaml"
@@ -375,6 +377,32 @@ def test_standard_input_is_one_turn(
     shown = capsys.readouterr().out
     assert "Rex" in shown
     assert "Tom" in shown
+
+
+def test_a_line_that_cannot_be_answered_does_not_stop_the_next(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --jsonl every line has its envelope, errors too, and the exit code tells of the first error."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/bogus\nHello!\n"))
+
+    assert run(["chat", "--user", "ada", "--jsonl", "--store", str(store)]) == 2
+
+    wrong, right = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (wrong["ok"], wrong["data"], wrong["diagnostics"][0]["code"]) == (False, None, "usage")
+    assert right["ok"]
+    assert right["data"]["message"].startswith("Hello")
+
+
+def test_an_export_never_takes_the_place_of_a_file(say: Say, store: Path, tmp_path: Path) -> None:
+    """A path in a chat message can make a file and never replaces one."""
+    before = (store / "memkit.yaml").read_bytes()
+    say("Hello!", "--consent")
+
+    say(f"/export {store / 'memkit.yaml'}", code=2)
+    say(f"/export {tmp_path / 'monday.jsonl'}")
+
+    assert (store / "memkit.yaml").read_bytes() == before
+    assert "Hello!" in (tmp_path / "monday.jsonl").read_text("utf-8")
 
 
 def test_each_line_is_a_turn_with_jsonl(
