@@ -6,13 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from agent import PROJECT
 from agent.assembly import Rooms, open_rooms
-from agent.conversation import open_conversation
-from agent.errors import AgentError
+from agent.errors import AgentError, EnvironmentFault
 from agent.interface import Conversation
 from agent.settings import load_settings
 from agent.terminal import harmless
@@ -68,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
 def converse(options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams) -> int:
     """Open the rooms, answer every turn, and close the rooms."""
+    open_conversation = conversation_of_this_target()
     settings = load_settings(environment)
     user = options.user or settings.environment.get("AGENT_USER") or settings.values.get("user")
     approve = asker(streams) if streams.interactive else None
@@ -85,11 +86,32 @@ def converse(options: argparse.Namespace, environment: Mapping[str, str] | None,
     return 0
 
 
+def conversation_of_this_target() -> Callable[[Rooms], AbstractContextManager[Conversation]]:
+    """Return what opens a conversation; raises ``EnvironmentFault`` where a package of the project is not installed."""
+    # Read when it is needed: the SDK takes seconds to load, and --help needs none of it.
+    try:
+        from agent.conversation import open_conversation
+    except ModuleNotFoundError as error:
+        raise EnvironmentFault(f"{error}. Install what this project needs: pip install -e .") from error
+    return open_conversation
+
+
 def turns(prompt: str | None, streams: Streams) -> Sequence[str] | Any:
     """Return what the user says: the given text, all of standard input, or line after line from a terminal."""
     if prompt is not None:
         return [prompt]
-    return spoken(streams) if streams.interactive else [streams.given.read()]
+    return spoken(streams) if streams.interactive else [everything(streams.given)]
+
+
+def everything(given: TextIO) -> str:
+    """Return all that a stream holds; raises ``AgentError`` where it is no UTF-8, whatever the locale says."""
+    raw = getattr(given, "buffer", None)
+    if raw is None:
+        return given.read()
+    try:
+        return str(raw.read().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise AgentError(f"Standard input is no UTF-8 text (byte {error.start + 1}). Convert it first.") from error
 
 
 def spoken(streams: Streams) -> Any:
@@ -107,6 +129,8 @@ def answer(text: str, conversation: Conversation, rooms: Rooms, as_json: bool, s
     """Answer one turn and print it."""
     if not text.strip():
         raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
+    if is_broken(text):
+        raise AgentError("What you said is no UTF-8 text. Convert it first.")
     data = {**conversation.step(text).data, "session": rooms.session_id}
     missing = rooms.consent.missing()
     if as_json:
@@ -116,6 +140,11 @@ def answer(text: str, conversation: Conversation, rooms: Rooms, as_json: bool, s
     print(harmless(str(data["message"])), file=streams.result, flush=True)
     if missing:
         print(f"consent: {missing}", file=streams.messages)
+
+
+def is_broken(text: str) -> bool:
+    """Return whether ``text`` was read from bytes that are no UTF-8, so that it could be sent to no server."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def tell_error(error: Exception, as_json: bool, streams: Streams) -> None:

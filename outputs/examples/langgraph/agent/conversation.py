@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from agent.assembly import Rooms
 from agent.checkpoints import Checkpoints
-from agent.endpoint import RETRIES, Endpoint, endpoint_of
+from agent.endpoint import RETRIES, Endpoint, clear_faults, endpoint_of
 from agent.graph_loop import GraphLoop
 from agent.interface import Conversation
 from agent.session import KeptSession
@@ -32,13 +32,14 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
 
 def chat_model(endpoint: Endpoint) -> StrictChatOpenAI:
     """Return the chat model; no sampling parameters, because vendors reject them."""
-    return StrictChatOpenAI(
-        model=endpoint.model,
-        api_key=SecretStr(endpoint.api_key),
-        base_url=endpoint.base_url,
-        timeout=endpoint.timeout,
-        max_retries=RETRIES,
-        streaming=True,
-        stream_usage=True,
-        use_responses_api=False,
-    )
+    with clear_faults(endpoint):
+        return StrictChatOpenAI(
+            model=endpoint.model,
+            api_key=SecretStr(endpoint.api_key),
+            base_url=endpoint.base_url,
+            timeout=endpoint.timeout,
+            max_retries=RETRIES,
+            streaming=True,
+            stream_usage=True,
+            use_responses_api=False,
+        )

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import openai
 
@@ -43,7 +44,21 @@ def endpoint_of(settings: Settings) -> Endpoint:
             "OPENAI_API_KEY is not set. Put the vendor's key into the environment or into .env "
             "(any text where a local server asks for none)."
         )
-    return Endpoint(key, environment.get("OPENAI_BASE_URL") or None, settings.model, settings.timeout)
+    if not (key.isascii() and key.isprintable()):
+        raise EnvironmentFault("OPENAI_API_KEY holds characters that no key has. Copy it again.")
+    return Endpoint(key, _base_url(environment.get("OPENAI_BASE_URL", "").strip()), settings.model, settings.timeout)
+
+
+def _base_url(text: str) -> str | None:
+    """Return the address of the server, or None for OpenAI; raises ``EnvironmentFault`` where it is none."""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if text and not usable:
+        raise EnvironmentFault(f"OPENAI_BASE_URL={text!r} is no address. Write one like http://127.0.0.1:11434/v1.")
+    return text or None
 
 
 @contextmanager
@@ -52,6 +67,9 @@ def clear_faults(endpoint: Endpoint) -> Iterator[None]:
     where = endpoint.base_url or "OpenAI"
     try:
         yield
+    except ImportError as error:
+        # Which packages the HTTP library needs depends on the environment: a proxy that speaks SOCKS, for example.
+        raise EnvironmentFault(f"{where} cannot be asked: {error}") from error
     except openai.APITimeoutError as error:
         raise EnvironmentFault(
             f"The model at {where} did not answer within {endpoint.timeout:g} s. Try again, or raise MODEL_TIMEOUT."

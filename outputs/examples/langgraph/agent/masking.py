@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from agent.session import masked
+from memory.session_file import masked_tree
 
 
 class MaskingSerializer(JsonPlusSerializer):
@@ -30,8 +30,8 @@ def without_secrets(value: Any) -> Any:
 
 
 def _masked_message(message: BaseMessage) -> BaseMessage:
-    changes: dict[str, Any] = {"content": masked(message.content)}
+    changes: dict[str, Any] = {"content": masked_tree(message.content)}
     if isinstance(message, AIMessage):
-        changes["tool_calls"] = [{**call, "args": masked(call["args"])} for call in message.tool_calls]
-        changes["invalid_tool_calls"] = [{**call, "args": masked(call["args"])} for call in message.invalid_tool_calls]
+        changes["tool_calls"] = [{**call, "args": masked_tree(call["args"])} for call in message.tool_calls]
+        changes["invalid_tool_calls"] = [{**call, "args": masked_tree(call["args"])} for call in message.invalid_tool_calls]
     return message.model_copy(update=changes)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from agent.errors import EnvironmentFault
 
 COMPILED = Path(__file__).resolve().parent / "compiled"
 PROJECT_FOLDER = COMPILED.parent.parent
+MANIFEST = "memkit.yaml"
 _QUOTES = "\"'"
 
 
@@ -41,18 +44,25 @@ class Settings:
         """Return the folder of what this machine is in the middle of."""
         return self.memory_folder / ".memkit" / "state"
 
+    def make_store(self) -> None:
+        """Give a memory folder of its own the project's ``memkit.yaml``, so that memkit's commands work on it."""
+        manifest = self.memory_folder / MANIFEST
+        if not manifest.exists():
+            self.memory_folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(PROJECT_FOLDER / MANIFEST, manifest)
+
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings of this process; the environment wins over the file ``.env`` in the working directory."""
     found = os.environ if environment is None else environment
     variables = {**dotenv(Path(".env")), **found}
-    values = compiled("settings.json")
+    values = compiled("settings.json", dict)
     if tokens := variables.get("CONTEXT_MAX_TOKENS"):
-        values["context"] = {**values["context"], "max_tokens": int(number("CONTEXT_MAX_TOKENS", tokens))}
+        values["context"] = {**values["context"], "max_tokens": math.ceil(number("CONTEXT_MAX_TOKENS", tokens))}
     return Settings(
         values=values,
-        policies=tuple(compiled("policies.json")),
-        domains=tuple(compiled("domains.json")),
+        policies=tuple(compiled("policies.json", list)),
+        domains=tuple(compiled("domains.json", list)),
         tools=frozenset(values["agent"]["tools"]),
         memory_folder=Path(variables.get("MEMORY_DIR") or PROJECT_FOLDER).expanduser().resolve(),
         model=variables.get("MODEL") or DEFAULT_MODEL,
@@ -62,13 +72,17 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     )
 
 
-def compiled(name: str) -> Any:
+def compiled(name: str, kind: type) -> Any:
     """Return a file that was compiled from the store; raises ``EnvironmentFault`` where it is damaged."""
     path = COMPILED / name
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise EnvironmentFault(f"{path} cannot be used: {error}. Render the project again.") from error
+    if not isinstance(content, kind):
+        # An empty object in the place of the policies would otherwise be a set without any.
+        raise EnvironmentFault(f"{path} cannot be used: it does not hold a {kind.__name__}. Render the project again.")
+    return content
 
 
 def host_context(text: str) -> dict[str, Any]:

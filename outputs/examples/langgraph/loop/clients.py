@@ -1,4 +1,4 @@
-"""Let anything that answers stand in for a model: an object with ``complete``, or a plain function."""
+"""Let anything that answers stand in for a model: a function, or an object with a method that does."""
 
 from __future__ import annotations
 
@@ -6,22 +6,32 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .arguments import read_arguments
 from .errors import LoopError, ModelFault
 from .interface import Completion, Message, Model, ToolCall, ToolSpec
+
+METHODS = ("complete", "chat", "generate", "invoke")
+"""What the method of a client may be called, the first that is there."""
+_PROMPTS = {"prompt", "text", "query"}
+"""Names of a parameter that takes one text in place of messages."""
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def as_model(client: Any) -> Model:
     """Return ``client`` as a model.
 
-    A function may take the messages, or the messages and the tools; it may return a ``Completion``, a text, or a
-    mapping with ``text`` and ``tool_calls``.
+    A function or method may take the messages, or the messages and the tools, or, where its parameter is called
+    ``prompt``, one text. It may return a ``Completion``, a text, or a message with ``content`` and ``tool_calls``.
     """
-    if callable(getattr(client, "complete", None)):
-        return client  # type: ignore[no-any-return]
+    if isinstance(client, type):
+        raise LoopError(f"llm_client is the class {client.__name__}. Hand in an object of it: {client.__name__}(…).")
+    for name in METHODS:
+        if callable(method := getattr(client, name, None)):
+            return FunctionModel(method)
     if callable(client):
         return FunctionModel(client)
     raise LoopError(
-        f"llm_client is a {type(client).__name__}. Hand in an object with complete(messages, tools), or a function."
+        f"llm_client is a {type(client).__name__}. Hand in a function, or an object with complete(messages, tools)."
     )
 
 
@@ -30,44 +40,58 @@ class FunctionModel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._takes_tools = _positional(function) >= 2
+        self._parameters = _parameters(function)
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return what the function answers."""
-        answer = self._function(messages, tools) if self._takes_tools else self._function(messages)
-        return as_completion(answer)
+        by_place = [one for one in self._parameters if one.kind in _BY_PLACE]
+        given: Any = messages
+        if by_place and by_place[0].name in _PROMPTS:
+            given = "\n\n".join(f"{message['role']}: {message.get('content') or ''}" for message in messages)
+        if any(one.name == "tools" and one.kind is not inspect.Parameter.POSITIONAL_ONLY for one in self._parameters):
+            return as_completion(self._function(given, tools=tools))
+        second = len(by_place) >= 2 or any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in self._parameters)
+        return as_completion(self._function(given, tools) if second else self._function(given))
 
 
 def as_completion(answer: Any) -> Completion:
     """Return a completion, whatever shape the answer has.
 
-    >>> as_completion({"text": "", "tool_calls": [{"name": "ls", "args": {}}]}).tool_calls[0].name
-    'ls'
+    >>> as_completion({"content": "", "tool_calls": [{"function": {"name": "ls", "arguments": "{}"}}]}).tool_calls
+    (ToolCall(id='call-1', name='ls', args={}),)
     """
     if isinstance(answer, Completion):
         return answer
     if answer is None or isinstance(answer, str):
         return Completion(answer or "")
-    if isinstance(answer, Mapping):
-        calls = [_as_call(call, number) for number, call in enumerate(answer.get("tool_calls") or (), 1)]
-        return Completion(str(answer.get("text") or answer.get("content") or ""), tuple(calls))
-    raise ModelFault(f"The model answered with a {type(answer).__name__}. It must return text or a Completion.")
+    text = _read(answer, "text") or _read(answer, "content") or ""
+    calls = _read(answer, "tool_calls") or ()
+    if not isinstance(answer, Mapping) and not (hasattr(answer, "content") or hasattr(answer, "text")):
+        raise ModelFault(f"The model answered with a {type(answer).__name__}. It must return text or a Completion.")
+    if not isinstance(text, str) or not isinstance(calls, Sequence):
+        raise ModelFault(f"The model answered with a {type(answer).__name__} whose text or tool calls cannot be read.")
+    return Completion(text, tuple(_as_call(call, number) for number, call in enumerate(calls, 1)))
 
 
 def _as_call(call: Any, number: int) -> ToolCall:
     if isinstance(call, ToolCall):
         return call
-    if not isinstance(call, Mapping) or not isinstance(call.get("name"), str):
+    inner = _read(call, "function") or call
+    name = _read(inner, "name")
+    if not isinstance(name, str):
         raise ModelFault(f"The model sent a tool call without a name: {call!r}.")
-    return ToolCall(str(call.get("id") or f"call-{number}"), call["name"], call.get("args") or {})
+    given = _read(inner, "args") or _read(inner, "arguments") or _read(inner, "input")
+    read = read_arguments(given)
+    return ToolCall(str(_read(call, "id") or f"call-{number}"), name, str(given) if read is None else read)
 
 
-def _positional(function: Callable[..., Any]) -> int:
+def _read(thing: Any, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    """Return what the function takes; one that cannot be asked is given messages and tools."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return tuple(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return 2
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
-        return 2
-    return sum(parameter.kind in kinds for parameter in parameters)
+        return (inspect.Parameter("parts", inspect.Parameter.VAR_POSITIONAL),)

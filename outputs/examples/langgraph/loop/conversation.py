@@ -72,7 +72,10 @@ class ConversationMemory:
 
     def import_from(self, data: dict[str, Any] | str) -> None:
         """Take over what ``export`` returned, also as JSON text."""
-        given = json.loads(data) if isinstance(data, str) else data
+        try:
+            given = json.loads(data) if isinstance(data, str) else data
+        except ValueError as error:
+            raise LoopError(f"This is no exported conversation: it is no JSON ({error}).") from error
         if not isinstance(given, dict) or not isinstance(given.get("messages"), list):
             raise LoopError("This is no exported conversation: it has no list 'messages'.")
         self.messages = list(given["messages"])

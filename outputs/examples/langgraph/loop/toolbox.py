@@ -269,9 +269,8 @@ class Toolbox:
         return {"missed": [tier for tier, text in tiers.items() if not wanted <= words(text)], "paged_in": event["ids"]}
 
     def _tell_memory(self, event: Mapping[str, JSON]) -> None:
-        if event.get("decision") is not None:
-            self._tell("write", ids=ids_of(event), decision=event["decision"], reason=event.get("reasons"))
-        elif "query" in event:
+        """Tell of a recall; the archive tells of writes itself."""
+        if "query" in event:
             self._tell("retrieved", ids=ids_of(event), query=event["query"])
             self._tell("injected", ids=ids_of(event))
 

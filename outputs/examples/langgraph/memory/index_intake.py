@@ -10,14 +10,17 @@ from .lines import encode_data
 from .log import Span
 from .record import JSON, Record
 from .replay import Event, Folded, Located, fold, in_order
-from .text import fingerprint, tokens
+from .text import tokens
+from .values import fingerprint
 
 Line = tuple[int, Span, Mapping[str, JSON]]
 OPEN_TRUSTS = ("candidate", "verified")
+UNSETTLED = ""
+"""Status of a record that was entered and is not in line with its events yet."""
 
 INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?)"
-INSERT_RECORD = """INSERT INTO records(id, status, written, length, digest, tombstone, actor, session_id, supersedes)
-                   VALUES(?,?,?,?,?,0,?,?,?)"""
+INSERT_RECORD = """INSERT INTO records(
+    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes) VALUES(?,?,?,?,?,?,0,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
            EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
@@ -80,9 +83,9 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     if is_known:
         return None
     is_plain = not has_more and record.supersedes is None and record.trust in OPEN_TRUSTS
-    found = tokens(record.text) if is_plain else []
+    found = tokens(record.text)
     row = (
-        record.id, "live" if is_plain else "", encode_data(data), len(found) if is_plain else None,
+        record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found),
         fingerprint(record.text), record.actor, record.session_id, record.supersedes,
     )  # fmt: skip
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
@@ -95,24 +98,24 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
 
 def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> str | None:
     """Bring a record's row and words in line with its events; return what it supersedes if that matters now."""
-    query = "SELECT document, written, length, status FROM records WHERE id=?"
+    query = "SELECT document, written, tokens, status FROM records WHERE id=?"
     row = sql.execute(query, (id,)).fetchone()
     if row is None:
         return None  # a core section, a consent, or a record that a later line will bring
-    document, written, length, before = row
+    document, written, kept, before = row
     base = Record.from_checked(json.loads(written))
     state = folded(sql, base)
     present = None if state.record == base else encode_data(state.record.to_data())
-    found = tokens(base.text)
-    if state.status == "live" and length is None:
+    found = kept.split()
+    lives, lived = state.status == "live", before == "live"
+    if lives and not lived:
         words.add(sql, document, found)
         sql.execute(COUNT_IN, (1, len(found)))
-    elif state.status != "live" and length is not None:
+    elif lived and not lives:
         words.remove(sql, document, found)
         sql.execute(COUNT_IN, (-1, -len(found)))
-    length = len(found) if state.status == "live" else None
     sql.execute(
-        "UPDATE records SET status=?, present=?, length=?, tombstone=? WHERE document=?",
-        (state.status, present, length, int(state.tombstone), document),
+        "UPDATE records SET status=?, present=?, tombstone=? WHERE document=?",
+        (state.status, present, int(state.tombstone), document),
     )
     return base.supersedes if before != state.status else None

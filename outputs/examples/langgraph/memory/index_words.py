@@ -28,13 +28,19 @@ class WordIndex(Protocol):
     def remove(self, sql: sqlite3.Connection, document: int, tokens: Sequence[str]) -> None:
         """Take out a document that was entered with these tokens."""
 
-    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many documents each of ``terms`` occurs, those in none left out."""
+    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
+        """Return in how many documents each of ``terms`` occurs, those in none left out; counts no further than ``most``.
+
+        Counting costs as much as it counts, so who only has to tell rare words from common ones gives a bound.
+        """
 
     def candidates(
         self, sql: sqlite3.Connection, terms: Sequence[str], statistics: CorpusStatistics, limit: int
     ) -> list[int]:
         """Return the documents with the best BM25 for ``terms``, best first."""
+
+    def newest_holding(self, sql: sqlite3.Connection, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the newest documents that hold every one of ``terms``."""
 
     def clear(self, sql: sqlite3.Connection) -> None:
         """Forget every document."""
@@ -58,8 +64,12 @@ class FullText:
         """Take out a document."""
         sql.execute("INSERT INTO words(words, rowid, body) VALUES('delete',?,?)", (document, " ".join(tokens)))
 
-    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
         """Return document frequencies."""
+        if most is not None:
+            query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+            held = {term: len(sql.execute(query, (_quoted(term), most)).fetchall()) for term in terms}
+            return {term: count for term, count in held.items() if count}
         rows = ((term, sql.execute("SELECT doc FROM vocabulary WHERE term=?", (term,)).fetchone()) for term in terms)
         return {term: row[0] for term, row in rows if row}
 
@@ -67,13 +77,22 @@ class FullText:
         self, sql: sqlite3.Connection, terms: Sequence[str], statistics: CorpusStatistics, limit: int
     ) -> list[int]:
         """Return the best documents."""
-        quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms[:MOST_TERMS])
         query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid LIMIT ?"
-        return [row[0] for row in sql.execute(query, (quoted, limit))]
+        return [row[0] for row in sql.execute(query, (" OR ".join(map(_quoted, terms[:MOST_TERMS])), limit))]
+
+    def newest_holding(self, sql: sqlite3.Connection, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the newest documents that hold all of ``terms``; reads no further back than it has to."""
+        query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return [row[0] for row in sql.execute(query, (" AND ".join(map(_quoted, terms)), limit))]
 
     def clear(self, sql: sqlite3.Connection) -> None:
         """Forget every document."""
         sql.execute("INSERT INTO words(words) VALUES('delete-all')")
+
+
+def _quoted(term: str) -> str:
+    # An unquoted word may be an operator of FTS5, or raise.
+    return '"' + term.replace('"', '""') + '"'
 
 
 class Postings:
@@ -93,10 +112,11 @@ class Postings:
         """Take out a document."""
         sql.executemany("DELETE FROM words WHERE term=? AND document=?", [(term, document) for term in set(tokens)])
 
-    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
         """Return document frequencies."""
-        query = "SELECT count(*) FROM words WHERE term=?"
-        counts = {term: sql.execute(query, (term,)).fetchone()[0] for term in terms}
+        query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE term=? LIMIT ?)"
+        bound = -1 if most is None else most
+        counts = {term: sql.execute(query, (term, bound)).fetchone()[0] for term in terms}
         return {term: count for term, count in counts.items() if count}
 
     def candidates(
@@ -110,6 +130,13 @@ class Postings:
             LIMIT ?"""
         values = [value for pair in weights for value in pair]
         return [row[0] for row in sql.execute(query, (*values, statistics.average_length, limit))]
+
+    def newest_holding(self, sql: sqlite3.Connection, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the newest documents that hold all of ``terms``."""
+        first, *others = terms
+        also = " AND EXISTS(SELECT 1 FROM words WHERE term=? AND document=held.document)" * len(others)
+        query = f"SELECT document FROM words AS held WHERE term=?{also} ORDER BY document DESC LIMIT ?"
+        return [row[0] for row in sql.execute(query, (first, *others, limit))]
 
     def clear(self, sql: sqlite3.Connection) -> None:
         """Forget every document."""

@@ -1,22 +1,23 @@
-"""What the memory room promises: its answers, and what the write gate may ask of the archive."""
+"""What the memory room promises: its answers, and what the write gate may ask of the archive.
+
+Values here and in ``record`` are named tuples: every search, a process of its own, defines them when it starts, and a
+dataclass takes seven times as long.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from .record import JSON, Draft, Origin, Record
+from .record import EMPTY, JSON, Draft, Origin, Record
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """Why the gate decided so: a code to script against and a sentence to read."""
 
     code: str
     message: str
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """What became of an offer."""
 
     decision: str
@@ -26,14 +27,13 @@ class Decision:
     reasons: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What the gate says about an offer; the archive carries it out."""
 
     decision: str
     """admitted | merged | quarantined | refused"""
     reasons: tuple[Reason, ...] = ()
-    record_fields: Mapping[str, JSON] = field(default_factory=dict)
+    record_fields: Mapping[str, JSON] = EMPTY
     """Fields of the record as the gate wants them written, such as trust; they win over the draft's."""
     merge_into: str | None = None
     """The record that an offer with decision ``merged`` is evidence for."""
@@ -51,7 +51,7 @@ class ArchiveView(Protocol):
         """Return whether this value was rejected or erased for this user, however it is spelled."""
 
     def session_writes(self, user_id: str, session_id: str) -> int:
-        """Return how many records an agent or tool has written in this session."""
+        """Return how many records were written in this session, by whomever but imports and programs."""
 
     def live(self, id: str) -> Record | None:
         """Return the record in its present state if it is live, whoever owns it."""
@@ -72,8 +72,7 @@ class Gate(Protocol):
         """Return what should become of ``text`` as the whole new content of a core section."""
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A record that a search found."""
 
     record: Record
@@ -92,8 +91,7 @@ class Hit:
         return self.record.text
 
 
-@dataclass(frozen=True)
-class Loser:
+class Loser(NamedTuple):
     """A record that was considered and not returned."""
 
     id: str
@@ -101,8 +99,7 @@ class Loser:
     """scope | tombstone | expired | floor | budget | rank | trust | confidence | filter"""
 
 
-@dataclass(frozen=True)
-class SearchReport:
+class SearchReport(NamedTuple):
     """What a search found, or that nothing relevant is there."""
 
     hits: tuple[Hit, ...]
@@ -110,8 +107,7 @@ class SearchReport:
     losers: tuple[Loser, ...] = ()
 
 
-@dataclass(frozen=True)
-class StoredRecord:
+class StoredRecord(NamedTuple):
     """A record in its present state, with everything that happened to it."""
 
     record: Record
@@ -121,8 +117,7 @@ class StoredRecord:
     """``{op, at, actor, reason}``, oldest first."""
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Something in the archive's files that a person should look at."""
 
     code: str

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from .errors import InvalidRecord
 from .lines import decode_line
 
-SHARD_NAME = re.compile(r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl")
+SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"
 
 Observe = Callable[[dict[str, object]], None]
 
@@ -74,7 +74,7 @@ class Log(Protocol):
 
 def shard_writer(shard: str) -> tuple[str, int]:
     """Return the writer of a shard and which of its files this is, counted from 1."""
-    match = SHARD_NAME.fullmatch(shard.rpartition("/")[2])
+    match = re.fullmatch(SHARD_NAME, shard.rpartition("/")[2])
     return (match["writer"], int(match["part"] or 1)) if match else (shard, 1)
 
 

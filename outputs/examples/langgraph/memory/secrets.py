@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .masking import TELLING
 from .personal import UUID, personal_numbers
 from .secret_shapes import SHAPES
 
@@ -36,9 +37,6 @@ EDGE = r"(?<![A-Za-z])"
 CONTEXT = re.compile(rf"(?i){EDGE}(?:(?P<strong>{STRONG})|(?P<pin>{PIN})|(?P<weak>{WEAK}))(?![A-Za-z]){JOIN}{VALUE}")
 BEARER = re.compile(r"(?i)\b(?:bearer|basic|token)\s+(?P<bare>[A-Za-z0-9+/._~-]{16,}={0,2})(?![A-Za-z0-9])")
 FLAG = re.compile(r"(?i)(?<!\S)--?(?:password|passwd|pass|token|secret|api-?key)[ =](?P<bare>[^\s\"'`]{4,})")
-TELLING = """pass pwd key token secret bearer auth login cred pin cvv cvc code otp basic passwort kennwort contraseña
-    clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()
-"""Text without any of these has no telling context; a cheap test before the patterns."""
 
 BY_KEYWORD = tuple((keyword, shape) for shape in SHAPES for keyword in shape.keywords)
 

@@ -15,8 +15,10 @@ from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
 from .times import to_text
 
 SHARD_LIMIT = 2 * 1024 * 1024
-MONTH = re.compile(r"\d{4}-\d{2}")
-WRITER = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9_])?")
+MONTH = r"\d{4}-\d{2}"
+WRITER = r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9_])?"
+Branch = str | Callable[[], str | None] | None
+"""The branch that is checked out, or what says so: somebody may check out another one while a chat runs."""
 READ_ONLY_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -25,12 +27,21 @@ class ShardLog:
     """The shards under ``archive/`` of a store."""
 
     def __init__(
-        self, root: Path, *, clock: Callable[[], datetime], writer: str | None, observe: Observe, timeout: float
+        self,
+        root: Path,
+        *,
+        clock: Callable[[], datetime],
+        writer: str | None,
+        branch: Branch,
+        observe: Observe,
+        timeout: float,
     ) -> None:
         self._archive = root / "archive"
         self._state = root / ".memkit" / "state"
         self._clock = clock
         self._writer = checked_writer(writer) if writer else None
+        self._clone: str | None = None
+        self._branch = branch if callable(branch) else lambda: branch
         self._observe = observe
         self._timeout = timeout
 
@@ -38,7 +49,7 @@ class ShardLog:
         """Return every shard there is; links are not followed."""
         found = {}
         for month in _entries(self._archive):
-            if MONTH.fullmatch(month.name) and month.is_dir(follow_symlinks=False):
+            if re.fullmatch(MONTH, month.name) and month.is_dir(follow_symlinks=False):
                 for entry in _entries(Path(month.path)):
                     if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
                         found[f"{month.name}/{entry.name}"] = _shard_stat(entry.stat(follow_symlinks=False))
@@ -62,12 +73,19 @@ class ShardLog:
 
     @property
     def writer(self) -> str:
-        """Return the name of this clone's shards, minted on first use."""
-        if self._writer is None:
-            self._writer = self._own_writer()
-        return self._writer
+        """Return the name of the shards of this clone on its branch.
 
-    def _own_writer(self) -> str:
+        Two branches of one clone are two writers, so that merging them never finds two ends of one file.
+        """
+        if self._writer is not None:
+            return self._writer
+        if self._clone is None:
+            self._clone = self._minted()
+        branch = self._branch()
+        return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
+
+    def _minted(self) -> str:
+        """Return the name of this clone, minted on first use."""
         path = self._state / "writer"
         try:
             return checked_writer(path.read_text(encoding="utf-8").strip())
@@ -194,9 +212,16 @@ def shard_name(writer: str, part: int) -> str:
     return f"{writer}.jsonl" if part == 1 else f"{writer}-{part}.jsonl"
 
 
+def branch_mark(branch: str) -> str:
+    """Return letters that stand for a branch; without digits, nobody can take them for the number of a part."""
+    from hashlib import sha256  # costs more time than a search, which has no writer
+
+    return sha256(branch.encode()).hexdigest()[:8].translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
 def checked_writer(name: str) -> str:
     """Return ``name`` if it can name a shard, or raise InvalidRecord."""
-    if not WRITER.fullmatch(name) or shard_writer(f"{name}.jsonl")[0] != name:
+    if not re.fullmatch(WRITER, name) or shard_writer(f"{name}.jsonl")[0] != name:
         raise InvalidRecord(
             f"{name!r:.80} cannot name a writer. Use lower-case letters, digits, - and _, not ending in - and a number."
         )

@@ -1,6 +1,8 @@
-"""What counts as a word: the same tokens for the index, for a query and for telling whether two texts say the same."""
+"""What counts as a word: the same tokens for the index and for a query.
 
-import hashlib
+Patterns are compiled when the first text needs them, which most processes never see: it takes longer than a search.
+"""
+
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -19,20 +21,16 @@ EMOJI = (
     r"[\U0001F1E6-\U0001F1FF]{2}|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001F000-\U0001F3FA\U0001F400-\U0001FAFF]"
 )
 WORD = rf"[{LETTERS}]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?|{EMOJI}"
-"""Compiled when the first text needs it, which most processes never see: it takes longer than a search."""
-ASCII_WORD = re.compile(rf"[a-z0-9_]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?")
+ASCII_WORD = rf"[a-z0-9_]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?"
 UNSPACED = (
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f"
     "\u1780-\u17ff\U00020000-\U0003ffff]+"
 )
 """Scripts written without blanks between words."""
-UNHEARD = re.compile(
-    "[\u0300-\u036f\u064b-\u065f\u0670\u0640\u0591-\u05bd\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]"
-)
+UNHEARD = "[\u0300-\u036f\u064b-\u065f\u0670\u0640\u0591-\u05bd\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]"
 """Accents, vowel points and invisible characters, which people leave out when they search."""
-SHORTENED = re.compile(r"['\u2019](?:s|re|ve|ll|d|m)\b")
-APOSTROPHE = re.compile(r"(?<=\w)['\u2019](?=\w)")
-LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏαοενρτικ", "aeopcyxijshdlaoevptik")
+SHORTENED = r"['\u2019](?:s|re|ve|ll|d|m)\b"
+APOSTROPHE = r"(?<=\w)['\u2019](?=\w)"
 
 STOP_LIST = """
     a about above after again all also am an and any are arent as at be because been before being below between both
@@ -51,18 +49,15 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     flat = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
-    return unicodedata.normalize("NFC", UNHEARD.sub("", flat))
+    return unicodedata.normalize("NFC", re.sub(UNHEARD, "", flat))
 
 
 def words(text: str) -> list[str]:
     """Return the words of ``text`` in order, folded and not stemmed."""
-    return _split(folded(text))
-
-
-def _split(flat: str) -> list[str]:
+    flat = folded(text)
     if "'" in flat or "\u2019" in flat:
-        flat = APOSTROPHE.sub("", SHORTENED.sub("", flat))
-    return ASCII_WORD.findall(flat) if flat.isascii() else re.findall(WORD, flat)
+        flat = re.sub(APOSTROPHE, "", re.sub(SHORTENED, "", flat))
+    return re.findall(ASCII_WORD if flat.isascii() else WORD, flat)
 
 
 def tokens(text: str) -> list[str]:
@@ -92,20 +87,3 @@ def _pieces(word: str, *, singles: bool) -> Iterator[str]:
         if singles or len(part) == 1:
             yield from part
         yield from (part[i : i + 2] for i in range(len(part) - 1))
-
-
-def spelled_out(text: str) -> str:
-    """Return what ``text`` comes down to: the same for every spelling of a value.
-
-    Case, width, accents, invisible and look-alike characters, blanks, punctuation, word endings and filler words make
-    no difference; the order of words does.
-    """
-    flat = folded(text)
-    parts = _split(flat if flat.isascii() else flat.translate(LOOKALIKES))
-    content = [stem(word) for word in parts if word not in STOP_WORDS]
-    return "".join(content) or "".join(words(text)) or text.strip()
-
-
-def fingerprint(text: str) -> str:
-    """Return a digest that is the same for every spelling of a value."""
-    return hashlib.sha256(spelled_out(text).encode()).hexdigest()[:32]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from .errors import InvalidRecord
 
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+DATE = r"\d{4}-\d{2}-\d{2}"
+DURATION = r"(\d+(?:\.\d+)?)\s*([smhdw])"
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -26,7 +26,7 @@ def parse_time(value: str | datetime) -> datetime:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     try:
-        if DATE.fullmatch(value):
+        if re.fullmatch(DATE, value):
             return datetime.fromisoformat(value).replace(hour=23, minute=59, second=59, microsecond=999_999, tzinfo=UTC)
         return parse_time(datetime.fromisoformat(value))
     except (ValueError, OverflowError):
@@ -44,7 +44,7 @@ def parse_duration(value: str | int | float) -> float:
     """Return the seconds that ``7d``, ``1h`` or a bare number of seconds mean."""
     if isinstance(value, int | float):
         return float(value)
-    match = DURATION.fullmatch(value.strip())
+    match = re.fullmatch(DURATION, value.strip())
     if match is None:
         raise InvalidRecord(f"{value!r:.60} is not a duration. Write a number and one of s, m, h, d, w, such as 7d.")
     return float(match[1]) * SECONDS[match[2]]

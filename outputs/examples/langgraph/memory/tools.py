@@ -1,7 +1,6 @@
 """The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from .context import MainContext, Message
@@ -45,17 +44,26 @@ class Archive(Protocol):
         """Offer ``draft`` to the write gate and return its decision."""
 
     def search(
-        self, query: str, *, user_id: str, k: int = 5, min_confidence: float = 0.0, **filters: Any
+        self,
+        query: str,
+        *,
+        user_id: str,
+        k: int = 5,
+        min_confidence: float = 0.0,
+        task_tags: Sequence[str] = (),
+        session_id: str | None = None,
     ) -> SearchReport:
         """Return what matches ``query``."""
 
-    def records(self, *, user_id: str | None, types: Sequence[str] = (), **filters: Any) -> list[Record]:
+    def records(self, *, user_id: str | None, types: Sequence[str] = ()) -> list[Record]:
         """Return live records."""
 
     def core_sections(self, user_id: str) -> dict[str, str]:
         """Return the core sections of this user."""
 
-    def edit_core(self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
+    def edit_core(
+        self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
+    ) -> Decision:
         """Offer ``text`` as the whole content of a core section."""
 
 
@@ -243,9 +251,9 @@ class MemoryTools:
         return next((record for record in self._recalled.values() if likeness(text, record.text) >= at), None)
 
     def _edit_core(self, op: str, section: str, text: str) -> str:
-        if not self.consented():
-            raise Refused([Reason("consent", "The user has not agreed to long-term memory. Ask first.")])
-        decision = self.archive.edit_core(self.user_id, section, text, self._stamped(), reason=op)
+        decision = self.archive.edit_core(
+            self.user_id, section, text, self._stamped(), reason=op, consented=self.consented()
+        )
         self._concluded(op, decision, section=section)
         if decision.decision == "quarantined":
             return f"Nothing changed yet: the new text of {section} waits for a person." + _why(self.events[-1])
@@ -263,7 +271,7 @@ class MemoryTools:
         return f"Nothing changed: {why}."
 
     def _stamped(self) -> Origin:
-        return replace(self._origin, session_id=self.session_id, trust_cap=self.trust)
+        return self._origin._replace(session_id=self.session_id, trust_cap=self.trust)
 
     def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
         reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]

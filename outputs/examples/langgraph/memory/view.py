@@ -1,15 +1,21 @@
 """What the write gate sees of the archive while it judges."""
 
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import accumulate, combinations
+
 from .core import core_sections
 from .index import Index
 from .index_catalogue import SHARED
 from .index_corpus import CorpusIndex
 from .ranking import coverage
 from .record import Record
-from .search import finding_terms
-from .text import fingerprint, query_terms
+from .text import query_terms
+from .values import fingerprint
 
 MOST_SIMILAR = 20
+MOST_ROWS = 100
+"""So many records are scored for one offer, however many hold a common word of it."""
 
 
 class IndexView:
@@ -33,7 +39,7 @@ class IndexView:
         return any(corpus.is_tombstoned(digest) for corpus in self._visible(user_id))
 
     def session_writes(self, user_id: str, session_id: str) -> int:
-        """Return how many records an agent or tool has written in this session."""
+        """Return how many records were written in this session, by whomever but imports and programs."""
         return sum(corpus.session_writes(session_id) for corpus in self._visible(user_id))
 
     def live(self, id: str) -> Record | None:
@@ -51,7 +57,21 @@ class IndexView:
 
 
 def _nearest(corpus: CorpusIndex, terms: list[str]) -> list[Record]:
-    statistics = corpus.statistics(terms)
-    candidates = corpus.candidates(finding_terms(terms, statistics), statistics, MOST_SIMILAR)
-    shares = [(coverage(statistics, terms, found.tokens), found.record) for found in candidates]
-    return [record for _, record in sorted(shares, key=lambda pair: (-pair[0], pair[1].id))]
+    """Return the records that share most of ``terms``: those with the rarest words, and the newest with two others."""
+    statistics = corpus.statistics(terms, MOST_ROWS + 1)
+    rare, common = split_by_rarity(statistics.frequencies, MOST_ROWS)
+    candidates = corpus.candidates(rare, statistics, MOST_SIMILAR)
+    pairs = combinations(common[:3], 2) if len(common) > 1 else [common]
+    for pair in pairs:
+        candidates += corpus.newest_holding(pair, MOST_SIMILAR // 2)
+    shares = {found.record.id: (-coverage(statistics, terms, found.tokens), found.record.id) for found in candidates}
+    records = {found.record.id: found.record for found in candidates}
+    return [records[id] for id in sorted(shares, key=shares.__getitem__)]
+
+
+def split_by_rarity(frequencies: Mapping[str, int], most_rows: int) -> tuple[list[str], list[str]]:
+    """Return the rarest words that together occur in at most so many records, and the others; the rarest come first."""
+    known = sorted(frequencies, key=lambda term: (frequencies[term], term))
+    held = list(accumulate(frequencies[term] for term in known))
+    count = bisect_right(held, most_rows)
+    return known[:count], known[count:]

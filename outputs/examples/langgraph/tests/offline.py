@@ -1,9 +1,8 @@
-"""Run the agent, or the tests, in a process that cannot reach beyond this machine and has no memkit to lean on."""
+"""Keep a process of the tests from reaching beyond this machine, and from leaning on memkit."""
 
 from __future__ import annotations
 
 import ipaddress
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,13 +41,3 @@ def _is_loopback(host: object) -> bool:
         return ipaddress.ip_address(str(host)).is_loopback
     except ValueError:
         return False
-
-
-if __name__ == "__main__":
-    stay_offline()
-    sys.path[0] = str(PROJECT)
-    import agent.settings
-    from agent.command import main
-
-    agent.settings.COMPILED = Path(os.environ["COMPILED"])
-    sys.exit(main(sys.argv[1:]))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 
+from agent.command import main
 from tests.conftest import Reply, Talk
 from tests.material import notes
 
@@ -83,9 +86,58 @@ def test_a_missing_key_is_named(talk: Talk) -> None:
     assert talk.sent == []
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OPENAI_BASE_URL", "127.0.0.1:9/v1"),
+        ("OPENAI_BASE_URL", "http://[::1"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:99999/v1"),
+        ("OPENAI_API_KEY", "ключ"),
+        ("OPENAI_API_KEY", "two\nlines"),
+    ],
+)
+def test_an_address_or_a_key_that_cannot_be_one_is_named(talk: Talk, variable: str, value: str) -> None:
+    """The message names the variable, and nothing is asked of anybody."""
+    assert variable in only_error(talk("Hello!", [], **{variable: value}))
+
+
+def test_a_proxy_that_cannot_be_used_is_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy whose protocol needs another package, or that is not there, is one clear line."""
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+
+    assert "127.0.0.1" in only_error(talk("Hello!", []))
+
+
 def test_a_host_context_that_is_no_object_is_refused(talk: Talk) -> None:
     """Policies rely on AGENT_CONTEXT, so a broken one is an error and not an empty one."""
     assert "AGENT_CONTEXT" in only_error(talk("Hello!", [], AGENT_CONTEXT="[1]"))
+
+
+def test_a_package_that_is_not_installed_is_named(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project that was copied but not installed says what to do."""
+    monkeypatch.setitem(sys.modules, "agent.conversation", None)
+
+    assert "pip install" in only_error(talk("Hello!", []))
+
+
+@pytest.mark.parametrize("file", ["policies.json", "domains.json", "settings.json"])
+def test_a_compiled_file_of_another_shape_stops_the_run(talk: Talk, compiled: Path, file: str) -> None:
+    """Nothing is asked of the model, so that an empty object is never taken for a policy set that allows everything."""
+    (compiled / file).write_text("[]" if file == "settings.json" else "{}", encoding="utf-8")
+
+    assert file in only_error(talk("Hello!", []))
+    assert talk.sent == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["-p", "caf\udce9"]])
+def test_words_that_are_no_text_are_refused(
+    talk: Talk, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes that are no UTF-8 are a person's mistake, from standard input and from the command line."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9"), encoding="ascii", errors="surrogateescape"))
+
+    assert main(arguments, talk.variables("http://127.0.0.1:9/v1")) == 2
+    assert "UTF-8" in capsys.readouterr().err
 
 
 def test_the_next_turn_works_after_a_failure(talk: Talk) -> None:

@@ -50,6 +50,14 @@ def test_the_main_context_stays_bounded(talk: Talk) -> None:
     assert "Summary of earlier messages" in talk.system_prompts()[-1]
 
 
+def test_words_longer_than_the_main_context_are_shortened(talk: Talk) -> None:
+    """The request holds them once, within the budget, and not as they were said."""
+    talk("rain " * 20_000, ["It rains."], CONTEXT_MAX_TOKENS=str(BUDGET))
+
+    (words,) = [message["content"] for message in talk.sent[0]["messages"] if message["role"] == "user"]
+    assert 0 < len(words) < 8 * BUDGET
+
+
 def test_a_run_without_a_session_gets_a_new_one(talk: Talk) -> None:
     """Each run names its session, and a fresh one is made where none is given."""
     first, second = (talk("Hello!", ["Hello."]).data["session"] for _ in range(2))

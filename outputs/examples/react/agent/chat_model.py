@@ -18,9 +18,10 @@ class ChatModel:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client = openai.OpenAI(
-            api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
-        )
+        with clear_faults(endpoint):
+            self._client = openai.OpenAI(
+                api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+            )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls; raises ``EnvironmentFault`` when the server cannot serve."""

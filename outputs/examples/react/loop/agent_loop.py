@@ -13,7 +13,7 @@ from .fencing import fence, new_marker
 from .interface import CallData, Message, Model, ToolCall
 from .plan_run import PlanRun, run_plan
 from .planner import HybridPlanner
-from .prompt import Persona, data_message, system_prompt
+from .prompt import Persona, as_persona, data_message, system_prompt
 from .session_memory import SessionTools
 from .tasks import Remember, TaskMemory
 from .toolbox import Toolbox
@@ -44,12 +44,14 @@ class AgentLoop:
         self.planner = planner
         self.model: Model | None = None if model is None else as_model(model)
         self.toolbox = toolbox if toolbox is not None else Toolbox(SessionTools(self.memory), planner=planner)
-        self.persona = persona or Persona()
+        self.persona = as_persona(persona)
         self.working = working or WorkingMemory()
         self.tasks = TaskMemory(self.working, remember)
         self.max_tool_calls = max_tool_calls
         self.turn_id = 0
         self._user_text: str | None = None
+        self._words: str | None = None
+        """The user's words as the prompt shows them."""
         self._recalled: str = ""
 
     # --- what a host calls
@@ -58,6 +60,10 @@ class AgentLoop:
         """Open a turn with the user's words."""
         self._open_turn(text)
         self._add({"role": "user", "content": text})
+        kept = self.memory.main.messages
+        if kept and kept[-1].get("role") == "user":
+            # Words that alone would pass the budget were shortened; the prompt must not bring them back whole.
+            self._words = str(kept[-1].get("content") or "")
 
     def inject_observation(self, text: str, source: str = "environment") -> None:
         """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
@@ -167,8 +173,8 @@ class AgentLoop:
             "content": system_prompt(self.persona, self.memory.main, self.toolbox.guard, done),
         }
         history: list[Message] = list(self.memory.main.messages)
-        if self._user_text is not None and not _has_user_words(history, self._user_text):
-            history = [{"role": "user", "content": self._user_text}, *history]
+        if self._words is not None and not _has_user_words(history, self._words):
+            history = [{"role": "user", "content": self._words}, *history]
         if self._recalled:
             place = _last_user(history)
             history = [*history[:place], data_message(self._recalled), *history[place:]]
@@ -178,7 +184,7 @@ class AgentLoop:
 
     def _open_turn(self, text: str | None) -> None:
         self.turn_id += 1
-        self._user_text = text
+        self._user_text = self._words = text
         self._recalled = ""
         self.toolbox.begin_turn(text, self.turn_id)
 

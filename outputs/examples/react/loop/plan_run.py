@@ -35,6 +35,10 @@ def run_plan(
     planner: HybridPlanner | None, toolbox: Toolbox, working: WorkingMemory, task: Any, state: Any = None
 ) -> PlanRun:
     """Plan ``task`` and carry the steps out, up to the first that a policy stops or that fails."""
+    if task is None:
+        return PlanRun(None, reason="There is no plan to carry out: the planner found none. Its reasons say why.")
+    if isinstance(task, list | tuple) and not task:
+        return PlanRun({"outcome": "found", "plan": [], "tree": [], "reasons": []})
     result = planner.solve(task, state) if planner else None
     if result is None:
         return PlanRun(None, reason="There is no planner. Hand one in: AgentLoop(planner=HybridPlanner(htn=…)).")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .errors import LoopError
 from .interface import Guard, MainContext, Message
 
 RULES = """How you work:
@@ -32,6 +33,13 @@ class Persona:
         """
         traits = f" You are {', '.join(self.traits)}." if self.traits else ""
         return f"You are {self.name}. {self.description}{traits}"
+
+
+def as_persona(given: Persona | None) -> Persona:
+    """Return a persona, the default one for None; anything else is an error that names what to write."""
+    if given is None or isinstance(given, Persona):
+        return given or Persona()
+    raise LoopError(f"persona is a {type(given).__name__}. Hand in Persona(name=…, description=…, traits=[…]).")
 
 
 def system_prompt(persona: Persona, main: MainContext, guard: Guard | None, done: Iterable[str] = ()) -> str:

@@ -1,12 +1,12 @@
 """How often each record was recalled on this machine: local knowledge that no history keeps."""
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from .index_catalogue import file_stem, user_corpus
 from .index_database import Database, remove_database
 from .times import to_text
 
@@ -69,5 +69,4 @@ class AccessCounts:
         return database
 
     def _path(self, user_id: str) -> Path | None:
-        name = hashlib.sha256(f"user {user_id}".encode()).hexdigest()[:40]
-        return self._folder / f"{name}.sqlite" if self._folder else None
+        return self._folder / f"{file_stem(user_corpus(user_id))}.sqlite" if self._folder else None

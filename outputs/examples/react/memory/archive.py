@@ -1,42 +1,39 @@
-"""Archival memory: records that last, in an append-only log that people can read, with one way in."""
+"""Archival memory: records that last, in an append-only log that people can read, with one way in.
+
+A search at the command line is a process of its own, so what only writing needs is imported by the first write.
+"""
 
 import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from .access import AccessCounts
-from .core import consent, core_history, core_sections, core_target
-from .errors import ArchiveError, InvalidRecord, NotAllowed, RecordNotFound, StoreClosed, StoreFull
+from .errors import ArchiveError, RecordNotFound, StoreClosed, StoreFull
 from .index import Index
-from .index_catalogue import SHARED, corpus_of, user_corpus
+from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
 from .index_database import is_damaged
 from .index_words import word_index
-from .interface import Decision, Gate, Judgement, Problem, Reason, SearchReport, StoredRecord
-from .lines import encode_line
-from .log import Batch, Log, MemoryLog, Observe
-from .offers import record_from
-from .record import JSON, Draft, Origin, Record, check_fields, new_id, utc_now
-from .replay import CHANGEABLE, PERSONS, Event
+from .interface import Decision, Gate, Problem, SearchReport, StoredRecord
+from .log import Log, MemoryLog, Observe
+from .record import JSON, Draft, Origin, Record, new_id, utc_now
 from .search import Question, search
 from .settings import MemorySettings
-from .shards import ShardLog
-from .times import parse_time, to_text
-from .view import IndexView
+from .shards import Branch, ShardLog
+from .times import parse_time
 
 if TYPE_CHECKING:
+    from .change import Change
     from .context import MainContext
     from .tools import MemoryTools
+    from .view import IndexView
 
-MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow")
-PERSON_ONLY = ("approve", "allow")
 IMPORTED_AT_ONCE = 200
 LOCK_SECONDS = 30.0
 
@@ -54,6 +51,7 @@ class ArchivalStore:
         *,
         settings: MemorySettings | None = None,
         writer: str | None = None,
+        branch: Branch = None,
         clock: Callable[[], datetime] = utc_now,
         new_id: Callable[[], str] = new_id,
         observe: Observe | None = None,
@@ -72,9 +70,10 @@ class ArchivalStore:
         if self.path is not None:
             if self.path.exists() and not self.path.is_dir():
                 raise ArchiveError(f"{self.path} is not a directory, so it cannot be a store.")
-            self._log = ShardLog(self.path, clock=clock, writer=writer, observe=self._observe, timeout=lock_timeout)
+            self._log = ShardLog(
+                self.path, clock=clock, writer=writer, branch=branch, observe=self._observe, timeout=lock_timeout
+            )
         self._index = Index(self._log, _cache_folder(self.path), word_index(engine), self._observe)
-        self._view = IndexView(self._index)
         self._access = AccessCounts(self.path / ".memkit" / "state" / "access" if self.path else None)
         self._closed = False
 
@@ -82,21 +81,21 @@ class ArchivalStore:
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
         """Offer a draft to the write gate, carry out what it decides, and return that once it is on disk."""
-        with self._change() as batch:
-            return self._offer(batch, draft, origin, consented)
+        with self._change() as change:
+            return change.offer(draft, origin, consented=consented)
 
     def import_many(self, pairs: Iterable[tuple[Draft, Origin]]) -> Iterator[Decision]:
         """Offer many drafts, with one lock and one sync for some hundred of them; yield what became of each."""
         remaining = iter(pairs)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
-            with self._change() as batch:
-                decisions = [self._offer(batch, draft, origin, True) for draft, origin in chunk]
+            with self._change() as change:
+                decisions = [change.offer(draft, origin, consented=True) for draft, origin in chunk]
             yield from decisions
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
         """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
         old = self._visible(record_id, origin.user_id).record
-        by_person = origin.actor in PERSONS
+        by_person = origin.actor in ("person", "user")
         draft = Draft(
             text=text, type=old.type, scope=old.scope, tags=old.tags, importance=old.importance, supersedes=record_id,
             confidence=0.95 if by_person else old.confidence, source="explicit" if by_person else "inferred",
@@ -106,41 +105,28 @@ class ArchivalStore:
 
     def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> None:
         """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated."""
-        _check_mark(op, origin, fields)
-        with self._change() as batch:
-            name = self._corpus_holding(record_id, origin.user_id)
-            if name is None:
-                raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
-            scope = SHARED if name == SHARED else "user"
-            self._write(batch, self._event(op, record_id, origin, reason=reason, scope=scope, fields=fields).to_data())
+        with self._change() as change:
+            change.mark(op, record_id, origin, reason, fields)
 
-    def edit_core(self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
+    def edit_core(
+        self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
+    ) -> Decision:
         """Offer ``text`` as the whole new content of a core section."""
-        with self._change() as batch:
-            judgement = self._gate.judge_core(section, text, origin, self._view)
-            if judgement.decision == "refused":
-                return Decision("refused", None, judgement.reasons)
-            trust = "quarantined" if judgement.decision == "quarantined" else "verified"
-            event = self._event(
-                "core", core_target(section), replace(origin, user_id=user_id), reason=reason,
-                fields={"text": text, "trust": trust},
-            )  # fmt: skip
-            self._write(batch, event.to_data())
-            return Decision(judgement.decision, event.id, judgement.reasons)
+        with self._change() as change:
+            owner = origin._replace(user_id=user_id)
+            return change.edit_core(section, text, owner, reason, consented=consented)
 
     def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
         """Write down that a user agrees to being remembered, or no longer does."""
-        with self._change() as batch:
-            owner = replace(origin, user_id=user_id)
-            event = self._event("consent", "consent", owner, fields={"granted": granted})
-            self._write(batch, event.to_data())
+        with self._change() as change:
+            change.set_consent(granted, origin._replace(user_id=user_id))
 
     # ------------------------------------------------------------------ reading
 
     def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
         """Return a record in its present state with its history; another user's id is None."""
         with self._reading():
-            name = self._corpus_holding(record_id, user_id)
+            name = self._index.corpus_holding(record_id, user_id)
             folded = self._index.corpus(name).stored(record_id) if name else None
             return StoredRecord(folded.record, folded.status, folded.history) if folded else None
 
@@ -158,16 +144,14 @@ class ArchivalStore:
         """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None."""
 
         def wanted(record: Record) -> bool:
-            return (
-                (not types or record.type in types)
-                and set(tags) <= set(record.tags)
-                and scope in (None, record.scope)
-                and session_id in (None, record.session_id)
-            )
+            return set(tags) <= set(record.tags) and scope in (None, record.scope)
 
+        found: list[Record] = []
         with self._reading():
-            found = [record for corpus in self._corpora(user_id) for _, record in corpus.records(status)]
-        return sorted(filter(wanted, found), key=lambda record: record.id)[:limit]
+            for corpus in self._corpora(user_id):
+                fitting = filter(wanted, corpus.records(status=status, types=types, session_id=session_id))
+                found += islice(fitting, limit)
+        return sorted(found, key=lambda record: record.id)[:limit]
 
     def list_records_since(self, timestamp: str | datetime) -> list[Record]:
         """Return the live records of all users that were created after a moment, oldest first."""
@@ -206,16 +190,22 @@ class ArchivalStore:
     def core_sections(self, user_id: str) -> dict[str, str]:
         """Return the core sections of a user as they stand."""
         with self._reading():
+            from .core import core_sections
+
             return core_sections(self._index.user(user_id))
 
     def core_history(self, user_id: str) -> list[dict[str, JSON]]:
         """Return every edit of a user's core sections, oldest first."""
         with self._reading():
+            from .core import core_history
+
             return core_history(self._index.user(user_id))
 
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None when they never said."""
         with self._reading():
+            from .core import consent
+
             return consent(self._index.user(user_id))
 
     def users(self) -> list[str]:
@@ -237,9 +227,16 @@ class ArchivalStore:
         from .tools import MemoryTools
 
         context = main if main is not None else MainContext(max_tokens=max_tokens)
-        return MemoryTools(context, cast(Any, self), user_id=user_id, session_id=session_id)
+        return MemoryTools(context, self, user_id=user_id, session_id=session_id)
 
     # ------------------------------------------------------------------ upkeep
+
+    @property
+    def view(self) -> "IndexView":
+        """Return what the write gate sees of this archive."""
+        from .view import IndexView
+
+        return IndexView(self._index)
 
     @property
     def engine(self) -> str:
@@ -285,7 +282,6 @@ class ArchivalStore:
 
     @property
     def _gate(self) -> Gate:
-        # Made at the first write: a search, which starts as a process of its own, needs none of its patterns.
         if self._given_gate is None:
             from .gate import WriteGate
 
@@ -300,20 +296,25 @@ class ArchivalStore:
             yield
 
     @contextmanager
-    def _change(self) -> Iterator[Batch]:
-        """Hold the locks, and keep what was staged in log and index together or not at all."""
+    def _change(self) -> "Iterator[Change]":
+        """Hold the locks, keep what was staged in log and index together or not at all, and tell of it."""
+        from .change import Change
+
         with self._guard, self._explained():
             self._check_open()
             with self._log.batch() as batch:
                 self._index.refresh()
                 self._index.begin()
+                change = Change(self._index, batch, lambda: self._gate, clock=self._clock, new_id=self._new_id)
                 try:
-                    yield batch
+                    yield change
                     written = batch.flush()
                 except BaseException:
                     self._index.rollback()
                     raise
                 self._index.commit(written)
+            for event in change.events:
+                self._observe(event)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -334,56 +335,6 @@ class ArchivalStore:
         if self._closed:
             raise StoreClosed("This archive was closed. Open it again.")
 
-    def _offer(self, batch: Batch, draft: Draft, origin: Origin, consented: bool) -> Decision:
-        judgement = self._gate.judge(draft, origin, self._view, consented=consented)
-        if judgement.decision == "refused":
-            return Decision("refused", None, judgement.reasons)
-        if judgement.decision == "merged" and judgement.merge_into:
-            return self._merge(batch, draft, origin, judgement)
-        try:
-            record = self._record(draft, origin, judgement)
-            self._write(batch, record.to_data())
-        except InvalidRecord as error:
-            return Decision("refused", None, (*judgement.reasons, Reason("schema", str(error))))
-        return Decision(judgement.decision, record.id, judgement.reasons)
-
-    def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
-        record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
-        if record.supersedes:
-            name = self._corpus_holding(record.supersedes, record.user_id)
-            if name != corpus_of({"scope": record.scope, "user_id": record.user_id}):
-                raise InvalidRecord(f"supersedes names {record.supersedes!r:.60}, which this user does not have.")
-        return record
-
-    def _merge(self, batch: Batch, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
-        target = judgement.merge_into or ""
-        fields: dict[str, JSON] = {"confidence": draft.confidence}
-        if draft.source_url:
-            fields["source_url"] = draft.source_url
-        scope = SHARED if self._corpus_holding(target, origin.user_id) == SHARED else "user"
-        actor = str(judgement.record_fields.get("actor", origin.actor))
-        event = self._event("evidence", target, replace(origin, actor=actor), scope=scope, fields=fields)
-        self._write(batch, event.to_data())
-        return Decision("merged", target, judgement.reasons)
-
-    def _event(self, op: str, target: str, origin: Origin, **values: Any) -> Event:
-        return Event(
-            id=self._new_id(), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
-            actor=origin.actor, session_id=origin.session_id, **values,
-        )  # fmt: skip
-
-    def _write(self, batch: Batch, data: dict[str, JSON]) -> None:
-        line = encode_line(data)
-        name = corpus_of(data)
-        self._index.corpus(name)  # before the line is entered, everything earlier has to be
-        self._index.add(batch.stage(line), data, name)
-
-    def _corpus_holding(self, id: str, user_id: str | None) -> str | None:
-        """Return the corpus in which this user may see ``id``."""
-        names = self._index.catalogue.corpora_of_id(id)
-        visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
-        return next((name for name in visible if self._index.corpus(name).has(id)), None)
-
     def _visible(self, record_id: str, user_id: str) -> StoredRecord:
         stored = self.get(record_id, user_id=user_id)
         if stored is None:
@@ -399,14 +350,3 @@ class ArchivalStore:
 
 def _cache_folder(path: Path | None) -> Path | None:
     return path / ".memkit" / "cache" if path else None
-
-
-def _check_mark(op: str, origin: Origin, fields: dict[str, JSON]) -> None:
-    if op not in MARKS:
-        raise InvalidRecord(f"{op!r:.60} is not something to say about a record. Known: {', '.join(MARKS)}.")
-    if op in PERSON_ONLY and origin.actor != "person":
-        raise NotAllowed(f"Only a person can {op} a record; this came from {origin.actor}.")
-    unknown = [key for key in fields if key not in CHANGEABLE]
-    if unknown or (fields and op != "update"):
-        raise InvalidRecord(f"{op} cannot change {', '.join(fields)}. update changes {', '.join(CHANGEABLE)}.")
-    check_fields(fields)

@@ -152,7 +152,8 @@ def _negates(one: str, other: str) -> bool:
     return positive != also_positive and left == right and len(left) > 1
 
 
-def _core(text: str) -> tuple[list[str], bool]:
+@lru_cache(maxsize=1024)
+def _core(text: str) -> tuple[tuple[str, ...], bool]:
     """Return what ``text`` asserts or denies, and which of the two it does."""
     kept: list[str] = []
     positive = True
@@ -167,7 +168,7 @@ def _core(text: str) -> tuple[list[str], bool]:
             positive ^= not OPPOSITES[base][1]
         elif word not in AUXILIARIES and word not in EMPTY_WORDS:
             kept.append("user" if word in SELF else base)
-    return kept, positive
+    return tuple(kept), positive
 
 
 def _ranks_reversed(one: str, other: str) -> bool:

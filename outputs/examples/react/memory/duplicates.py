@@ -5,12 +5,13 @@ however long the rest is that they share.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from .record import Record
 from .stems import stem
-from .wording import EMPTY_WORDS, is_negation, is_number, plain, words
+from .wording import EMPTY_WORDS, SHORT, is_negation, is_number, plain, words
 
 CAPITALISED = re.compile(r"\b[^\W\d_a-z]\w*")
 LEAST_ALIKE = 0.5
@@ -60,7 +61,7 @@ def likeness(one: str, other: str) -> float:
     return matcher.ratio()
 
 
-def _too_far(left: list[str], right: list[str]) -> bool:
+def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:
     """Return whether each text has words that the other has nothing like; cheaper than aligning the two."""
     if 2 * min(len(left), len(right)) < LEAST_ALIKE * (len(left) + len(right)) or len(left) > LONGEST:
         return True
@@ -68,10 +69,17 @@ def _too_far(left: list[str], right: list[str]) -> bool:
     return any(not any(one_slip(one, other) for other in yours) for one in mine) and bool(yours)
 
 
-def _telling(text: str) -> list[str]:
+def _telling(text: str) -> tuple[str, ...]:
     """Return the words of ``text`` that matter, levelled by stem; without any, its signs."""
-    found = [_spelling(stem(word)) for word in words(text) if word not in EMPTY_WORDS and word != "'s"]
-    return found or list(plain(text).replace(" ", ""))
+    return _short_telling(text) if len(text) <= SHORT else _all_telling(text)
+
+
+def _all_telling(text: str) -> tuple[str, ...]:
+    found = tuple(_spelling(stem(word)) for word in words(text) if word not in EMPTY_WORDS and word != "'s")
+    return found or tuple(plain(text).replace(" ", ""))
+
+
+_short_telling = lru_cache(maxsize=1024)(_all_telling)
 
 
 def _spelling(word: str) -> str:
@@ -80,7 +88,7 @@ def _spelling(word: str) -> str:
 
 
 def _unmatched(
-    matcher: "SequenceMatcher[str]", left: list[str], right: list[str], names: set[str]
+    matcher: "SequenceMatcher[str]", left: Sequence[str], right: Sequence[str], names: set[str]
 ) -> tuple[list[str], list[str]]:
     only_left: list[str] = []
     only_right: list[str] = []
@@ -92,7 +100,7 @@ def _unmatched(
     return only_left, only_right
 
 
-def _spelled_alike(ones: list[str], others: list[str], names: set[str]) -> bool:
+def _spelled_alike(ones: Sequence[str], others: Sequence[str], names: set[str]) -> bool:
     if len(ones) != len(others) or names & {*ones, *others}:
         return False
     return all(one == other or one_slip(one, other) for one, other in zip(ones, others, strict=True))

@@ -1,13 +1,11 @@
 """Sortable unique ids: 48 bits of time and 80 of chance in Crockford's base 32, as ULIDs are."""
 
 import os
-import re
 import threading
 import time
 from collections.abc import Callable
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-SHAPE = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 CHANCE_BITS = 80
 
 

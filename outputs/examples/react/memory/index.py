@@ -1,6 +1,5 @@
 """The whole index: a catalogue of the log's lines and one database per corpus, brought up to date when asked."""
 
-import hashlib
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -8,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .index_catalogue import SHARED, Catalogue, user_corpus
+from .index_catalogue import SHARED, Catalogue, file_stem, user_corpus
 from .index_corpus import CorpusIndex, Position
 from .index_database import is_damaged, is_read_only, remove_database
 from .index_words import WordIndex
@@ -82,6 +81,12 @@ class Index:
             if state:
                 self._fill(index, state[0], position.seq)
         return index
+
+    def corpus_holding(self, id: str, user_id: str | None) -> str | None:
+        """Return the corpus in which this user may see the record or event ``id``; None may see all."""
+        names = self.catalogue.corpora_of_id(id)
+        visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
+        return next((name for name in visible if self.corpus(name).has(id)), None)
 
     def add(self, span: Span, data: Mapping[str, JSON], name: str) -> None:
         """Enter a line that is about to be written; ``begin`` came before."""
@@ -216,8 +221,7 @@ class Index:
             return None
         if name == SHARED:
             return self._folder / "shared.sqlite"
-        # A user id may hold anything, slashes and quotes included; its digest names the file.
-        return self._folder / "users" / f"{hashlib.sha256(name.encode()).hexdigest()[:40]}.sqlite"
+        return self._folder / "users" / f"{file_stem(name)}.sqlite"
 
     def _close_some(self, keep: int) -> None:
         # An index in memory has no file to come back from.

@@ -13,6 +13,8 @@ from .record import JSON
 
 FORMAT = 1
 SHARED = "shared"
+LONGEST_STEM = 160
+"""Letters of a file's name."""
 SCHEMA = """
 CREATE TABLE shards(
     num INTEGER PRIMARY KEY, path TEXT UNIQUE, size INT, mtime_ns INT, inode INT, seen INT, checksum INT);
@@ -206,6 +208,16 @@ def corpus_of(data: Mapping[str, JSON]) -> str:
 def user_corpus(user_id: str) -> str:
     """Return the name of a user's own corpus."""
     return f"user {user_id}"
+
+
+def file_stem(corpus: str) -> str:
+    """Return a name for a file about a corpus: a user id may hold anything, slashes and quotes included."""
+    name = corpus.encode()
+    if len(name) <= LONGEST_STEM // 2:
+        return name.hex()
+    from hashlib import sha256  # costs more time than a search, and few names are that long
+
+    return f"long-{sha256(name).hexdigest()}"
 
 
 def _id_of(data: Mapping[str, JSON]) -> str:

@@ -1,24 +1,31 @@
-"""The index of one corpus, a user's records or the shared ones: their present state and the words they hold."""
+"""The index of one corpus, a user's records or the shared ones: their present state and the words they hold.
+
+What takes lines in and reads events is imported when there are any: a search of an index in place needs neither.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .index_database import Database
-from .index_intake import Line, folded, located, take_in
 from .index_words import WordIndex
 from .ranking import CorpusStatistics
 from .record import Record
-from .replay import Event, Folded, in_order
-from .text import TOKENS_VERSION, tokens
+from .text import TOKENS_VERSION
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from .index_intake import Line
+    from .replay import Event, Folded
+
+FORMAT = 2
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
     """CREATE TABLE records(
-        document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, written TEXT, present TEXT, length INT, digest TEXT,
-        tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT)""",
+        document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
+        digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT)""",
+    "CREATE INDEX records_by_status ON records(status, id)",
+    "CREATE INDEX records_by_type ON records(type, status, id)",
     "CREATE INDEX records_by_digest ON records(digest)",
     "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
@@ -66,27 +73,38 @@ class CorpusIndex:
             self._sql.execute(statement)
         self._sql.execute("UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0", (generation,))
 
-    def apply(self, lines: Iterable[Line]) -> None:
+    def apply(self, lines: "Iterable[Line]") -> None:
         """Take in lines."""
+        from .index_intake import take_in
+
         take_in(self._sql, self._words, lines)
 
-    def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
-        """Return the numbers that BM25 needs for ``terms``."""
+    def statistics(self, terms: Iterable[str], most: int | None = None) -> CorpusStatistics:
+        """Return the numbers that BM25 needs for ``terms``; documents of a word are counted up to ``most``."""
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
-        return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(self._sql, terms))
+        frequencies = self._words.frequencies(self._sql, terms, most)
+        return CorpusStatistics(count, length / count if count else 0.0, frequencies)
 
     def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[Found]:
         """Return the live records that fit ``terms`` best."""
         documents = self._words.candidates(self._sql, terms, statistics, limit) if terms else []
         return [self._found(document) for document in documents]
 
+    def newest_holding(self, terms: Sequence[str], limit: int) -> list[Found]:
+        """Return the newest live records that hold every one of ``terms``."""
+        documents = self._words.newest_holding(self._sql, terms, limit) if terms else []
+        return [self._found(document) for document in documents]
+
     def outsiders(self, limit: int) -> list[Found]:
         """Return the newest records that are not live."""
-        query = "SELECT document FROM records WHERE status NOT IN ('', 'live') ORDER BY id DESC LIMIT ?"
+        query = """SELECT document FROM records WHERE status IN ('superseded', 'retired', 'quarantined', 'rejected')
+                   ORDER BY id DESC LIMIT ?"""
         return [self._found(row[0]) for row in self._sql.execute(query, (limit,)).fetchall()]
 
-    def stored(self, id: str) -> Folded | None:
+    def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""
+        from .index_intake import folded
+
         row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
         return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
 
@@ -96,15 +114,24 @@ class CorpusIndex:
         row = self._sql.execute(query, (id,)).fetchone()
         return Record.from_checked(json.loads(row[0])) if row else None
 
-    def records(self, status: str | None = "live") -> Iterator[tuple[str, Record]]:
-        """Yield status and record, in the order of their ids."""
-        query = "SELECT status, coalesce(present, written) FROM records WHERE ?1 IS NULL OR status=?1 ORDER BY id"
-        for state, data in self._sql.execute(query, (status,)):
-            yield state, Record.from_checked(json.loads(data))
+    def records(
+        self, *, status: str | None = "live", types: Sequence[str] = (), session_id: str | None = None
+    ) -> Iterator[Record]:
+        """Yield records in the order of their ids, reading no more of them than are taken."""
+        # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
+        # either out.
+        state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
+        wanted = {state: (status,) if status else (), "type": tuple(types), "session_id": (session_id,)}
+        asked = {column: values for column, values in wanted.items() if any(values)}
+        clauses = " AND ".join(f"{column} IN ({','.join('?' * len(values))})" for column, values in asked.items())
+        query = f"SELECT coalesce(present, written) FROM records WHERE {clauses or 'true'} ORDER BY {order}"
+        values = [value for column in asked.values() for value in column]
+        for (data,) in self._sql.execute(query, values):
+            yield Record.from_checked(json.loads(data))
 
     def same_value(self, digest: str) -> list[Record]:
         """Return the live records whose value is spelled like this or otherwise."""
-        query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND status='live' ORDER BY id"
+        query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
 
     def is_tombstoned(self, digest: str) -> bool:
@@ -113,8 +140,8 @@ class CorpusIndex:
         return self._sql.execute(query, (digest,)).fetchone() is not None
 
     def session_writes(self, session_id: str) -> int:
-        """Return how many records agents and tools wrote in a session."""
-        query = "SELECT count(*) FROM records WHERE session_id=? AND actor IN ('agent', 'tool')"
+        """Return how many records people, agents and tools wrote in a session."""
+        query = "SELECT count(*) FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
         return int(self._sql.execute(query, (session_id,)).fetchone()[0])
 
     def has(self, id: str) -> bool:
@@ -122,13 +149,18 @@ class CorpusIndex:
         query = "SELECT 1 FROM records WHERE id=?1 UNION ALL SELECT 1 FROM events WHERE id=?1"
         return self._sql.execute(query, (id,)).fetchone() is not None
 
-    def events(self, *, op: str | None = None, target: str | None = None) -> list[Event]:
+    def events(self, *, op: str | None = None, target: str | None = None) -> "list[Event]":
         """Return events in their agreed order."""
+        from .index_intake import located
+        from .replay import in_order
+
         query = "SELECT line, writer, place FROM events WHERE (?1 IS NULL OR op=?1) AND (?2 IS NULL OR target=?2)"
         return in_order(located(row) for row in self._sql.execute(query, (op, target)))
 
-    def event(self, id: str) -> Event | None:
+    def event(self, id: str) -> "Event | None":
         """Return one event."""
+        from .index_intake import located
+
         row = self._sql.execute("SELECT line, writer, place FROM events WHERE id=?", (id,)).fetchone()
         return located(row).event if row else None
 
@@ -152,7 +184,6 @@ class CorpusIndex:
         self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0)", (self._own_format,))
 
     def _found(self, document: int) -> Found:
-        query = "SELECT coalesce(present, written), status FROM records WHERE document=?"
-        data, status = self._sql.execute(query, (document,)).fetchone()
-        record = Record.from_checked(json.loads(data))
-        return Found(record, status, tokens(record.text))
+        query = "SELECT coalesce(present, written), status, tokens FROM records WHERE document=?"
+        data, status, tokens = self._sql.execute(query, (document,)).fetchone()
+        return Found(Record.from_checked(json.loads(data)), status, tokens.split())

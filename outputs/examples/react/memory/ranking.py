@@ -3,8 +3,9 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from .record import Record
 from .settings import Weights
@@ -17,13 +18,12 @@ FADE_DAYS, FAINTEST = 90.0, 0.1
 FULL_USES = 50
 
 
-@dataclass(frozen=True)
-class CorpusStatistics:
+class CorpusStatistics(NamedTuple):
     """What BM25 needs to know about the documents as a whole."""
 
     documents: int
     average_length: float
-    frequencies: Mapping[str, int] = field(default_factory=dict)
+    frequencies: Mapping[str, int] = MappingProxyType({})
     """In how many documents each word of the query occurs."""
 
 

@@ -1,8 +1,8 @@
 """A memory record, what somebody offers to become one, and where an offer comes from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TypeAlias, cast
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, cast
 
 from .errors import InvalidRecord
 from .identifiers import new_id
@@ -11,6 +11,8 @@ from .times import parse_time, utc_now
 __all__ = ["ACTORS", "JSON", "SCOPES", "SOURCES", "TRUSTS", "TYPES", "Draft", "Origin", "Record", "new_id", "utc_now"]
 
 JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"] | None
+EMPTY: Mapping[str, JSON] = MappingProxyType({})
+"""The default of fields that hold a mapping; nobody can change it for everybody."""
 
 TYPES = ("fact", "preference", "outcome", "constraint", "goal", "event", "summary")
 SCOPES = ("user", "session", "agent", "shared")
@@ -26,8 +28,7 @@ MAX_LINE_BYTES = 256 * 1024
 """No line that we write is longer; extra keys count too."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Record:
+class Record(NamedTuple):
     """One remembered thing, as one flat JSON object on one line of a shard."""
 
     id: str
@@ -51,7 +52,7 @@ class Record:
     """A bare date means its end."""
     supersedes: str | None = None
     agent_id: str | None = None
-    extra: Mapping[str, JSON] = field(default_factory=dict, hash=False)
+    extra: Mapping[str, JSON] = EMPTY
     """Keys that this version does not know; they are written back flat."""
 
     @classmethod
@@ -81,8 +82,7 @@ class Record:
         return data
 
 
-@dataclass(frozen=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """What somebody offers to memory; the write gate decides what becomes of it."""
 
     text: str
@@ -96,20 +96,18 @@ class Draft:
     valid_from: str | None = None
     valid_until: str | None = None
     supersedes: str | None = None
-    extra: Mapping[str, JSON] = field(default_factory=dict, hash=False)
+    extra: Mapping[str, JSON] = EMPTY
 
     def to_data(self) -> dict[str, JSON]:
         """Return the fields that a record takes over; absent values are left out."""
         data: dict[str, JSON] = dict(self.extra)
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name != "extra" and value is not None:
-                data[item.name] = list(value) if item.name == "tags" else value
+        for name, value in zip(self._fields, self, strict=True):
+            if name != "extra" and value is not None:
+                data[name] = list(cast("Sequence[str]", value)) if name == "tags" else value
         return data
 
 
-@dataclass(frozen=True, kw_only=True)
-class Origin:
+class Origin(NamedTuple):
     """Where an offer comes from. The channel sets it; nothing in a payload can."""
 
     actor: str
@@ -124,8 +122,8 @@ class Origin:
     """Lowest trust of what entered the prompt, or of the parents of text that a program composes."""
 
 
-RECORD_FIELDS = tuple(item.name for item in fields(Record) if item.name != "extra")
-REQUIRED = tuple(item.name for item in fields(Record) if item.default is MISSING and item.default_factory is MISSING)
+RECORD_FIELDS = tuple(name for name in Record._fields if name != "extra")
+REQUIRED = tuple(name for name in RECORD_FIELDS if name not in Record._field_defaults)
 WORDS: Mapping[str, tuple[str, ...]] = {
     "type": TYPES, "scope": SCOPES, "source": SOURCES, "trust": TRUSTS, "actor": ACTORS
 }  # fmt: skip
@@ -145,7 +143,7 @@ def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:
     extra = {key: value for key, value in changes.items() if key not in RECORD_FIELDS}
     if "tags" in known:
         known["tags"] = tuple(cast("Sequence[str]", known["tags"]))
-    return replace(record, **known, extra={**record.extra, **extra})  # type: ignore[arg-type]
+    return record._replace(**known, extra={**record.extra, **extra})  # type: ignore[arg-type]
 
 
 def check_fields(data: Mapping[str, JSON]) -> None:

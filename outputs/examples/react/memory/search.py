@@ -1,8 +1,8 @@
 """Search: candidates by their words from each corpus, filters that say why they drop one, and one documented score."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from .index_corpus import CorpusIndex, Found
 from .interface import Hit, Loser, SearchReport
@@ -22,8 +22,7 @@ EXPLAINED_OUTSIDERS = 200
 WHY_NOT_LIVE = {"rejected": "tombstone", "quarantined": "trust", "superseded": "expired", "retired": "expired"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(NamedTuple):
     """What is asked, by whom, and what an answer must satisfy."""
 
     query: str
@@ -40,43 +39,32 @@ class Question:
     explain: bool = False
 
 
-@dataclass
-class _Ranking:
-    """What came of the corpora that were asked so far."""
-
-    hits: list[Hit] = field(default_factory=list)
-    losers: list[Loser] = field(default_factory=list)
-
-
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
 
 
 def search(question: Question, corpora: Iterable[CorpusIndex], settings: RetrievalSettings, uses: Uses) -> SearchReport:
     """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together."""
     terms = query_terms(question.query)
-    ranking = _Ranking()
-    for corpus in corpora:
-        if terms:
-            _ask(question, terms, corpus, settings, uses, ranking)
-    ordered = sorted(ranking.hits, key=lambda hit: (-hit.score, hit.id))
-    kept = tuple(ordered[: max(0, question.k)])
+    hits: list[Hit] = []
+    losers: list[Loser] = []
+    for corpus in corpora if terms else ():
+        found, lost = _ask(question, terms, corpus, settings, uses)
+        hits += found
+        losers += lost
+    hits.sort(key=lambda hit: (-hit.score, hit.id))
+    kept = tuple(hits[: max(0, question.k)])
     if not question.explain:
-        return SearchReport(kept, abstained=not ordered)
-    outranked = [Loser(hit.id, "rank") for hit in ordered[len(kept) :]]
-    return SearchReport(kept, not ordered, (*outranked, *ranking.losers))
+        return SearchReport(kept, abstained=not hits)
+    outranked = [Loser(hit.id, "rank") for hit in hits[len(kept) :]]
+    return SearchReport(kept, not hits, (*outranked, *losers))
 
 
 def _ask(
-    question: Question,
-    terms: Sequence[str],
-    corpus: CorpusIndex,
-    settings: RetrievalSettings,
-    uses: Uses,
-    ranking: _Ranking,
-) -> None:
+    question: Question, terms: Sequence[str], corpus: CorpusIndex, settings: RetrievalSettings, uses: Uses
+) -> tuple[list[Hit], list[Loser]]:
+    """Return what one corpus has for ``question``, and what lost there."""
     statistics = corpus.statistics(terms)
-    if question.explain:
-        ranking.losers += _outsiders(corpus, terms)
+    losers = _outsiders(corpus, terms) if question.explain else []
     finders = finding_terms(terms, statistics)
     limit = max(FEWEST_CANDIDATES, 8 * question.k)
     while finders:
@@ -88,11 +76,10 @@ def _ask(
             break
         limit *= 8
     else:
-        return
-    ranking.losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
-    relevant = {found.record.id for found, _ in scored}
-    ranking.losers += [Loser(found.record.id, "floor") for found in candidates if found.record.id not in relevant]
-    ranking.hits += _hits(passed, question, settings, uses)
+        return [], losers
+    losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
+    losers += [Loser(found.record.id, "floor") for found in candidates if found.record.id not in reasons]
+    return _hits(passed, question, settings, uses), losers
 
 
 def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[str]:

@@ -1,14 +1,9 @@
 """Porter's stemmer for English: ``preference``, ``prefers`` and ``preferred`` meet in one stem."""
 
-import re
 from functools import lru_cache
 
-CONSONANT = "(?:[^aeiouy]|(?<=[aeiou])y|(?<![a-z])y)"
-VOWEL = "(?:[aeiou]|(?<=[^aeiou])y)"
-MEASURED = re.compile(f"{VOWEL}+{CONSONANT}+")
-HAS_VOWEL = re.compile(VOWEL)
-DOUBLED = re.compile(r"([^aeiouy])\1$")
-SHORT_END = re.compile(f"{CONSONANT}{VOWEL}[^aeiouwxy]$")
+ROLES = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc")
+"""Which letters are vowels and which are consonants; y may be either."""
 
 STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"),
@@ -25,9 +20,22 @@ STEP_4 = (
 )  # fmt: skip
 
 
+def shape(word: str) -> str:
+    """Return ``word`` with a v for each vowel and a c for each consonant; y is a vowel after a consonant.
+
+    >>> shape("syzygy"), shape("yes"), shape("toy")
+    ('cvcvcv', 'cvc', 'cvc')
+    """
+    found = word.translate(ROLES)
+    while (place := found.find("y")) >= 0:
+        role = "v" if place and word[place - 1] not in "aeiou" else "c"
+        found = f"{found[:place]}{role}{found[place + 1 :]}"
+    return found
+
+
 def measure(stem: str) -> int:
     """Return how often a run of vowels is followed by a run of consonants."""
-    return len(MEASURED.findall(stem))
+    return shape(stem).count("vc")
 
 
 @lru_cache(maxsize=200_000)
@@ -37,7 +45,7 @@ def stem(word: str) -> str:
         return word
     word = _without_plural(word)
     word = _without_past(word)
-    if word.endswith("y") and HAS_VOWEL.search(word[:-1]):
+    if word.endswith("y") and "v" in shape(word[:-1]):
         word = word[:-1] + "i"
     word = _replaced(word, STEP_2)
     word = _replaced(word, STEP_3)
@@ -55,7 +63,7 @@ def _without_past(word: str) -> str:
         return word[:-1] if measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
         base = word.removesuffix(ending)
-        if base != word and HAS_VOWEL.search(base):
+        if base != word and "v" in shape(base):
             return _mended(base)
     return word
 
@@ -63,9 +71,13 @@ def _without_past(word: str) -> str:
 def _mended(base: str) -> str:
     if base.endswith(("at", "bl", "iz")):
         return base + "e"
-    if DOUBLED.search(base) and base[-1] not in "lsz":
+    if base[-1:] == base[-2:-1] and base[-1] not in "aeioulsyz":
         return base[:-1]
-    return base + "e" if measure(base) == 1 and SHORT_END.search(base) else base
+    return base + "e" if measure(base) == 1 and _ends_short(base) else base
+
+
+def _ends_short(base: str) -> bool:
+    return shape(base).endswith("cvc") and base[-1] not in "wxy"
 
 
 def _replaced(word: str, table: tuple[tuple[str, str], ...]) -> str:
@@ -89,6 +101,6 @@ def _tidied(word: str) -> str:
     if word.endswith("e"):
         base = word[:-1]
         size = measure(base)
-        if size > 1 or (size == 1 and not SHORT_END.search(base)):
+        if size > 1 or (size == 1 and not _ends_short(base)):
             word = base
     return word[:-1] if word.endswith("ll") and measure(word) > 1 else word

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ import pytest
 
 from tests import material
 from tests.model_server import FakeServer
-from tests.offline import PROJECT, stay_offline
+from tests.offline import stay_offline
+from tests.processes import Processes
 
 OWN_VARIABLES = (
     "OPENAI_",
@@ -34,7 +34,6 @@ OWN_VARIABLES = (
     "MODEL",
     "CONTEXT_",
 )
-SECONDS = 60.0
 
 stay_offline()
 
@@ -69,13 +68,14 @@ class Reply:
 class Talk:
     """Runs the agent against a model that plays a script."""
 
-    def __init__(self, folder: Path, compiled: Path, capture: Callable[[], tuple[str, str]]) -> None:
+    def __init__(self, folder: Path, compiled: Path, capture: Callable[[], tuple[str, str]], processes: Processes) -> None:
         self.folder = folder
         self.store = folder / "store"
         self.sent: list[Any] = []
         """What the model was sent in the last run, request by request."""
         self._compiled = compiled
         self._capture = capture
+        self._processes = processes
 
     def __call__(self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str) -> Reply:
         """Answer one turn in this process."""
@@ -88,10 +88,9 @@ class Talk:
     def elsewhere(self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str) -> Reply:
         """Answer one turn in a process of its own."""
         with self._model(script) as server:
-            environment = {**os.environ, **self.variables(server.base_url), "COMPILED": str(self._compiled), **variables}
-            command = [sys.executable, str(PROJECT / "tests" / "offline.py"), *line(text, arguments, user)]
-            done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
-        return read_reply(done.returncode, done.stdout, done.stderr)
+            environment = {**os.environ, **self.variables(server.base_url), **variables}
+            done = self._processes.run(line(text, arguments, user), self.folder, self._compiled, environment)
+        return read_reply(*done)
 
     def system_prompts(self) -> list[str]:
         """Return the system message of every request of the last run."""
@@ -128,12 +127,14 @@ def read_reply(code: int, result: str, errors: str) -> Reply:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Keep the developer's own variables, home and .env file out of a test."""
+    """Keep the developer's own variables, proxies, home and .env file out of a test."""
     for name in list(os.environ):
-        if name.startswith(OWN_VARIABLES):
+        if name.startswith(OWN_VARIABLES) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    # Every client reads all certificates when it is made, which is slow, and nothing here speaks TLS.
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
     yield
 
 
@@ -151,12 +152,20 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def processes() -> Iterator[Processes]:
+    """Return what runs the agent in processes of their own."""
+    started = Processes()
+    yield started
+    started.close()
+
+
 @pytest.fixture
-def talk(tmp_path: Path, compiled: Path, capsys: pytest.CaptureFixture[str]) -> Talk:
+def talk(tmp_path: Path, compiled: Path, capsys: pytest.CaptureFixture[str], processes: Processes) -> Talk:
     """Return an agent whose memory lies in a scratch folder."""
 
     def capture() -> tuple[str, str]:
         printed = capsys.readouterr()
         return printed.out, printed.err
 
-    return Talk(tmp_path, compiled, capture)
+    return Talk(tmp_path, compiled, capture, processes)

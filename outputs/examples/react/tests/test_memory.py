@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pathlib import Path
+
+import pytest
 
 from memory.archive import ArchivalStore
 from memory.record import Draft, Origin
-
 from tests.conftest import Talk
 from tests.material import ID
 
@@ -126,6 +125,7 @@ def test_the_archive_is_a_store_of_plain_lines(talk: Talk) -> None:
 
     shards = list(Path(talk.store, "archive").rglob("*.jsonl"))
     assert any(FACT in shard.read_text(encoding="utf-8") for shard in shards)
+    assert Path(talk.store, "memkit.yaml").is_file()
     state = Path(talk.store, ".memkit", "state")
     assert all(path.stat().st_mode & 0o077 == 0 for path in state.rglob("*.jsonl"))
 

@@ -25,6 +25,7 @@ class KeptSession:
         """Answer one message of the user and write the session down."""
         reply = self._agent.step(text)
         if self._rooms.consent.granted():
+            self._rooms.settings.make_store()
             known = tuple(sorted(self._rooms.toolbox.known_ids))
             self._file.save(self._main, Kept(self._agent.loop.turn_id, known))
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from agent.errors import EnvironmentFault
 
 COMPILED = Path(__file__).resolve().parent / "compiled"
 PROJECT_FOLDER = COMPILED.parent.parent
+MANIFEST = "memkit.yaml"
 _QUOTES = "\"'"
 
 
@@ -41,6 +43,13 @@ class Settings:
     def state_folder(self) -> Path:
         """Return the folder of what this machine is in the middle of."""
         return self.memory_folder / ".memkit" / "state"
+
+    def make_store(self) -> None:
+        """Give a memory folder of its own the project's ``memkit.yaml``, so that memkit's commands work on it."""
+        manifest = self.memory_folder / MANIFEST
+        if not manifest.exists():
+            self.memory_folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(PROJECT_FOLDER / MANIFEST, manifest)
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:

@@ -73,7 +73,8 @@ class FakeServer:
 
     def start(self) -> Self:
         """Serve in a thread of its own and return the server."""
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        # Half a poll is what stop() waits for, and tests start and stop a server often.
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         return self
 

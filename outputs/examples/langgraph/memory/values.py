@@ -1,0 +1,55 @@
+"""What a record states, whatever its spelling: the digest that tells whether a rejected value comes back."""
+
+import hashlib
+import unicodedata
+from functools import lru_cache
+from itertools import groupby
+
+from .text import folded
+
+LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏαοενρτικ", "aeopcyxijshdlaoevptik")
+SIGNS = frozenset("+#%&@")
+"""Punctuation and symbols that belong to a word: C++ is not C#."""
+
+
+@lru_cache(maxsize=16)  # the gate and the index ask for the same one in turn
+def fingerprint(text: str) -> str:
+    """Return a digest that is the same for every spelling of a value."""
+    return hashlib.sha256(stated(text).encode()).hexdigest()[:32]
+
+
+def stated(text: str) -> str:
+    """Return what ``text`` comes down to: every word in its order, without what only spells it.
+
+    Case, width, accents, invisible and look-alike characters, blanks and punctuation make no difference, except where
+    they make a number another one.
+
+    >>> stated("Alice prefers  es-presso!") == stated("alice prefers ESPRESSO")
+    True
+    >>> stated("It costs 3.5") == stated("It costs 35")
+    False
+    """
+    flat = folded(text)
+    if not flat.isascii():
+        flat = flat.translate(LOOKALIKES)
+    runs = [(is_gap, "".join(run)) for is_gap, run in groupby(flat, _is_gap)]
+    kept = []
+    for place, (is_gap, run) in enumerate(runs):
+        before = runs[place - 1][1] if place else ""
+        after = runs[place + 1][1] if place + 1 < len(runs) else ""
+        kept.append(_between(before, run, after) if is_gap else run)
+    return "".join(kept) or text.strip()
+
+
+@lru_cache(maxsize=1024)
+def _is_gap(char: str) -> bool:
+    return char not in SIGNS and unicodedata.category(char)[0] in "PZC"
+
+
+def _between(before: str, gap: str, after: str) -> str:
+    """Return what stays of blanks and punctuation between two runs of letters, digits and signs."""
+    if not after[:1].isnumeric():
+        return ""
+    if before[-1:].isnumeric():
+        return gap.strip() or " "
+    return "-" if gap.endswith(("-", "\N{MINUS SIGN}")) and (gap[:-1] or not before) else ""

@@ -1,0 +1,163 @@
+"""One change of the archive: what is written while the locks are held, kept together, and told when it is kept."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from .core import core_target
+from .errors import InvalidRecord, NotAllowed, RecordNotFound
+from .index import Index
+from .index_catalogue import SHARED, corpus_of
+from .interface import Decision, Gate, Judgement, Reason
+from .lines import encode_line
+from .log import Batch
+from .masking import masked
+from .offers import record_from
+from .record import EMPTY, JSON, Draft, Origin, Record, check_fields
+from .replay import CHANGEABLE, Event
+from .times import to_text
+from .view import IndexView
+
+MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow")
+PERSON_ONLY = ("approve", "allow")
+TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
+"""What the account of events calls the decisions of the gate."""
+
+
+class Change:
+    """Lines on their way into log and index, and what to tell of them."""
+
+    def __init__(
+        self,
+        index: Index,
+        batch: Batch,
+        gate: Callable[[], Gate],
+        *,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+    ) -> None:
+        self.events: list[dict[str, object]] = []
+        """What happened, to be told once it is on disk. Nothing here repeats a refused text."""
+        self._index = index
+        self._batch = batch
+        self._gate = gate
+        self._view = IndexView(index)
+        self._clock = clock
+        self._new_id = new_id
+
+    def offer(self, draft: Draft, origin: Origin, *, consented: bool) -> Decision:
+        """Let the gate judge a draft, carry out what it decides, and return that."""
+        judgement = self._gate().judge(draft, origin, self._view, consented=consented)
+        if judgement.decision == "refused":
+            return self._decided(origin, "refused", None, judgement.reasons)
+        if judgement.decision == "merged" and judgement.merge_into:
+            return self._merge(draft, origin, judgement)
+        try:
+            record = self._record(draft, origin, judgement)
+            self._write(record.to_data())
+        except InvalidRecord as error:
+            return self._decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
+        return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=record.supersedes)
+
+    def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> None:
+        """Write down what happened to a record."""
+        _check_mark(op, origin, fields)
+        name = self._index.corpus_holding(record_id, origin.user_id)
+        if name is None:
+            raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
+        scope = SHARED if name == SHARED else "user"
+        self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=fields)
+        self._tell(op, origin, [record_id], masked(reason))
+
+    def edit_core(self, section: str, text: str, origin: Origin, reason: str, *, consented: bool) -> Decision:
+        """Let the gate judge the new content of a core section, write it down, and return what was decided."""
+        judgement = self._gate().judge_core(section, text, origin, self._view, consented=consented)
+        if judgement.decision == "refused":
+            return self._decided(origin, "refused", None, judgement.reasons, section=section)
+        trust = "quarantined" if judgement.decision == "quarantined" else "verified"
+        fields = {"text": text, "trust": trust}
+        event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields)
+        return self._decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
+
+    def set_consent(self, granted: bool, origin: Origin) -> None:
+        """Write down that a user agrees to being remembered, or no longer does."""
+        event_id = self._write_event("consent", "consent", origin, fields={"granted": granted})
+        self._tell("consent", origin, [event_id], "granted" if granted else "withdrawn")
+
+    def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
+        record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
+        if record.supersedes:
+            name = self._index.corpus_holding(record.supersedes, record.user_id)
+            if name != corpus_of({"scope": record.scope, "user_id": record.user_id}):
+                raise InvalidRecord(f"supersedes names {record.supersedes!r:.60}, which this user does not have.")
+        return record
+
+    def _merge(self, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
+        target = judgement.merge_into or ""
+        fields: dict[str, JSON] = {"confidence": draft.confidence}
+        if draft.source_url:
+            fields["source_url"] = draft.source_url
+        scope = SHARED if self._index.corpus_holding(target, origin.user_id) == SHARED else "user"
+        actor = str(judgement.record_fields.get("actor", origin.actor))
+        self._write_event("evidence", target, origin._replace(actor=actor), scope=scope, fields=fields)
+        return self._decided(origin, "merged", target, judgement.reasons)
+
+    def _write_event(
+        self,
+        op: str,
+        target: str,
+        origin: Origin,
+        *,
+        reason: str = "",
+        scope: str = "user",
+        fields: Mapping[str, JSON] = EMPTY,
+    ) -> str:
+        """Write an event and return its id."""
+        event = Event(
+            id=self._new_id(), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
+            actor=origin.actor, session_id=origin.session_id, reason=reason, scope=scope, fields=fields,
+        )  # fmt: skip
+        self._write(event.to_data())
+        return event.id
+
+    def _write(self, data: Mapping[str, JSON]) -> None:
+        line = encode_line(data)
+        name = corpus_of(data)
+        self._index.corpus(name)  # before the line is entered, everything earlier has to be
+        self._index.add(self._batch.stage(line), data, name)
+
+    def _decided(
+        self,
+        origin: Origin,
+        decision: str,
+        id: str | None,
+        reasons: tuple[Reason, ...],
+        *,
+        section: str | None = None,
+        supersedes: str | None = None,
+    ) -> Decision:
+        """Tell and return what the gate decided."""
+        event, more = TOLD_AS[decision], {}
+        if section is not None:
+            event, more = "core" if decision == "admitted" else event, {"section": section}
+        elif supersedes and decision == "admitted":
+            event = "supersede"
+        ids = [known for known in (id, supersedes) if known]
+        self._tell(event, origin, ids, ", ".join(reason.code for reason in reasons), **more)
+        return Decision(decision, id, reasons)
+
+    def _tell(self, event: str, origin: Origin, ids: list[str], reason: str, **more: Any) -> None:
+        who = {"actor": origin.actor, "user_id": origin.user_id}
+        when = {"session_id": origin.session_id, "turn_id": origin.turn_id}
+        self.events.append({"event": event, **who, **when, "ids": ids, "reason": reason or None, **more})
+
+
+def _check_mark(op: str, origin: Origin, fields: Mapping[str, JSON]) -> None:
+    if op not in MARKS:
+        raise InvalidRecord(f"{op!r:.60} is not something to say about a record. Known: {', '.join(MARKS)}.")
+    if op in PERSON_ONLY and origin.actor != "person":
+        raise NotAllowed(f"Only a person can {op} a record; this came from {origin.actor}.")
+    unknown = [key for key in fields if key not in CHANGEABLE]
+    if unknown or (fields and op != "update"):
+        raise InvalidRecord(f"{op} cannot change {', '.join(fields)}. update changes {', '.join(CHANGEABLE)}.")
+    check_fields(fields)
