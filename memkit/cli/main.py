@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +12,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.output import Front, MemkitGroup, diagnostic, envelope, suggestion
+from memkit.cli.streams import discard, given_arguments, prepare_streams, say
 from memkit.terminal import harmless
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -88,22 +88,25 @@ def cli() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes one line or one JSON envelope."""
-    front = Front()
+    front, printing = Front(), sys.stdout
     try:
-        result = cli.main(list(arguments), prog_name="memkit", standalone_mode=False, obj=front)
-        # Flush here, while a closed pipe can still be caught, and not at interpreter exit.
+        try:
+            result = cli.main(list(arguments), prog_name="memkit", standalone_mode=False, obj=front)
+        finally:
+            front.close()
+        # Flush here, while a stream that is full or closed can still be caught, and not at interpreter exit.
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        say("Interrupted.", err=True)
         return 130
     except BrokenPipeError:
-        # The reader (head, less) has left: nobody is there to be told, and Python must not complain at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        discard()  # the reader (head, less) has left, and nobody is there to be told
         return 0
+    except SystemExit as left:
+        # Click leaves by itself when a completion is done, and with 1 and another stream when a reader has left.
+        return int(left.code or 0) if sys.stdout is printing else 0
     except Exception as error:  # noqa: BLE001 - the one place where any error becomes an exit code
         return _fail(error, arguments, front)
-    finally:
-        front.close()
     return result if isinstance(result, int) else 0
 
 
@@ -112,7 +115,8 @@ def main() -> None:
     # Most commands are over before there is garbage worth looking for; a long talk collects it, in larger steps. In the
     # end the interpreter would look through every object once more for what the kernel takes back anyway.
     gc.set_threshold(YOUNG_OBJECTS)
-    code = run(sys.argv[1:])
+    prepare_streams()
+    code = run(given_arguments())
     gc.freeze()
     sys.exit(code)
 
@@ -127,9 +131,11 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     if front.json or _asks_for_json(arguments):
         path, line = getattr(error, "path", None), getattr(error, "line", None)
         finding = diagnostic(label, message, path=str(path) if path else None, line=line)
-        click.echo(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=[finding]))
+        say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=[finding]))
     else:
-        click.echo(f"memkit: {harmless(message)}", err=True)
+        say(f"memkit: {harmless(message)}", err=True)
+    if isinstance(error, OSError):
+        discard()  # it may have been standard output itself that is full
     return code
 
 
@@ -142,6 +148,11 @@ def _describe(error: Exception) -> tuple[int, str, str]:
     code = getattr(error, "exit_code", None)
     if isinstance(code, int):
         return code, str(getattr(error, "code", "error")), str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return 3, "environment", f"{where}{error.strerror or error}. Nothing that was acknowledged is lost."
+    if isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding():
+        return 3, "environment", f"File names are {error.encoding} here, and this one is not. Set PYTHONUTF8=1."
     return 70, "bug", f"a bug in memkit: {type(error).__name__}: {error} (run again with --debug and report the trace)"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,6 +38,7 @@ DEFAULTS: Mapping[str, Any] = {
         "min_confidence": 0.7,
         "constraints_limit": 100,
         "vector_floor": 0.6,
+        "floor": 0.15,
         "weights": {"relevance": 0.5, "confidence": 0.2, "recency": 0.15, "access": 0.1, "task": 0.05},
     },
     "forget": {
@@ -185,7 +187,20 @@ def _from_environment(known: Mapping[str, Setting], environment: Mapping[str, st
         variable = "MEMKIT_" + key.upper().replace(".", "_")
         if variable in environment and key not in {"format", "name", "tools"}:
             found[key] = Setting(key, _converted(environment[variable], setting.value, variable), variable)
+    if found:
+        _check_variables(found)
     return found
+
+
+def _check_variables(found: Mapping[str, Setting]) -> None:
+    """Raise ``UsageError`` for a variable whose value ``memkit.yaml`` would not be allowed to have."""
+    from memkit.store.schema import check, load_schema
+
+    data = {"name": None, "format": FORMAT} | tree({key: setting.value for key, setting in found.items()})
+    for finding in check(data, load_schema("memkit")):
+        place = ".".join(map(str, finding.path))
+        variables = [setting.origin for key, setting in found.items() if key == place or key.startswith(place + ".")]
+        raise UsageError(f"{variables[0] if variables else 'A MEMKIT_ variable'}: {finding.message}")
 
 
 def _converted(text: str, like: Any, variable: str) -> Any:
@@ -196,7 +211,13 @@ def _converted(text: str, like: Any, variable: str) -> Any:
         if isinstance(like, int):
             return int(text)
         if isinstance(like, float):
-            return float(text)
+            return _finite(float(text))
     except (KeyError, ValueError):
         raise UsageError(f"{variable}={text!r} is no {type(like).__name__}.") from None
     return text
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError(number)
+    return number

@@ -84,3 +84,20 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
     """A number that is none names the variable."""
     with pytest.raises(UsageError, match="MEMKIT_CONTEXT_MAX_TOKENS"):
         load_settings(write(tmp_path, "name: x\nformat: 1\n"), {"MEMKIT_CONTEXT_MAX_TOKENS": "many"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MEMKIT_GIT_COMMIT", "eech"),
+        ("MEMKIT_PRIVACY_CONSENT", "alwys"),
+        ("MEMKIT_CONTEXT_MAX_TOKENS", "-5"),
+        ("MEMKIT_WRITE_MIN_CONFIDENCE", "nan"),
+        ("MEMKIT_WRITE_MIN_CONFIDENCE", "7"),
+        ("MEMKIT_WORKING_TTL", "abc"),
+    ],
+)
+def test_a_variable_keeps_to_what_the_file_may_say(variable: str, value: str, tmp_path: Path) -> None:
+    """What memkit.yaml could not say, the environment cannot say either, and the variable is named."""
+    with pytest.raises(UsageError, match=variable):
+        load_settings(write(tmp_path, "name: x\nformat: 1\n"), {variable: value})

@@ -1,0 +1,73 @@
+"""Standard streams that are closed, full or of another encoding end no command with a trace."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+
+TEXT = "Größe — Zoë 🎉"
+
+
+def shell(command: str, store: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which ``memkit`` is this memkit on ``store``."""
+    import os
+
+    line = f'memkit() {{ {sys.executable} -m memkit --store {store} "$@"; }}; {command}'
+    variables = os.environ | environment
+    return subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, check=False, env=variables, encoding="utf-8"
+    )
+
+
+@pytest.fixture
+def filled(store: Path) -> Path:
+    """Return a store with one record that is not ASCII."""
+    assert run(["memory", "add", TEXT, "--user", "ada", "--store", str(store)]) == 0
+    return store
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("memkit memory list > /dev/full", 3),
+        ("memkit memory list --json > /dev/full", 3),
+        ("memkit bogus 2> /dev/full", 2),
+        ("memkit memory list >&-", 0),
+        ("memkit memory add 'tea at four' --user ada >&-", 0),
+        ("memkit chat -p hello --user ada <&-", 0),
+        ("memkit chat --user ada <&-", 2),
+        ("memkit memory list --json | true; exit ${PIPESTATUS[0]}", 0),
+    ],
+)
+def test_a_stream_that_takes_nothing_is_no_bug(command: str, code: int, filled: Path) -> None:
+    """A full disk behind standard output is exit 3; a closed stream or a reader that left is nobody to be told."""
+    done = shell(command, filled)
+
+    assert done.returncode == code, done
+    assert "Traceback" not in done.stderr
+    assert "bug in memkit" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "variables", [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
+)
+def test_text_is_utf_8_whatever_the_locale_says(variables: dict[str, str], filled: Path) -> None:
+    """What is given, stored and printed is the same text in every locale."""
+    added = shell("memkit memory add 'Zoë owns a bicycle' --user ada && memkit memory list", filled, **variables)
+
+    assert added.returncode == 0, added
+    assert TEXT in added.stdout
+    assert "Zoë owns a bicycle" in added.stdout
+
+
+def test_input_that_is_no_text_is_read_as_escapes(filled: Path) -> None:
+    """Bytes that are not UTF-8 on standard input end nothing."""
+    done = shell("printf 'hello \\xff' | memkit chat --user ada --json", filled)
+
+    assert done.returncode == 0, done
