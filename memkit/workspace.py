@@ -118,7 +118,7 @@ class Workspace:
         if not force and (due is None or pending < due):
             return None
         try:
-            commit = self.git.commit(f"Remember ({pending} changes)" if pending else "Remember", ["archive"])
+            commit = self.git.commit(_subject(pending), ["archive"])
         except MemkitError as error:
             if force:
                 raise
@@ -151,3 +151,7 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
+
+
+def _subject(pending: int) -> str:
+    return f"Remember {pending} change{'' if pending == 1 else 's'}" if pending else "Remember"

@@ -132,6 +132,8 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
         path, line = getattr(error, "path", None), getattr(error, "line", None)
         finding = diagnostic(label, message, path=str(path) if path else None, line=line)
         say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=[finding]))
+    elif isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(message, err=True)
     else:
         say(f"memkit: {harmless(message)}", err=True)
     if isinstance(error, OSError):
@@ -140,6 +142,8 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
 
 
 def _describe(error: Exception) -> tuple[int, str, str]:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return 2, "usage", error.format_message()
     if isinstance(error, click.UsageError):
         where = f" Try '{error.ctx.command_path} --help'." if error.ctx is not None else ""
         return 2, "usage", error.format_message() + where

@@ -105,7 +105,7 @@ def diagnostic(
 
 def _harmless_json(text: str) -> str:
     """Return ``text`` with what a terminal would obey as JSON escapes, so that it parses to the same value."""
-    if text.isascii():
+    if text.isascii() and text.isprintable():
         return text
     return "".join(json.dumps(char)[1:-1] if is_unsafe(char) else char for char in text)
 
@@ -138,6 +138,10 @@ class MemkitGroup(click.Group):
 
 class Choice(click.Choice[str]):
     """A choice that suggests the nearest value for a misspelt one."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """Return the choices on one line."""
+        return f"Choose from {', '.join(map(str, self.choices))}."
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         """Return click's message with a suggestion where one value is near."""

@@ -143,7 +143,7 @@ def _parsed_manifest(path: Path) -> dict[str, Any]:
 
     document = load_yaml(path)
     for finding in check(document.data, load_schema("memkit")):
-        line, column = document.position(finding.path)
+        line, column = finding.position(document)
         raise UsageError(f"{path}:{line}:{column}: {finding.message}", path=str(path), line=line)
     data: dict[str, Any] = document.data
     return data

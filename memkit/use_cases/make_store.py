@@ -47,6 +47,7 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
     _refuse_unless_free(root, adopt=adopt)
     made = _missing_folders(root)
     added: list[str] = []
+    own_repository = False
     try:
         root.mkdir(parents=True, exist_ok=True)
         git = Git(root)
@@ -61,12 +62,12 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
         kept = tuple(path for path in wanted if os.path.lexists(root / path))
         added += [path for path in wanted if path not in kept]
         _write_all(root, {path: wanted[path] for path in added})
-        own_repository = outer is None
-        if own_repository:
+        if outer is None:
+            own_repository = True
             git.init()
         commit = git.commit("Make the store", added) if added else None
     except BaseException as error:
-        _undo(root, added, made, new_git="own_repository" in locals() and own_repository)
+        _undo(root, added, made, new_git=own_repository)
         if isinstance(error, OSError):
             raise EnvironmentFault(f"{folder} cannot be written: {error.strerror or error}.") from error
         raise
@@ -81,7 +82,9 @@ def starter_files(name: str) -> dict[str, bytes]:
             files[f"{folder}/{path.name}"] = path.read_bytes()
     for folder in _EMPTY:
         files[f"{folder}/.gitkeep"] = b""
-    return files
+    # Last, because it makes the folder a store: whoever is killed before that can run init again with --adopt.
+    manifest = files.pop(MANIFEST)
+    return files | {MANIFEST: manifest}
 
 
 def _refuse_unless_free(root: Path, *, adopt: bool) -> None:

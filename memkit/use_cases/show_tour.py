@@ -38,7 +38,7 @@ def show_tour(folder: Path) -> Iterator[Scene]:
     if not made.ok:
         return  # such as on a machine without git: no other scene can be played without a store
     yield stage.chat(
-        "Tell it who you are; it asks before it keeps anything",
+        "Tell it who you are, and agree that it may remember",
         "My name is Ada and I prefer espresso over latte.",
         "--consent",
     )
@@ -55,8 +55,7 @@ def show_tour(folder: Path) -> Iterator[Scene]:
     yield stage.chat("A task of a planning domain becomes a plan", "deliver book shop", session="tuesday")
     yield stage.memkit("What it knows can be read by anybody", "memory", "list", "--user", "ada")
     yield stage.memkit("Everything that people write is checked", "lint")
-    yield stage.memkit("Memory is committed like code", "commit")
-    yield stage.shell("…and reviewed like code", "git", "log", "--oneline", "--stat", cwd=store)
+    yield stage.shell("Memory is committed and reviewed like code", "git", "log", "--oneline", "--stat", cwd=store)
     yield stage.memkit("Render the same agent for LangGraph", "gen", "--target", "langgraph")
     yield _project_tests(stage, store / "outputs" / "langgraph")
 
