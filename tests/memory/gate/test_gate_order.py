@@ -52,6 +52,25 @@ def test_fields_outside_the_schema_are_refused(view: Any, fields: Mapping[str, o
     assert (judgement.decision, codes(judgement)) == ("refused", ["schema"])
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        ("2026-11-21T09:00:00Z", "2026-11-21T08:59:59Z", "refused"),
+        ("2026-11-21T09:00:00+02:00", "2026-11-21T07:00:00Z", "admitted"),
+        ("2026-11-22", "2026-11-21", "refused"),
+        ("2026-11-21", "2026-11-21", "admitted"),
+        ("2026-11-21", "soon", "refused"),
+    ],
+)
+def test_a_validity_that_ends_before_it_begins_is_refused(view: Any, start: str, end: str, expected: str) -> None:
+    """A record that would hold at no moment is refused with the code schema, as times and not as text."""
+    draft = Draft(text="Alice likes tea", valid_from=start, valid_until=end)
+
+    judgement = WriteGate().judge(draft, PERSON, view)
+
+    assert (judgement.decision, codes(judgement)) == (expected, ["schema"] if expected == "refused" else [])
+
+
 def test_without_consent_nothing_is_written(view: Any) -> None:
     """Without the user's consent every offer is refused."""
     judgement = WriteGate().judge(Draft(text="Alice likes tea"), agent(), view, consented=False)

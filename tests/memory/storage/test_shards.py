@@ -11,6 +11,8 @@ import tempfile
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,6 +37,19 @@ def only_shard(root: Path) -> Path:
     """Return the one shard of a store."""
     (shard,) = (root / "archive").rglob("*.jsonl")
     return shard
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """Let no file grow past ``size`` bytes, as on a disk without room."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, previous)
 
 
 def add_many(root: Path, name: str, count: int) -> None:
@@ -153,19 +168,65 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, open_store: OpenStore) 
     note(store, "first")
     shard = only_shard(tmp_path)
     before = shard.read_bytes()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 200, hard))
-    try:
-        with pytest.raises(StoreFull):
-            note(store, "second " * 100)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, previous)
+    with files_up_to(len(before) + 200), pytest.raises(StoreFull):
+        note(store, "second " * 100)
 
     assert shard.read_bytes() == before
     note(store, "third")
     assert sorted(record.text for record in store.records(user_id="ada")) == ["first", "third"]
+
+
+@pytest.mark.parametrize("room", [1, 20_000], ids=["for nothing", "for the line and not for the index"])
+def test_a_full_disk_can_be_searched_and_not_written(tmp_path: Path, open_store: OpenStore, room: int) -> None:
+    """With no room for index or access counts, every read answers; add says what to do, and works again with room."""
+    writing = open_store()
+    id = note(writing, "espresso in the morning")
+    writing.edit_core("ada", "human", "Ada drinks espresso.", person())
+    assert found(writing, "espresso") == ["espresso in the morning"]
+    writing.close()
+    late = {"id": "X", "text": "tea at night", "user_id": "ada", "created_at": "2020-01-01T00:00:00Z"}
+    (tmp_path / "archive" / "2020-01").mkdir()
+    (tmp_path / "archive" / "2020-01" / "other.jsonl").write_text(json.dumps(late) + "\n")
+    before = lines_of(tmp_path)
+
+    store = open_store()
+    with files_up_to(room):
+        assert found(store, "espresso") == ["espresso in the morning"]
+        assert found(store, "tea") == ["tea at night"]
+        assert [record.id for record in store.records(user_id="ada")] == sorted([id, "X"])
+        assert store.get(id, user_id="ada") is not None
+        assert store.core_sections("ada")["human"] == "Ada drinks espresso."
+        assert store.check() == []
+        with pytest.raises(StoreFull, match=r"Nothing was stored.*room"):
+            note(store, "more")
+        with pytest.raises(StoreFull, match=r"Nothing was stored.*room"):
+            note(open_store(), "more")
+
+    assert lines_of(tmp_path) == before
+    note(store, "walnuts at noon")
+    assert found(open_store(), "walnuts") == ["walnuts at noon"]
+
+
+def test_a_full_disk_is_noticed_by_a_store_that_is_open(tmp_path: Path, open_store: OpenStore) -> None:
+    """A store that was opened while there was room takes in what others wrote after the disk filled up."""
+    store = open_store()
+    note(store, "espresso in the morning")
+    late = {"id": "X", "text": "tea at night " * 500, "user_id": "ada", "created_at": "2020-01-01T00:00:00Z"}
+    (tmp_path / "archive" / "2020-01").mkdir()
+    (tmp_path / "archive" / "2020-01" / "other.jsonl").write_text(json.dumps(late) + "\n")
+
+    with files_up_to(1):
+        assert len(found(store, "tea")) == 1
+        assert found(store, "espresso") == ["espresso in the morning"]
+
+
+def test_a_new_clone_without_room_for_its_name_says_so(tmp_path: Path, open_store: OpenStore) -> None:
+    """A first write that cannot even mint the writer's name is a full store and not a failure of the program."""
+    with files_up_to(1), pytest.raises(StoreFull, match=r"Nothing was stored.*room"):
+        note(open_store(), "first")
+
+    note(open_store(), "second")
+    assert [record.text for record in open_store().records(user_id="ada")] == ["second"]
 
 
 def test_a_sync_that_fails_takes_the_line_back(
