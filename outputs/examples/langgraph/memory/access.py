@@ -21,12 +21,15 @@ class AccessCounts:
         self._open: dict[str, Database] = {}
 
     def uses(self, user_id: str, ids: Iterable[str]) -> dict[str, int]:
-        """Return how often this user recalled each of ``ids``; those never recalled are left out."""
+        """Return how often this user recalled each of ``ids``, without those never recalled; nothing if unreadable."""
         if not self._exists(user_id):
             return {}
         wanted = list(ids)
         query = f"SELECT id, uses FROM access WHERE id IN ({','.join('?' * len(wanted))})"
-        return dict(self._database(user_id).sql.execute(query, wanted))
+        # SQLite reads a file in a place that is full or read-only no more than it writes there.
+        with suppress(OSError, sqlite3.OperationalError):
+            return dict(self._database(user_id).sql.execute(query, wanted))
+        return {}
 
     def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:
         """Count one more use of each of ``ids``; where nothing can be written, nothing is counted."""

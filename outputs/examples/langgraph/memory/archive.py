@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .access import AccessCounts
-from .errors import ArchiveError, RecordNotFound, StoreClosed, StoreFull
+from .errors import MAKE_ROOM, ArchiveError, RecordNotFound, StoreClosed, StoreFull
 from .index import Index
 from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
 from .index_database import is_damaged
 from .index_words import word_index
 from .interface import Decision, Gate, Problem, SearchReport, StoredRecord
+from .locking import NO_ROOM
 from .log import Log, MemoryLog, Observe
 from .record import JSON, Draft, Origin, Record, new_id, utc_now
 from .search import Question, search
@@ -303,7 +304,7 @@ class ArchivalStore:
         with self._guard, self._explained():
             self._check_open()
             with self._log.batch() as batch:
-                self._index.refresh()
+                self._index.refresh_to_write()
                 self._index.begin()
                 change = Change(self._index, batch, lambda: self._gate, clock=self._clock, new_id=self._new_id)
                 try:
@@ -318,7 +319,7 @@ class ArchivalStore:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what SQLite says about the index into an error that somebody can act on."""
+        """Turn what SQLite says about the index, or a full disk, into an error that somebody can act on."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -328,8 +329,13 @@ class ArchivalStore:
                     f"The index was damaged ({error}) and is removed. Try again: it is rebuilt."
                 ) from None
             if isinstance(error, sqlite3.OperationalError) and self.path is not None:
-                raise StoreFull(f"The index under {_cache_folder(self.path)} cannot be written ({error}).") from None
+                place = _cache_folder(self.path)
+                raise StoreFull(f"The index under {place} cannot be written ({error}). {MAKE_ROOM}") from None
             raise
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise StoreFull(f"{self.path} has no room left ({error.strerror}). {MAKE_ROOM}") from None
 
     def _check_open(self) -> None:
         if self._closed:

@@ -36,6 +36,10 @@ class StoreReadOnly(ArchiveError):
     """Say that the store's directory cannot be written."""
 
 
+MAKE_ROOM = "Nothing was stored and nothing is lost; make room on the disk and retry."
+"""What to do about StoreFull."""
+
+
 class StoreFull(ArchiveError):
     """Say that the line could not be written whole; the shard is as it was before."""
 

@@ -33,6 +33,7 @@ from .interface import ArchiveView, Judgement, Reason
 from .record import JSON, MAX_TEXT_BYTES, Draft, Origin, Record, field_problems, lowest_trust
 from .secrets import kinds, mask
 from .settings import WriteSettings
+from .times import parse_time
 from .transient import hedged_wording, transient_wording
 from .wording import plain
 
@@ -188,6 +189,10 @@ def form_problems(draft: Draft) -> Iterator[Reason]:
         yield Reason("too_long", f"A record may have {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary.")
     for problem in field_problems(draft.to_data()):
         yield Reason("schema", mask(problem))
+        return
+    if draft.valid_from and draft.valid_until and parse_time(draft.valid_until) < parse_time(draft.valid_from):
+        message = f"valid_until {draft.valid_until} lies before valid_from {draft.valid_from}: it would never hold."
+        yield Reason("schema", message)
 
 
 def _passing(text: str) -> Iterator[Reason]:

@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .index_catalogue import SHARED, Catalogue, file_stem, user_corpus
 from .index_corpus import CorpusIndex, Position
-from .index_database import is_damaged, is_read_only, remove_database
+from .index_database import is_damaged, is_read_only, is_unwritable, remove_database
 from .index_words import WordIndex
 from .lines import decode_line
 from .log import Log, Observe, Span, Written
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 OPEN_AT_ONCE = 100
 READ_AT_ONCE = 5000
+Answer = TypeVar("Answer")
+Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
 
 
 class Index:
@@ -27,7 +29,7 @@ class Index:
 
     def __init__(self, log: Log, folder: Path | None, words: WordIndex, observe: Observe) -> None:
         self._log = log
-        self._folder = folder
+        self._own_folder = self._folder = folder
         self._words = words
         self._observe = observe
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
@@ -50,7 +52,14 @@ class Index:
 
     def refresh(self) -> None:
         """Take in what the log has gained or lost."""
-        self.catalogue.refresh(self._log)
+        self._served(lambda: self.catalogue.refresh(self._log))
+
+    def refresh_to_write(self) -> None:
+        """Take in the same in the store's own place: on a full disk reading goes on elsewhere and writing does not."""
+        if self._folder != self._own_folder:
+            self.release()
+            self._folder, self._borrowed = self._own_folder, None
+        self._served(lambda: self.catalogue.refresh(self._log), helps=is_read_only)
 
     def user(self, user_id: str) -> CorpusIndex:
         """Return the index of a user's own records."""
@@ -66,21 +75,7 @@ class Index:
 
     def corpus(self, name: str) -> CorpusIndex:
         """Return the index of a corpus with every catalogued line in it."""
-        catalogue = self.catalogue
-        index = self._opened(name)
-        state = catalogue.state_of(name)
-        generation, last = state[1:] if state else (0, 0)
-        position = index.position()
-        if (position.generation, position.seq) == (generation, last):
-            return index
-        with index.database.transaction():
-            position = index.position()
-            if position.generation != generation or not self._is_on_track(state, position):
-                index.clear(generation)
-                position = Position(generation, 0, "")
-            if state:
-                self._fill(index, state[0], position.seq)
-        return index
+        return self._served(lambda: self._caught_up(name))
 
     def corpus_holding(self, id: str, user_id: str | None) -> str | None:
         """Return the corpus in which this user may see the record or event ``id``; None may see all."""
@@ -143,6 +138,23 @@ class Index:
         for path in (self._folder / "catalogue.sqlite", self._folder / "shared.sqlite", *users):
             remove_database(path)
 
+    def _caught_up(self, name: str) -> CorpusIndex:
+        catalogue = self.catalogue
+        index = self._opened(name)
+        state = catalogue.state_of(name)
+        generation, last = state[1:] if state else (0, 0)
+        position = index.position()
+        if (position.generation, position.seq) == (generation, last):
+            return index
+        with index.database.transaction():
+            position = index.position()
+            if position.generation != generation or not self._is_on_track(state, position):
+                index.clear(generation)
+                position = Position(generation, 0, "")
+            if state:
+                self._fill(index, state[0], position.seq)
+        return index
+
     def _is_on_track(self, state: tuple[int, int, int] | None, position: Position) -> bool:
         """Return whether the last line that a corpus took in is still that line."""
         if position.seq == 0:
@@ -179,17 +191,37 @@ class Index:
         path = self._folder / "catalogue.sqlite" if self._folder else None
         try:
             return Catalogue(path)
-        except (OSError, sqlite3.OperationalError) as error:
-            if self._folder is None or self._borrowed or not is_read_only(error):
-                raise
-            self._borrow()
-            return self._opened_catalogue()
         except sqlite3.DatabaseError as error:
             if path is None or not is_damaged(error):
                 raise
             self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
             self.remove()
             return Catalogue(path)
+
+    def _served(self, ask: Callable[[], Answer], helps: Unserved = is_unwritable) -> Answer:
+        """Return what ``ask`` says; after an error that another place ``helps``, what it says of the index there."""
+        while True:
+            try:
+                return ask()
+            except (OSError, sqlite3.OperationalError) as error:
+                if self._folder is None or self._is_changing() or not helps(error):
+                    raise
+            self._move()
+            self.refresh()
+
+    def _is_changing(self) -> bool:
+        return self._catalogue is not None and self._catalogue.database.sql.in_transaction
+
+    def _move(self) -> None:
+        """Go on with a copy of the index; where that has no place either, in memory."""
+        # Not closed, because a search may still be reading one of them.
+        self._catalogue, self._open = None, OrderedDict()
+        if self._borrowed is None:
+            with suppress(OSError):
+                self._borrow()
+                return
+        self._folder = None
+        self._observe({"event": "index", "action": "in memory"})
 
     def _borrow(self) -> None:
         """Work on a copy of the index, or from nothing, where the store itself cannot be written."""

@@ -1,5 +1,6 @@
 """SQLite as a disposable index: opened fast, thrown away when it is not ours or not whole."""
 
+import errno
 import os
 import sqlite3
 import time
@@ -8,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from .locking import DENIED
+from .locking import DENIED, NO_ROOM
 
 BUSY_SECONDS = 30.0
 SUFFIXES = ("", "-wal", "-shm")
@@ -104,8 +105,15 @@ def is_damaged(error: sqlite3.DatabaseError) -> bool:
     return type(error) is sqlite3.DatabaseError or "no such table" in str(error) or "no such column" in str(error)
 
 
-def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
+def is_unwritable(error: OSError | sqlite3.OperationalError) -> bool:
     """Return whether the place of the index cannot be written, so that another place helps."""
+    if isinstance(error, OSError):
+        return is_read_only(error) or error.errno in (*NO_ROOM, errno.EIO)
+    return is_read_only(error) or any(sign in str(error) for sign in ("disk is full", "disk I/O error"))
+
+
+def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
+    """Return whether nobody lets us write the place of the index; room on the disk would not help."""
     if isinstance(error, OSError):
         return error.errno in DENIED
     return any(sign in str(error) for sign in ("readonly", "unable to open"))

@@ -29,7 +29,7 @@ class WordIndex(Protocol):
         """Take out a document that was entered with these tokens."""
 
     def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
-        """Return in how many documents each of ``terms`` occurs, those in none left out; counts no further than ``most``.
+        """Return in how many documents each of ``terms`` occurs, those in none left out; counts up to ``most``.
 
         Counting costs as much as it counts, so who only has to tell rare words from common ones gives a bound.
         """

@@ -12,6 +12,7 @@ from .errors import StoreLocked, StoreReadOnly
 
 FIRST_WAIT, LONGEST_WAIT = 0.001, 0.05
 DENIED = (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from .errors import InvalidRecord, StoreFull, StoreReadOnly
-from .locking import DENIED, locked
+from .errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
+from .locking import DENIED, NO_ROOM, locked
 from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
 from .times import to_text
 
@@ -283,6 +283,6 @@ def _shard_stat(status: os.stat_result) -> ShardStat:
 def _explained(error: OSError, path: Path) -> Exception:
     if error.errno in DENIED or error.errno == errno.ELOOP:
         return StoreReadOnly(f"{path} cannot be written ({error.strerror}). Nothing was stored.")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return StoreFull(f"{path} could not take the line ({error.strerror}). Nothing was stored; make room and retry.")
+    if error.errno in NO_ROOM:
+        return StoreFull(f"{path} could not take the line ({error.strerror}). {MAKE_ROOM}")
     return error
