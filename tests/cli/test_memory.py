@@ -250,3 +250,14 @@ def test_a_line_that_is_not_json_is_named_by_fsck_and_loses_nothing(memkit: Answ
         (shard.relative_to(memkit.root).as_posix(), 1)
     ]
     assert memkit("memory", "search", "tea", "--user", "ada")["data"]["results"]
+
+
+def test_memory_works_without_git_on_the_path(memkit: Answers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The synced line is the acknowledgement: adding and searching need no git, and only committing says so."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    memkit.add("Ada owns a bicycle")
+
+    assert memkit("memory", "search", "bicycle", "--user", "ada")["data"]["abstained"] is False
+    answer = memkit("commit", code=3)
+    assert "no git on the PATH" in answer["diagnostics"][0]["message"]
