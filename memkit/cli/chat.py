@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory import user_option
+from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, envelope
 from memkit.cli.policy import read_pairs
 from memkit.cli.slash import Chat, run_slash

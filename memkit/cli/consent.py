@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memkit.cli.memory import user_option
+from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitGroup
 
 

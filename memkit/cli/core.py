@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memkit.cli.memory import reason_option, report_decision, user_option
+from memkit.cli.memory.options import reason_option, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitGroup
 from memkit.terminal import one_line
 

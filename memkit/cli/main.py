@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any
-
 import click
 
 from memkit import __version__
-from memkit.cli.output import Front, MemkitGroup, diagnostic, envelope, suggestion
+from memkit.cli.lazy import Commands, LazyGroup
+from memkit.cli.output import Front, diagnostic, envelope
 from memkit.cli.streams import discard, given_arguments, prepare_streams, say
 from memkit.terminal import harmless
 
-COMMANDS: dict[str, tuple[str, str]] = {
+COMMANDS: Commands = {
     "init": ("memkit.cli.init:init", "Make a store: memory, skills and policies as text in a git repository."),
     "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
-    "memory": ("memkit.cli.memory:memory", "Add, search, get and list long-term memory."),
+    "memory": ("memkit.cli.memory.group:memory", "Add, search, correct and govern long-term memory."),
     "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
     "consent": ("memkit.cli.consent:consent", "Grant, withdraw and list consent to long-term memory."),
     "chat": ("memkit.cli.chat:chat", "Talk to the agent that remembers."),
@@ -38,49 +36,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
     "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),
 }
-"""Command name → (where it lives, its line in the help). The help text and completion import nothing but this table."""
-
 YOUNG_OBJECTS = 100_000
 """New objects between two collections of garbage."""
 
 
-class LazyGroup(MemkitGroup):
-    """The root group: knows every command's name and help line, and imports a command when it runs."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the command names in the order in which a newcomer meets them."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command, or None for an unknown name."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command to run; click would import all of them to suggest one for a misspelt name."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"No such command '{args[0]}'.{suggestion(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command table without importing a command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Return completions for command names and options without importing a command."""
-        from click.shell_completion import CompletionItem
-
-        names = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
-        return names + click.Command.shell_complete(self, ctx, incomplete)
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="memkit")
 def cli() -> None:
     """Agent memory you can review: skills, policies and long-term memory as plain text in git."""

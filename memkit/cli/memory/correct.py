@@ -1,0 +1,81 @@
+"""``memkit memory supersede | confirm | reject | approve | forget | update``: correct what is remembered."""
+
+from __future__ import annotations
+
+import click
+
+from memkit.cli.memory.options import UNIT, owned_record, owner_option, reason_option, report_decision
+from memkit.cli.output import Front, MemkitCommand
+from memkit.errors import UsageError
+
+
+@click.command("supersede", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@click.argument("text")
+@owner_option
+@reason_option
+@click.pass_obj
+def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
+    """Put TEXT in the place of record ID; the old wording stays in the history."""
+    workspace = front.workspace
+    owner = owned_record(front, record_id, user)
+    decision = workspace.archive.supersede(record_id, text, workspace.person(owner.user_id), reason=reason)
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    report_decision(front, decision, extra={"supersedes": record_id})
+
+
+def _mark_command(op: str, help_line: str) -> click.Command:
+    @click.command(op, cls=MemkitCommand, help=help_line)
+    @click.argument("record_id", metavar="ID")
+    @owner_option
+    @reason_option
+    @click.pass_obj
+    def mark(front: Front, record_id: str, user: str | None, reason: str) -> None:
+        workspace = front.workspace
+        record = owned_record(front, record_id, user)
+        workspace.archive.mark(op, record_id, workspace.person(record.user_id), reason=reason)
+        workspace.commit_memory()
+        stored = workspace.archive.get(record_id)
+        status = stored.status if stored else "unknown"
+        front.answer({"id": record_id, "op": op, "status": status}, f"{op}: {record_id} is {status} now.")
+
+    return mark
+
+
+confirm = _mark_command("confirm", "Say that record ID is true: its confidence and trust rise.")
+reject = _mark_command("reject", "Say that record ID is false: it goes, and the same value cannot come back.")
+approve = _mark_command("approve", "Release record ID from quarantine.")
+forget = _mark_command("forget", "Retire record ID; history keeps it, and it may be told again.")
+
+
+@click.command("update", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@owner_option
+@click.option("--tag", "tags", multiple=True, help="The labels from now on; may be given again.")
+@click.option("--confidence", type=UNIT, help="How sure it is, 0 to 1.")
+@click.option("--importance", type=UNIT, help="How much it matters, 0 to 1.")
+@reason_option
+@click.pass_obj
+def update(
+    front: Front,
+    record_id: str,
+    user: str | None,
+    tags: tuple[str, ...],
+    confidence: float | None,
+    importance: float | None,
+    reason: str,
+) -> None:
+    """Change the tags, confidence or importance of record ID."""
+    changes = {"tags": list(tags) or None, "confidence": confidence, "importance": importance}
+    wanted = {key: value for key, value in changes.items() if value is not None}
+    if not wanted:
+        raise UsageError("Nothing to change: give --tag, --confidence or --importance.")
+    workspace = front.workspace
+    record = owned_record(front, record_id, user)
+    workspace.archive.mark("update", record_id, workspace.person(record.user_id), reason=reason, **wanted)
+    workspace.commit_memory()
+    front.answer(
+        {"id": record_id, "op": "update", "changed": sorted(wanted)},
+        f"Changed {', '.join(sorted(wanted))} of {record_id}.",
+    )

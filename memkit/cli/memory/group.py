@@ -1,0 +1,25 @@
+"""The table of the memory commands."""
+
+from __future__ import annotations
+
+import click
+
+from memkit.cli.lazy import Commands, LazyGroup
+
+MEMORY_COMMANDS: Commands = {
+    "add": ("memkit.cli.memory.add:add", "Offer TEXT to long-term memory."),
+    "search": ("memkit.cli.memory.search:search", "Search what a user may see."),
+    "get": ("memkit.cli.memory.read:get", "Print one record and everything that happened to it."),
+    "list": ("memkit.cli.memory.read:list_command", "List records, oldest first."),
+    "supersede": ("memkit.cli.memory.correct:supersede", "Put a new text in the place of a record."),
+    "confirm": ("memkit.cli.memory.correct:confirm", "Say that a record is true."),
+    "reject": ("memkit.cli.memory.correct:reject", "Say that a record is false; its value cannot come back."),
+    "approve": ("memkit.cli.memory.correct:approve", "Release a record from quarantine."),
+    "forget": ("memkit.cli.memory.correct:forget", "Retire a record; it may be told again."),
+    "update": ("memkit.cli.memory.correct:update", "Change tags, confidence or importance of a record."),
+}
+
+
+@click.group("memory", cls=LazyGroup, table=MEMORY_COMMANDS)
+def memory() -> None:
+    """Add, search, correct, explain, carry and erase long-term memory."""

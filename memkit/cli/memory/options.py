@@ -1,0 +1,66 @@
+"""What the memory commands share: their options, the choices in them, and how a decision is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from memkit.cli.output import Front, diagnostic
+from memkit.errors import NotFound
+from memkit.memory.errors import InvalidRecord
+from memkit.memory.interface import Decision
+from memkit.memory.record import Record
+from memkit.memory.times import parse_time
+from memkit.terminal import one_line
+
+STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
+
+
+class Date(click.ParamType[str]):
+    """A date or an RFC 3339 time, kept as it was written."""
+
+    name = "date"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return ``value``; a text that names no time is bad usage."""
+        try:
+            parse_time(value)
+        except InvalidRecord as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
+UNIT = click.FloatRange(0.0, 1.0)
+user_option = click.option("--user", help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
+owner_option = click.option("--user", help="Whose record it is; another user's id is not found.")
+reason_option = click.option("--reason", default="", help="Why; kept in the record's history.")
+
+
+def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any] | None = None) -> None:
+    """Print what the write gate decided; refused and quarantined offers exit 1."""
+    reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+    data = {"decision": decision.decision, "id": decision.id, "reasons": reasons} | dict(extra or {})
+    ok = decision.decision in ("admitted", "merged")
+    findings = [
+        diagnostic(reason.code, reason.message, severity="info" if ok else "error") for reason in decision.reasons
+    ]
+    lines = [f"{decision.decision} {decision.id}" if decision.id else decision.decision]
+    lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
+    if decision.decision == "quarantined":
+        lines.append(f"  Nobody sees it until a person approves it: memkit memory approve {decision.id}")
+    front.answer(data, lines, ok=ok, diagnostics=findings)
+
+
+def owned_record(front: Front, record_id: str, user: str | None) -> Record:
+    """Return the record with this id as it stands; raises ``NotFound`` where this user has none."""
+    stored = front.workspace.archive.get(record_id, user_id=user)
+    if stored is None:
+        raise NotFound(f"No record {record_id!r} here.")
+    return stored.record
+
+
+def record_line(record: Record) -> str:
+    """Return a record as one line of a list."""
+    return f"{record.id}  {record.created_at[:10]}  {record.user_id}  {record.type:<10}  {one_line(record.text, 100)}"

@@ -1,0 +1,77 @@
+"""``memkit memory get | list``: look at records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memkit.cli.memory.options import STATUSES, record_line, user_option
+from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.errors import NotFound
+from memkit.memory.record import SCOPES, TYPES
+
+
+@click.command("get", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@user_option
+@click.pass_obj
+def get(front: Front, record_id: str, user: str | None) -> None:
+    """Print one record, its status and everything that happened to it."""
+    stored = front.workspace.archive.get(record_id, user_id=user)
+    if stored is None:
+        raise NotFound(f"No record {record_id!r} here.")
+    data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
+    lines = [stored.record.text, ""] + [
+        f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
+    ]
+    lines += [
+        f"{event.get('at')}  {event.get('op')}  by {event.get('actor')}  {event.get('reason') or ''}"
+        for event in stored.history
+    ]
+    front.answer(data, lines)
+
+
+@click.command("list", cls=MemkitCommand)
+@user_option
+@click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
+@click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
+@click.option("--scope", type=Choice(SCOPES), help="Only this scope.")
+@click.option("--session", help="Only from this session.")
+@click.option("--status", type=Choice(STATUSES), default="live", show_default=True, help="Only in this state.")
+@click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
+@click.pass_obj
+def list_command(
+    front: Front,
+    user: str | None,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    scope: str | None,
+    session: str | None,
+    status: str,
+    limit: int | None,
+) -> None:
+    """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
+    workspace = front.workspace
+    records = workspace.archive.records(
+        user_id=user or workspace.settings["user"],
+        types=types,
+        tags=tags,
+        scope=scope,
+        session_id=session,
+        status=status,
+        limit=None if limit is None else limit + 1,
+    )
+    truncated = limit is not None and len(records) > limit
+    shown = records[:limit] if limit is not None else records
+    data: dict[str, Any] = {"records": [record.to_data() for record in shown]}
+    if limit is not None:
+        data["truncated"] = truncated
+    lines = [record_line(record) for record in shown] or ["No records."]
+    if truncated:
+        lines.append(f"… more than {limit}: raise --limit.")
+    front.answer(data, lines)
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(str(item) for item in value) if isinstance(value, list | tuple) else str(value)
