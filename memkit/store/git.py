@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memkit.errors import EnvironmentFault, MissingExtra
@@ -62,7 +63,22 @@ class Git:
             MissingExtra: There is no git on the PATH.
             EnvironmentFault: Git failed; the message is git's own last line.
         """
-        return self._execute(arguments, self._environment(self._filter_names()), check)
+        return self.feed(b"", *arguments, check=check).decode("utf-8", "surrogateescape")
+
+    def feed(
+        self, given: bytes, *arguments: str, index: Path | None = None, seconds: float = _SECONDS, check: bool = True
+    ) -> bytes:
+        """Run ``git ARGUMENTS`` with ``given`` on its standard input and return the bytes that it printed.
+
+        Args:
+            given: What git reads.
+            arguments: The command; none of a user's own words may be an option.
+            index: The index file to work on in place of the repository's own.
+            seconds: How long git may take.
+            check: Whether a failure is an error; otherwise it prints nothing.
+        """
+        variables = {"GIT_INDEX_FILE": str(index)} if index else {}
+        return self._execute(arguments, self._environment(self._filter_names()), check, given, variables, seconds)
 
     def is_repository(self) -> bool:
         """Return whether the folder lies in a git work tree."""
@@ -70,7 +86,7 @@ class Git:
 
     def top(self) -> Path | None:
         """Return the root of the work tree that the folder lies in, or None outside of one."""
-        printed = self._execute(["rev-parse", "--show-toplevel"], self._environment(()), check=False).strip()
+        printed = self._asked("rev-parse", "--show-toplevel").strip()
         return Path(printed) if printed else None
 
     def init(self) -> None:
@@ -80,9 +96,7 @@ class Git:
     def require_identity(self) -> None:
         """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
         for identity in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            if not self._execute(
-                ["-c", "user.useConfigOnly=true", "var", identity], self._environment(()), check=False
-            ):
+            if not self._asked("-c", "user.useConfigOnly=true", "var", identity):
                 raise EnvironmentFault(
                     "Git does not know who you are, so nothing can be committed. Run: "
                     'git config --global user.name "Your Name" && git config --global user.email you@example.org'
@@ -104,10 +118,12 @@ class Git:
 
     def head_branch(self) -> str | None:
         """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
-        dot_git = self.root / ".git"
+        root = self.root.absolute()
+        folder = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+        dot_git = folder / ".git"
         try:
             if dot_git.is_file():
-                dot_git = self.root / dot_git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+                dot_git = folder / dot_git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
             head = (dot_git / "HEAD").read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return None
@@ -116,7 +132,7 @@ class Git:
     def _filter_names(self) -> tuple[str, ...]:
         """Return the filters that the repository's own configuration defines, asked once."""
         if self._filters is None:
-            listed = self._execute(["config", "--list", "--name-only", "-z"], self._environment(()), check=False)
+            listed = self._asked("config", "--list", "--name-only", "-z")
             names = {match["name"] for key in listed.split("\0") if (match := _FILTER.fullmatch(key))}
             self._filters = tuple(sorted(names))
         return self._filters
@@ -128,15 +144,30 @@ class Git:
             settings[f"filter.{name}.required"] = "false"
         return _clean_environment(settings)
 
-    def _execute(self, arguments: Sequence[str], environment: Mapping[str, str], check: bool) -> str:
-        status, output, errors = _finished(_git_process(self.root), arguments, environment)
+    def _asked(self, *arguments: str) -> str:
+        """Return what a command prints that runs no filter, or nothing when it fails."""
+        return self._execute(arguments, self._environment(()), check=False).decode("utf-8", "surrogateescape")
+
+    def _execute(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        check: bool,
+        given: bytes = b"",
+        variables: Mapping[str, str] = MappingProxyType({}),
+        seconds: float = _SECONDS,
+    ) -> bytes:
+        words = ["env", *_FORGOTTEN, *(f"{name}={value}" for name, value in variables.items()), "git", *arguments]
+        status, output, errors = _finished(_git_process(self.root), words, environment, given, seconds)
         if status != 0 and check:
-            reason = errors.strip().splitlines() or [f"exit {status}"]
+            reason = errors.decode("utf-8", "replace").strip().splitlines() or [f"exit {status}"]
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {reason[-1]}")
-        return output if status == 0 else ""
+        return output if status == 0 else b""
 
 
-def _finished(process: GitProcess, arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str, str]:
+def _finished(
+    process: GitProcess, words: Sequence[str], environment: Mapping[str, str], given: bytes, seconds: float
+) -> tuple[int, bytes, bytes]:
     """Run git to its end and return its status, output and messages.
 
     GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here. Git is told to stop
@@ -144,19 +175,20 @@ def _finished(process: GitProcess, arguments: Sequence[str], environment: Mappin
     """
     import subprocess  # with GitPython, which needs it as well: a search needs neither
 
-    words = ["env", *_FORGOTTEN, "git", *arguments]
-    handle = process.execute(words, as_process=True, env=dict(environment))  # ends git when it is dropped
+    # The handle ends git when it is dropped.
+    handle = process.execute(list(words), istream=subprocess.PIPE, as_process=True, env=dict(environment))
     child = handle.proc
     assert child is not None
     try:
-        output, errors = child.communicate(timeout=_SECONDS)
+        output, errors = child.communicate(given, timeout=seconds)
     except subprocess.TimeoutExpired:
         _stop(child)
-        raise EnvironmentFault(f"git {arguments[0]} did not end within {_SECONDS:.0f} seconds.") from None
+        command = words[words.index("git") + 1]
+        raise EnvironmentFault(f"git {command} did not end within {seconds:.0f} seconds.") from None
     except BaseException:
         _stop(child)
         raise
-    return child.returncode, output.decode("utf-8", "surrogateescape"), errors.decode("utf-8", "replace")
+    return child.returncode, output, errors
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:

@@ -85,3 +85,16 @@ def test_the_branch_is_read_without_running_git(repository: Git, monkeypatch: py
 
     assert repository.head_branch() == "main"
     assert Git(repository.root.parent).head_branch() is None
+
+
+def test_a_folder_of_a_repository_knows_its_branch(repository: Git) -> None:
+    """A store that is a part of a project is on the project's branch, also in a linked worktree."""
+    inner = repository.root / "inner"
+    inner.mkdir()
+    (inner / "a").write_text("x")
+    repository.commit("One", ["inner/a"])
+    linked = repository.root.parent / "linked"
+    subprocess.run(["git", "worktree", "add", "-q", "-b", "ideas", str(linked)], cwd=repository.root, check=True)
+
+    assert Git(inner).head_branch() == "main"
+    assert Git(linked / "inner").head_branch() == "ideas"

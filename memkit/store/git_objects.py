@@ -1,0 +1,144 @@
+"""What lies in a repository, read and written by git's plumbing: no working tree, no index and no filter takes part."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.store.git import Git
+
+REGULAR = "100644"
+"""The mode of a file that nobody executes."""
+
+
+@dataclass(frozen=True)
+class TreeEntry:
+    """A file in the tree of a commit."""
+
+    path: str
+    """Relative to the store."""
+    id: str
+    """Of the blob."""
+    size: int
+    mode: str
+    """``100644``, ``100755``, or ``120000`` for a link."""
+
+
+class GitObjects:
+    """The commits, trees and blobs of the repository that a store lies in; all paths are relative to the store."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    def commit_id(self, name: str) -> str:
+        """Return the id of the commit that a person calls ``name``: a branch, a tag, ``HEAD~2``, part of an id.
+
+        Raises:
+            EnvironmentFault: The store lies in no repository.
+            UsageError: There is no such commit.
+        """
+        if not self._git.is_repository():
+            raise EnvironmentFault(f"{self._git.root} lies in no git repository, so it has no commits.")
+        id = self._resolved(f"{name}^{{commit}}") if name and "\0" not in name else ""
+        if not id:
+            raise UsageError(f"{name!r:.100} names no commit here. Try a branch, a tag or an id of 'git log'.")
+        return id
+
+    def branch(self, name: str) -> str | None:
+        """Return the commit at the end of a branch, or None when there is no such branch."""
+        return self._resolved(f"{_branch_ref(self._git, name)}^{{commit}}") or None
+
+    def tree(self, commit: str, folder: str = ".") -> list[TreeEntry]:
+        """Return every file and link below ``folder`` as a commit holds them."""
+        printed = self._git.feed(b"", "ls-tree", "-r", "-z", "-l", commit, "--", f"{folder}/")
+        entries = []
+        for line in printed.split(b"\0"):
+            about, _, path = line.partition(b"\t")
+            if path and b" blob " in about:
+                mode, _, id, size = about.decode("ascii").split()
+                entries.append(TreeEntry(path.decode("utf-8", "surrogateescape"), id, int(size), mode))
+        return entries
+
+    def read(self, blob: str) -> bytes:
+        """Return the content of a blob."""
+        return self._git.feed(b"", "cat-file", "blob", blob)
+
+    def read_many(self, blobs: Iterable[str]) -> dict[str, bytes]:
+        """Return the content of many blobs by their id, with one process for all of them.
+
+        Raises:
+            EnvironmentFault: The repository is damaged or shallow, and one of them is not there.
+        """
+        wanted = list(dict.fromkeys(blobs))
+        if not wanted:
+            return {}
+        printed = self._git.feed("".join(f"{id}\n" for id in wanted).encode("ascii"), "cat-file", "--batch")
+        contents, start = {}, 0
+        for id in wanted:
+            end = printed.index(b"\n", start)
+            words = printed[start:end].split()
+            if len(words) != 3:
+                raise EnvironmentFault(f"The blob {id} is not in the repository {self._git.root}. Run 'git fsck'.")
+            size = int(words[2])
+            contents[id] = printed[end + 1 : end + 1 + size]
+            start = end + 1 + size + 1
+        return contents
+
+    def write(self, content: bytes) -> str:
+        """Put a blob into the repository and return its id."""
+        return self._git.feed(content, "hash-object", "-w", "--no-filters", "--stdin").decode("ascii").strip()
+
+    def commit(self, branch: str, changes: Mapping[str, bytes | None], message: str, *, parent: str) -> str:
+        """Put a commit on ``branch`` and return its id; the working tree and what is staged stay as they are.
+
+        Args:
+            branch: The branch, made when it is not there.
+            changes: The new content of files by path; None takes a file away.
+            message: What the commit says.
+            parent: The commit it follows. A branch that is there must end with it, or somebody else was faster.
+
+        Raises:
+            UsageError: No name for a branch, or the one that is checked out.
+            EnvironmentFault: Git does not know who commits, or the branch moved meanwhile.
+        """
+        self._git.require_identity()
+        reference = _branch_ref(self._git, branch)
+        if self._git.head_branch() == branch:
+            raise UsageError(f"The branch {branch!r} is checked out: its files would no longer be those of its commit.")
+        before = self.branch(branch)
+        if before not in (None, parent):
+            raise EnvironmentFault(f"The branch {branch!r} is there and ends with another commit. Name another branch.")
+        tree = self._changed_tree(parent, changes)
+        made = self._git.feed(message.encode(), "commit-tree", tree, "-p", parent, "-F", "-").decode("ascii").strip()
+        # Git compares with what was there, so that two who write at once do not both win.
+        self._git.run("update-ref", reference, made, before or "0" * len(made))
+        return made
+
+    def _changed_tree(self, parent: str, changes: Mapping[str, bytes | None]) -> str:
+        """Return the tree of ``parent`` with ``changes``, made in an index of its own."""
+        prefix = self._git.run("rev-parse", "--show-prefix").rstrip("\n")
+        gone = "0" * len(parent)
+        lines = []
+        for path, content in changes.items():
+            about = f"0 {gone}" if content is None else f"{REGULAR} {self.write(content)}"
+            lines.append(f"{about}\t{prefix}{path}\0")
+        with tempfile.TemporaryDirectory(prefix="memkit-index-") as folder:
+            index = Path(folder) / "index"
+            self._git.feed(b"", "read-tree", parent, index=index)
+            listed = "".join(lines).encode("utf-8", "surrogateescape")
+            self._git.feed(listed, "update-index", "-z", "--index-info", index=index)
+            return self._git.feed(b"", "write-tree", index=index).decode("ascii").strip()
+
+    def _resolved(self, name: str) -> str:
+        return self._git.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, check=False).strip()
+
+
+def _branch_ref(git: Git, name: str) -> str:
+    """Return the full name of a branch; a text that cannot name one is bad usage."""
+    reference = f"refs/heads/{name}"
+    if "\0" in name or name.startswith("-") or not git.run("check-ref-format", "--normalize", reference, check=False):
+        raise UsageError(f"{name!r:.100} cannot name a branch.")
+    return reference
