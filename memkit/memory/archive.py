@@ -20,7 +20,7 @@ from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
 from .index_database import is_damaged
 from .index_words import word_index
-from .interface import Decision, Gate, Problem, SearchReport, StoredRecord
+from .interface import Decision, Gate, Problem, SearchReport, StoredRecord, Tombstone
 from .locking import NO_ROOM
 from .log import Log, MemoryLog, Observe
 from .record import JSON, Draft, Origin, Record, new_id, utc_now
@@ -59,6 +59,7 @@ class ArchivalStore:
         gate: Gate | None = None,
         engine: str | None = None,
         lock_timeout: float = LOCK_SECONDS,
+        tombstone_key: Callable[[], bytes | None] = lambda: None,
     ) -> None:
         self.settings = settings or MemorySettings()
         self.path = Path(path) if path is not None else None
@@ -66,6 +67,7 @@ class ArchivalStore:
         self._new_id = new_id
         self._observe = observe or unobserved
         self._given_gate = gate
+        self._tombstone_key = tombstone_key
         self._guard = threading.RLock()
         self._log: Log = MemoryLog()
         if self.path is not None:
@@ -121,6 +123,24 @@ class ArchivalStore:
         """Write down that a user agrees to being remembered, or no longer does."""
         with self._change() as change:
             change.set_consent(granted, origin._replace(user_id=user_id))
+
+    def allow(self, value: str, origin: Origin, *, reason: str = "") -> list[Tombstone]:
+        """Let a rejected or erased value, or that of a rejected record by its id, be told again; return what barred it.
+
+        Raises:
+            NotAllowed: It is no person who asks.
+        """
+        with self._change() as change:
+            return change.allow(value, origin, reason)
+
+    def bury(self, user_id: str, values: Iterable[str]) -> int:
+        """Bar the erased ``values`` of a user by keyed digests, written in one batch; return how many there are.
+
+        Raises:
+            NoTombstoneKey: The store's key is not here.
+        """
+        with self._change() as change:
+            return change.bury(user_id, values)
 
     # ------------------------------------------------------------------ reading
 
@@ -237,7 +257,7 @@ class ArchivalStore:
         """Return what the write gate sees of this archive."""
         from .view import IndexView
 
-        return IndexView(self._index)
+        return IndexView(self._index, self._tombstone_key)
 
     @property
     def engine(self) -> str:
@@ -306,7 +326,10 @@ class ArchivalStore:
             with self._log.batch() as batch:
                 self._index.refresh_to_write()
                 self._index.begin()
-                change = Change(self._index, batch, lambda: self._gate, clock=self._clock, new_id=self._new_id)
+                change = Change(
+                    self._index, batch, lambda: self._gate,
+                    clock=self._clock, new_id=self._new_id, tombstone_key=self._tombstone_key,
+                )  # fmt: skip
                 try:
                     yield change
                     written = batch.flush()

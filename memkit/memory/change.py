@@ -1,6 +1,6 @@
 """One change of the archive: what is written while the locks are held, kept together, and told when it is kept."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +8,7 @@ from .core import core_target
 from .errors import InvalidRecord, NotAllowed, RecordNotFound
 from .index import Index
 from .index_catalogue import SHARED, corpus_of
-from .interface import Decision, Gate, Judgement, Reason
+from .interface import Decision, Gate, Judgement, Reason, Tombstone
 from .lines import encode_line
 from .log import Batch
 from .masking import masked
@@ -16,12 +16,14 @@ from .offers import record_from
 from .record import EMPTY, JSON, Draft, Origin, Record, check_fields
 from .replay import CHANGEABLE, Event
 from .times import to_text
+from .tombstones import ERASED, TombstoneKey, burials, no_key
 from .view import IndexView
 
 MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow")
 PERSON_ONLY = ("approve", "allow")
 TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
 """What the account of events calls the decisions of the gate."""
+UNCHECKED = "Erased values could not be told from others: the store's key is not here."
 
 
 class Change:
@@ -35,13 +37,15 @@ class Change:
         *,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
+        tombstone_key: TombstoneKey = no_key,
     ) -> None:
         self.events: list[dict[str, object]] = []
         """What happened, to be told once it is on disk. Nothing here repeats a refused text."""
         self._index = index
         self._batch = batch
         self._gate = gate
-        self._view = IndexView(index)
+        self._view = IndexView(index, tombstone_key)
+        self._tombstone_key = tombstone_key
         self._clock = clock
         self._new_id = new_id
 
@@ -83,6 +87,29 @@ class Change:
         """Write down that a user agrees to being remembered, or no longer does."""
         event_id = self._write_event("consent", "consent", origin, fields={"granted": granted})
         self._tell("consent", origin, [event_id], "granted" if granted else "withdrawn")
+
+    def allow(self, value: str, origin: Origin, reason: str) -> list[Tombstone]:
+        """Lift every tombstone that bars a value, and return them; ``value`` may be the id of the rejected record."""
+        _check_mark("allow", origin, EMPTY)
+        name = self._index.corpus_holding(value, origin.user_id)
+        stored = self._index.corpus(name).stored(value) if name else None
+        lifted = list(self._view.tombstones.of(origin.user_id, stored.record.text if stored else value))
+        for kind, target, scope in lifted:
+            # Beside a keyed digest nothing may stand that says whose value it was.
+            owner, why = (Origin(origin.actor, ERASED), "") if kind == "erased" else (origin, reason)
+            self._write_event("allow", target, owner, reason=why, scope=scope)
+        if lifted:
+            self._tell("allow", origin, [tombstone.target for tombstone in lifted], masked(reason))
+        return lifted
+
+    def bury(self, user_id: str, values: Iterable[str]) -> int:
+        """Bar erased values by keyed digests and return how many there are."""
+        key = self._tombstone_key()
+        events = burials(key, user_id, values, now=self._clock(), new_id=self._new_id)
+        for event in events:
+            self._write(event.to_data())
+        self._tell("tombstone", Origin("program", ERASED), [event.id for event in events], "erased")
+        return len(events)
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
         record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
@@ -137,9 +164,12 @@ class Change:
         supersedes: str | None = None,
     ) -> Decision:
         """Tell and return what the gate decided."""
-        event, more = TOLD_AS[decision], {}
+        event = TOLD_AS[decision]
+        more: dict[str, str] = {}
+        if decision != "refused" and self._view.tombstones.cannot_be_checked():
+            more["note"] = UNCHECKED
         if section is not None:
-            event, more = "core" if decision == "admitted" else event, {"section": section}
+            event, more["section"] = "core" if decision == "admitted" else event, section
         elif supersedes and decision == "admitted":
             event = "supersede"
         ids = [known for known in (id, supersedes) if known]

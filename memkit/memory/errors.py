@@ -6,7 +6,9 @@ ArchiveError (exit_code 3)
 ├── StoreLocked (3)         another process held the lock for too long
 ├── StoreReadOnly (3)       the directory does not let us write
 ├── StoreFull (3)           the disk did not take the line; nothing of it was kept
-└── StoreClosed (3)         used after close()
+├── StoreClosed (3)         used after close()
+├── NotAllowed (1)          only a person may do this
+└── NoTombstoneKey (3)      an erased value cannot be barred without the store's key
 """
 
 
@@ -52,3 +54,7 @@ class NotAllowed(ArchiveError):
     """Say that only a person may do this."""
 
     exit_code = 1
+
+
+class NoTombstoneKey(ArchiveError):
+    """Say that the store's key, which tombstones of erased values need, is not on this machine."""

@@ -72,7 +72,7 @@ class WriteGate:
         refusal = next(self._refusals(draft, origin, consented, str(fields["source"])), None)
         if refusal:
             return Judgement("refused", (refusal,))
-        if view.is_tombstoned(origin.user_id, text):
+        if any(view.is_tombstoned(origin.user_id, part) for part in (text, *_fresh_lines(text, origin, view))):
             return Judgement("refused", (TOMBSTONE,))
         found = suspicions(text)
         if found:
@@ -142,9 +142,7 @@ class WriteGate:
         """Return whether every line of a core section was said by the user, is verified, or a person writes it."""
         if origin.actor in ("person", "user") or (origin.actor == "program" and origin.trust_cap == "verified"):
             return True
-        known = {plain(line) for section in core_of(view, origin.user_id).values() for line in section.splitlines()}
-        fresh = [line for line in text.splitlines() if line.strip() and plain(line) not in known]
-        return all(self._line_is_grounded(line, origin, view) for line in fresh)
+        return all(self._line_is_grounded(line, origin, view) for line in _fresh_lines(text, origin, view))
 
     def _line_is_grounded(self, line: str, origin: Origin, view: ArchiveView) -> bool:
         if is_users_own(line, origin.user_text or "", (origin.user_id,)):
@@ -161,6 +159,12 @@ def core_of(view: ArchiveView, user_id: str) -> dict[str, str]:
     """Return the core sections that the archive holds of this user."""
     sections = getattr(view, "core_sections", None)
     return dict(sections(user_id)) if sections else {}
+
+
+def _fresh_lines(text: str, origin: Origin, view: ArchiveView) -> list[str]:
+    """Return the lines of a new core section that no section of this user holds yet."""
+    known = {plain(line) for section in core_of(view, origin.user_id).values() for line in section.splitlines()}
+    return [line for line in text.splitlines() if line.strip() and plain(line) not in known]
 
 
 def texts_of(draft: Draft, origin: Origin) -> list[str]:

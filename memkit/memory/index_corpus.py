@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .index_intake import Line
     from .replay import Event, Folded
 
-FORMAT = 2
+FORMAT = 3
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
     """CREATE TABLE records(
@@ -31,6 +31,7 @@ SCHEMA = (
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
     "CREATE TABLE events(id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT)",
     "CREATE INDEX events_by_target ON events(target)",
+    "CREATE INDEX keyed_tombstones ON events(target) WHERE op='tombstone'",
 )
 
 
@@ -134,10 +135,14 @@ class CorpusIndex:
         query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
 
-    def is_tombstoned(self, digest: str) -> bool:
-        """Return whether a value was rejected and not allowed again."""
-        query = "SELECT 1 FROM records WHERE digest=? AND tombstone=1"
-        return self._sql.execute(query, (digest,)).fetchone() is not None
+    def tombstones(self, digest: str) -> list[str]:
+        """Return the ids of the records whose rejection, which nobody took back, bars a value."""
+        query = "SELECT id FROM records WHERE digest=? AND tombstone=1 ORDER BY id"
+        return [row[0] for row in self._sql.execute(query, (digest,))]
+
+    def has_keyed_tombstones(self) -> bool:
+        """Return whether any erased value is barred here."""
+        return self._sql.execute("SELECT 1 FROM events WHERE op='tombstone' LIMIT 1").fetchone() is not None
 
     def session_writes(self, session_id: str) -> int:
         """Return how many records people, agents and tools wrote in a session."""

@@ -41,6 +41,17 @@ class Judgement(NamedTuple):
     """The record that this one takes the place of; wins over the draft's."""
 
 
+class Tombstone(NamedTuple):
+    """What keeps a value from coming back."""
+
+    kind: str
+    """rejected | erased"""
+    target: str
+    """The rejected record, or the keyed digest of the erased value."""
+    scope: str
+    """user | shared"""
+
+
 class ArchiveView(Protocol):
     """What the gate may ask of the archive while it judges. Everything is about one user plus what is shared."""
 

@@ -122,6 +122,19 @@ def test_a_rejected_value_cannot_come_back(memkit: Answers) -> None:
     assert [reason["code"] for reason in again["reasons"]] == ["tombstone"]
 
 
+def test_a_person_allows_a_rejected_value_by_its_words_or_id(memkit: Answers) -> None:
+    """Allow names what it lifted; for another user, or a second time, nothing is there to lift."""
+    rejected = memkit.add("Ada lives in Berlin")["id"]
+    memkit("memory", "reject", rejected, "--user", "ada")
+    assert memkit("memory", "allow", rejected, "--user", "bob", code=1)["ok"] is False
+
+    data = memkit("memory", "allow", "ada lives in  BERLIN", "--user", "ada", "--reason", "moved back")["data"]
+
+    assert data == {"user_id": "ada", "lifted": [{"kind": "rejected", "target": rejected}]}
+    assert memkit.add("Ada lives in Berlin")["decision"] == "admitted"
+    memkit("memory", "allow", rejected, "--user", "ada", code=1)
+
+
 def test_a_forgotten_value_may_be_told_again(memkit: Answers) -> None:
     """Only rejecting leaves a tombstone."""
     memkit("memory", "forget", memkit.add("Ada has a cat")["id"])

@@ -15,6 +15,7 @@ MEMORY_COMMANDS: Commands = {
     "confirm": ("memkit.cli.memory.correct:confirm", "Say that a record is true."),
     "reject": ("memkit.cli.memory.correct:reject", "Say that a record is false; its value cannot come back."),
     "approve": ("memkit.cli.memory.correct:approve", "Release a record from quarantine."),
+    "allow": ("memkit.cli.memory.allow:allow", "Let a rejected or erased value be told again."),
     "forget": ("memkit.cli.memory.correct:forget", "Retire a record; it may be told again."),
     "update": ("memkit.cli.memory.correct:update", "Change tags, confidence or importance of a record."),
 }

@@ -1,14 +1,18 @@
-"""A rejected value stays rejected, however it is spelled."""
+"""A rejected or erased value does not come back, however it is spelled."""
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memkit.memory.errors import NotAllowed, NoTombstoneKey
+from memkit.memory.interface import Decision
 from memkit.memory.main import ArchivalStore, Draft, Origin
-from memkit.memory.values import fingerprint
+from memkit.memory.values import fingerprint, stated
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.upper,
@@ -76,3 +80,116 @@ def test_a_rejected_value_leaves_its_opposite_alone(one: str, other: str) -> Non
 
     assert opposite.decision == "admitted"
     assert [reason.code for reason in same.reasons] == ["tombstone"]
+
+
+ALICE = Origin(actor="person", user_id="alice")
+LION = "Alice keeps a lion in Berlin"
+
+
+def codes(decision: Decision) -> list[str]:
+    """Return the reason codes of a decision."""
+    return [reason.code for reason in decision.reasons]
+
+
+class TestErasedValues:
+    """Of an erased value only a keyed digest stays, which bars it for its user."""
+
+    @pytest.fixture
+    def archive(self, tmp_path: Path) -> Iterator[ArchivalStore]:
+        """Return an archive on disk whose key is here."""
+        with ArchivalStore(tmp_path, tombstone_key=lambda: b"the store's key") as store:
+            yield store
+
+    @pytest.mark.parametrize("spell", SPELLINGS)
+    def test_an_erased_value_is_refused_in_any_spelling(
+        self, archive: ArchivalStore, spell: Callable[[str], str]
+    ) -> None:
+        """The value is refused as a record and as a line of core memory, for its user alone."""
+        archive.bury("alice", [LION, "Alice is called Ada"])
+
+        again = archive.offer(Draft(text=spell(LION)), ALICE)
+        in_core = archive.edit_core("alice", "human", f"Likes tea.\n{spell(LION).strip()}", ALICE)
+        others = archive.offer(Draft(text=LION), ALICE._replace(user_id="bob"))
+
+        assert (codes(again), codes(in_core), others.decision) == (["tombstone"], ["tombstone"], "admitted")
+
+    def test_nothing_of_the_value_or_its_user_is_written(self, archive: ArchivalStore, tmp_path: Path) -> None:
+        """The lines hold a digest that cannot be found by trying values, under nobody's name."""
+        archive.bury("alice", [LION])
+
+        data = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+        assert not [word for word in (b"alice", b"Alice", b"lion", fingerprint(LION).encode()) if word in data]
+        assert sha256(b"alice\0" + stated(LION).encode()).hexdigest().encode() not in data
+        assert archive.check() == []
+
+    def test_without_the_key_nothing_is_barred_and_the_account_says_so(self, tmp_path: Path) -> None:
+        """Where the key is absent the gate passes the value, and every write is told with a note."""
+        with ArchivalStore(tmp_path, tombstone_key=lambda: b"the store's key") as archive:
+            archive.bury("alice", [LION])
+        told: list[dict[str, object]] = []
+
+        with ArchivalStore(tmp_path, observe=told.append) as archive:
+            decision = archive.offer(Draft(text=LION), ALICE)
+            unchecked = archive.view.tombstones.cannot_be_checked()
+
+        assert (decision.decision, unchecked) == ("admitted", True)
+        assert "key is not here" in str(told[-1]["note"])
+
+    def test_without_a_key_nothing_is_buried(self, tmp_path: Path) -> None:
+        """A bare digest of a short value can be guessed, so there is none."""
+        with ArchivalStore(tmp_path) as archive:
+            with pytest.raises(NoTombstoneKey):
+                archive.bury("alice", [LION])
+
+            assert archive.offer(Draft(text=LION), ALICE).decision == "admitted"
+
+    def test_a_person_allows_an_erased_value_again(self, archive: ArchivalStore) -> None:
+        """Once allowed it can be told; erased once more, it is barred once more."""
+        archive.bury("alice", [LION])
+
+        lifted = archive.allow(LION.upper(), ALICE, reason="it is true after all")
+        told = archive.offer(Draft(text=LION), ALICE)
+        archive.mark("forget", str(told.id), ALICE)
+        archive.bury("alice", [LION])
+
+        assert ([item.kind for item in lifted], told.decision) == (["erased"], "admitted")
+        assert codes(archive.offer(Draft(text=LION), ALICE)) == ["tombstone"]
+
+    def test_tombstones_are_read_from_the_shards_alone(self, archive: ArchivalStore) -> None:
+        """Deleting the index loses none of them."""
+        archive.bury("alice", [LION])
+        archive.rebuild()
+
+        assert codes(archive.offer(Draft(text=LION), ALICE)) == ["tombstone"]
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_a_person_allows_a_rejected_value_again(by_id: bool) -> None:
+    """By its words or by its record's id; the record itself stays rejected, and nobody else can do it."""
+    with ArchivalStore() as archive:
+        rejected = str(archive.offer(Draft(text=LION), ALICE).id)
+        archive.mark("reject", rejected, ALICE)
+        named = rejected if by_id else LION.casefold()
+        with pytest.raises(NotAllowed):
+            archive.allow(named, ALICE._replace(actor="agent"))
+
+        lifted = archive.allow(named, ALICE)
+        stored = archive.get(rejected)
+
+        assert [item.target for item in lifted] == [rejected]
+        assert stored is not None
+        assert stored.status == "rejected"
+        assert archive.allow(named, ALICE) == []
+        assert archive.offer(Draft(text=LION), ALICE).decision == "admitted"
+
+
+def test_another_users_tombstone_cannot_be_lifted() -> None:
+    """Bob's word does nothing to what Alice rejected, even by its id."""
+    bob = ALICE._replace(user_id="bob")
+    with ArchivalStore() as archive:
+        rejected = str(archive.offer(Draft(text=LION), ALICE).id)
+        archive.mark("reject", rejected, ALICE)
+
+        assert (archive.allow(rejected, bob), archive.allow(LION, bob)) == ([], [])
+        assert codes(archive.offer(Draft(text=LION), ALICE)) == ["tombstone"]
