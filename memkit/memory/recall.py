@@ -3,19 +3,19 @@
 import fcntl
 import hashlib
 import json
-import math
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
+from .conversation import Conversation, Utterance
 from .secrets import mask
-from .times import to_text, utc_now
-from .wording import content_words
+from .text import words
+from .times import parse_time, to_text, utc_now
 
 ROLES = ("user", "assistant", "tool", "system", "error")
 SLACK = 100
@@ -77,14 +77,14 @@ class RecallMemory:
         return sorted(last, key=lambda session: (last[session], session), reverse=True)
 
     def search(self, query: str, user_id: str, k: int = 5, session_id: str | None = None) -> list[Turn]:
-        """Return the turns of this user that share most with ``query``, best first; none when none shares a word."""
-        wanted = set(content_words(query))
-        candidates = [turn for turn in self._of_user(user_id) if session_id in (None, turn.session_id)]
-        bags = [Counter(content_words(turn.text)) for turn in candidates]
-        seen_in = Counter(word for bag in bags for word in bag.keys() & wanted)
-        scored = [(_score(bag, wanted, seen_in, len(bags)), turn) for bag, turn in zip(bags, candidates, strict=True)]
-        ranked = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (pair[0], pair[1].at), reverse=True)
-        return [turn for _, turn in ranked[: max(0, k)]]
+        """Return the turns of this user that fit ``query`` best, as ``Conversation`` ranks them; none when none does.
+
+        Statistics are those of all of the user's turns, also where only one session is asked for.
+        """
+        turns = self._of_user(user_id)
+        ranked = Conversation(map(_utterance, turns)).rank(query, self._clock().date())
+        found = (turns[place] for _, place in ranked if session_id in (None, turns[place].session_id))
+        return list(islice(found, max(0, k)))
 
     def _of_user(self, user_id: str) -> list[Turn]:
         oldest = to_text(self._clock() - self._ttl)
@@ -170,5 +170,8 @@ def _digest(name: str) -> str:
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
 
 
-def _score(bag: Counter[str], wanted: set[str], seen_in: Counter[str], total: int) -> float:
-    return sum(math.log(1 + total / seen_in[word]) * (1 + math.log(bag[word])) for word in wanted if word in bag)
+def _utterance(turn: Turn) -> Utterance:
+    """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
+    named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
+    named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
+    return Utterance(turn.text, turn.session_id, parse_time(turn.at).date(), frozenset(named))
