@@ -18,6 +18,7 @@ from memkit.store.layout import cache_folder, find_store, state_folder
 
 if TYPE_CHECKING:
     from memkit.guard.core import Guard
+    from memkit.privacy.keys import KeyRing
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
 
@@ -66,6 +67,13 @@ class Workspace:
             clock=self.clock,
             observe=self.audit.append,
         )
+
+    @cached_property
+    def keys(self) -> KeyRing:
+        """Return the keys of the store, which lie outside of it."""
+        from memkit.privacy.keys import KeyRing
+
+        return KeyRing(self.root)
 
     @cached_property
     def memory_settings(self) -> MemorySettings:

@@ -49,10 +49,13 @@ DEFAULTS: Mapping[str, Any] = {
         "min_importance": 0.3,
     },
     "importance": 0.5,
-    "privacy": {"consent": "agent", "long_term": "on"},
+    "privacy": {"consent": "agent", "long_term": "on", "seal": "off", "key_id": None},
     "git": {"commit": "batch"},
     "tools": [],
 }
+
+_OF_THE_STORE = {"format", "name", "tools", "privacy.key_id"}
+"""What the store is, and so no variable of a run can change."""
 
 
 class Setting(NamedTuple):
@@ -185,7 +188,7 @@ def _from_environment(known: Mapping[str, Setting], environment: Mapping[str, st
     found: dict[str, Setting] = {}
     for key, setting in known.items():
         variable = "MEMKIT_" + key.upper().replace(".", "_")
-        if variable in environment and key not in {"format", "name", "tools"}:
+        if variable in environment and key not in _OF_THE_STORE:
             found[key] = Setting(key, _converted(environment[variable], setting.value, variable), variable)
     if found:
         _check_variables(found)

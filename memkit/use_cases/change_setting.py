@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import io
 from dataclasses import dataclass
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.store.change import change_file
-from memkit.store.layout import MANIFEST
+from memkit.store.manifest import change_manifest
 from memkit.store.scalars import resolve_plain
-from memkit.store.schema import check, load_schema
-from memkit.store.yaml import load_yaml
 from memkit.workspace import Workspace
 
 
@@ -37,31 +33,10 @@ def change_setting(workspace: Workspace, key: str, text: str) -> Change:
     if key not in settings:
         near = difflib.get_close_matches(key, settings, n=1)
         raise UsageError(f"{key!r} is no setting with one value." + (f" Did you mean {near[0]!r}?" if near else ""))
-    path = workspace.root / MANIFEST
     before, after = settings[key], resolve_plain(text)
-    content = _with_value(path.read_text(encoding="utf-8"), key.split("."), after)
-    findings = check(load_yaml(content).data, load_schema("memkit"))
-    if findings:
-        raise UsageError(f"{key} cannot be {text!r}: {findings[0].message}")
-    return Change(before, after, change_file(workspace.root, MANIFEST, content, f"Set {key}"))
+    return Change(before, after, change_manifest(workspace.root, key, after, f"Set {key}"))
 
 
 def _changeable(key: str, value: Any) -> bool:
     """Return whether a person sets it with one value; the format is what memkit makes of the files."""
     return key != "format" and not isinstance(value, list | dict)
-
-
-def _with_value(content: str, keys: list[str], value: Any) -> str:
-    from ruamel.yaml import YAML
-
-    editor = YAML()
-    editor.preserve_quotes = True
-    editor.width = 4096
-    document = editor.load(content)
-    place = document
-    for name in keys[:-1]:
-        place = place.setdefault(name, {})
-    place[keys[-1]] = value
-    written = io.StringIO()
-    editor.dump(document, written)
-    return written.getvalue()

@@ -1,0 +1,1 @@
+"""Privacy: the keys of a store, and what they seal. The only room that knows cryptography."""

@@ -1,0 +1,234 @@
+"""The keys of one store, on this machine and outside of git.
+
+A store's keys lie in a folder of their own, ``$MEMKIT_KEYS/<key_id>`` (else ``$XDG_CONFIG_HOME/memkit/keys``, else
+``~/.config/memkit/keys``). ``key_id`` is random and stands in ``memkit.yaml``, so every clone of the store on this
+machine looks in the same place, and a copy of the repository without this folder opens nothing. There is one key for
+the store and one for each user; a user's file is named by a keyed digest, so no name can be read off the disk.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.memory.locking import locked
+from memkit.memory.shards import sync_folder
+from memkit.store.config import read_manifest
+from memkit.store.manifest import change_manifest
+
+SIZE = 32
+"""Bytes of a key."""
+
+STORE = "store"
+_KEY_ID = re.compile(r"[a-z0-9]{16,64}")
+_MARK = re.compile(r"[0-9a-f]{64}")
+_SUFFIX = ".key"
+_SECONDS = 30.0
+
+
+class KeysElsewhere(EnvironmentFault):
+    """Report that the store has keys, and that they are not on this machine."""
+
+    code = "keys_elsewhere"
+
+
+def keys_home() -> Path:
+    """Return the folder below which the keys of all stores lie; raises ``UsageError`` where it is a relative path."""
+    named = os.environ.get("MEMKIT_KEYS")
+    if named:
+        if not Path(named).is_absolute():
+            raise UsageError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
+        return Path(named)
+    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
+    base = config if config.is_absolute() else Path("~/.config").expanduser()
+    return base / "memkit" / "keys"
+
+
+class KeyRing:
+    """The keys of the store at ``root``; nothing is kept in memory, so what another process does holds at once."""
+
+    def __init__(self, root: Path, home: Path | None = None) -> None:
+        self._root = root
+        self._home = home
+
+    @property
+    def home(self) -> Path:
+        """Return the folder of all stores' keys; raises ``UsageError`` where it would lie inside of this store."""
+        home = self._home or keys_home()
+        if home.resolve().is_relative_to(self._root.resolve()):
+            raise UsageError(f"{home} lies inside of the store {self._root}, where git would take the keys along.")
+        return home
+
+    @property
+    def key_id(self) -> str | None:
+        """Return what ``memkit.yaml`` says the store's keys are called; None before the first key."""
+        found = (read_manifest(self._root).get("privacy") or {}).get("key_id")
+        return found if isinstance(found, str) and _KEY_ID.fullmatch(found) else None
+
+    @property
+    def folder(self) -> Path | None:
+        """Return where this store's keys lie or would lie; None before the first key."""
+        return self.home / self.key_id if self.key_id else None
+
+    def store_key(self, *, create: bool = False) -> bytes | None:
+        """Return the key of the store itself, or None when there is none here.
+
+        Args:
+            create: Whether to make it, and write ``privacy.key_id`` to ``memkit.yaml``, when the store has none yet.
+
+        Raises:
+            KeysElsewhere: ``create`` is asked for and the store has keys on another machine.
+            EnvironmentFault: The key is damaged, or the folder or ``memkit.yaml`` cannot be written.
+        """
+        found = self._read(STORE)
+        if found is not None or not create:
+            return found
+        with self._locked():
+            return self._store_key_made()
+
+    def user_key(self, user_id: str, *, create: bool = False) -> bytes | None:
+        """Return the key of a user, or None when there is none here; raises as ``store_key`` does."""
+        mark = self.mark(user_id, create=create)
+        found = self._read(mark) if mark else None
+        if mark is None or found is not None or not create:
+            return found
+        with self._locked():
+            return self._read(mark) or self._write(mark, os.urandom(SIZE))
+
+    def mark(self, user_id: str, *, create: bool = False) -> str | None:
+        """Return the keyed digest that stands for a user in file names; None without a store key."""
+        key = self.store_key(create=create)
+        return hmac.digest(key, user_id.encode("utf-8", "surrogatepass"), "sha256").hex() if key else None
+
+    def users(self) -> list[str]:
+        """Return the marks of the users who have a key here; ``mark`` says which is whose."""
+        folder = self.folder
+        if folder is None or not folder.is_dir():
+            return []
+        names = (path.name.removesuffix(_SUFFIX) for path in folder.iterdir() if path.name.endswith(_SUFFIX))
+        return sorted(name for name in names if _MARK.fullmatch(name))
+
+    def destroy(self, user_id: str) -> bool:
+        """Delete a user's key from this machine, and return whether there was one."""
+        mark = self.mark(user_id)
+        if mark is None or mark not in self.users():
+            return False
+        with self._locked():
+            self._path(mark).unlink(missing_ok=True)
+            sync_folder(self._path(mark).parent)
+        return True
+
+    def add(self, name: str, key: bytes) -> bool:
+        """Keep a key that came from another machine, and return whether it is new here.
+
+        Args:
+            name: ``store``, or the mark of a user.
+            key: Its 32 bytes.
+
+        Raises:
+            UsageError: It is no key, or ``memkit.yaml`` names no keys that it could be one of.
+            EnvironmentFault: Another key of this name is here, which stays as it is.
+        """
+        if len(key) != SIZE or not (name == STORE or _MARK.fullmatch(name)):
+            raise UsageError(f"{name!r:.80} with {len(key)} bytes is no key of a store.")
+        with self._locked():
+            present = self._read(name)
+            if present is None:
+                self._write(name, key)
+            elif not hmac.compare_digest(present, key):
+                raise EnvironmentFault(f"Another key {name!r} is here, and it stays as it is.")
+            return present is None
+
+    def contents(self) -> dict[str, bytes]:
+        """Return every key by its name: ``store`` and the marks of users."""
+        found = {name: self._read(name) for name in (STORE, *self.users())}
+        return {name: key for name, key in found.items() if key is not None}
+
+    def _store_key_made(self) -> bytes:
+        found = self._read(STORE)  # another process may have made it while this one waited
+        if found is not None:
+            return found
+        if self.key_id is not None:
+            raise KeysElsewhere(
+                f"The keys of this store ({self.key_id}) are not in {self.home}. Bring them from where they were made: "
+                "'memkit key export FILE' there, 'memkit key import FILE' here."
+            )
+        key_id, key = os.urandom(10).hex(), os.urandom(SIZE)
+        # The key comes first: a key_id without keys would read as "made on another machine".
+        _store_file(self.home / key_id / (STORE + _SUFFIX), key)
+        try:
+            change_manifest(self._root, "privacy.key_id", key_id, "Name the keys of this store")
+        except BaseException:
+            (self.home / key_id / (STORE + _SUFFIX)).unlink()
+            (self.home / key_id).rmdir()
+            raise
+        return key
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        _make_private(self.home)
+        with locked(self.home / "lock", timeout=_SECONDS):
+            yield
+
+    def _path(self, name: str) -> Path:
+        folder = self.folder
+        if folder is None:
+            raise UsageError("memkit.yaml names no keys (privacy.key_id).")
+        return folder / (name + _SUFFIX)
+
+    def _read(self, name: str) -> bytes | None:
+        if self.key_id is None:
+            return None
+        path = self._path(name)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise EnvironmentFault(f"{path} cannot be read: {error.strerror}.") from None
+        with os.fdopen(descriptor, "rb") as file:
+            key = file.read(SIZE + 1)
+        if len(key) != SIZE:
+            raise EnvironmentFault(f"{path} is damaged: a key has {SIZE} bytes. Import it again from an export.")
+        return key
+
+    def _write(self, name: str, key: bytes) -> bytes:
+        _store_file(self._path(name), key)
+        return key
+
+
+def _store_file(path: Path, content: bytes) -> None:
+    """Put a key on the disk whole or not at all, for this user only."""
+    try:
+        _make_private(path.parent)
+        scratch = path.with_name(f".{os.urandom(6).hex()}.new")
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}. No key was made.") from error
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for this user only."""
+    if folder.is_dir():
+        return
+    _make_private(folder.parent)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise EnvironmentFault(f"{folder} cannot be made: {error.strerror or error}. No key was made.") from error
