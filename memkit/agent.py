@@ -20,6 +20,7 @@ from memkit.loop.turn import AgentResponse
 from memkit.loop.virtual_context import VirtualContextMemory
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.context import MainContext
+from memkit.memory.masking import masked
 from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
 from memkit.memory.session_file import Kept, SessionFile
@@ -173,7 +174,8 @@ class ReferenceAgent:
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and self.setting.remembers:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
-            self.parts.observe({**event, **who})
+            asked = {"query": masked(str(event["query"]))} if "query" in event else {}
+            self.parts.observe({**event, **who, **asked})
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:

@@ -97,11 +97,13 @@ def _why(chat: Chat, argument: str) -> str:
     if account.turn is None:
         return "Nothing was recalled, written or judged in this session yet."
     lines = [f"Turn {account.turn}:"]
+    lines += [f"looked nothing up: {account.skipped}"] if account.skipped else []
     for search in account.searches:
         lines.append(
-            f"searched “{one_line(str(search['query']), 80)}”: {', '.join(search['ids']) or 'nothing relevant'}"
+            f"searched “{one_line(str(search['query']), 80)}”: {', '.join(search['ids'] or ()) or 'nothing relevant'}"
         )
-        lines += [f"  lost: {loser['id']} ({loser['reason']})" for loser in search["losers"][:SHOWN]]
+        lines += [f"  lost: {loser['id']} ({loser['reason']})" for loser in (search["candidates"] or ())[:SHOWN]]
+    lines += [f"  left out of the prompt: {one['id']} ({one['reason']})" for one in account.left_out[:SHOWN]]
     lines += [f"cited: {', '.join(account.cited)}"] if account.cited else []
     for event in account.writes:
         reason = f" ({event['reason']})" if event["reason"] else ""

@@ -117,16 +117,14 @@ class AgentLoop:
     def recall_for(self, intent: Intent) -> str:
         """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
         if not intent.recall:
-            self.toolbox.note({"op": "recall_skipped", "reason": intent.kind})
+            self.toolbox.recall_skipped(intent.kind)
             return ""
         blocks = {
             "constraints": self.memory.constraints(intent.query),
             "warning: this failed before": self.memory.warnings(intent.query),
         }
         found = [item for items in blocks.values() for item in items]
-        if not found:
-            return ""
-        self.toolbox.note(
+        self.toolbox.recalled(
             {"op": "recall", "tier": "archive", "query": intent.query, "ids": [item.id for item in found if item.id]}
         )
         for item in found:
@@ -218,7 +216,7 @@ class AgentLoop:
         others = [item for item in found if item.text != self._user_text]
         if not others:
             return "I do not know: nothing in memory is about that, and no model was handed in."
-        self.toolbox.note({"op": "search", "query": intent.query, "ids": [item.id for item in others if item.id]})
+        self.toolbox.recalled({"op": "search", "query": intent.query, "ids": [item.id for item in others if item.id]})
         lines = [f"- {item.text}" + (f" [{item.id}]" if item.id else f" ({item.tier})") for item in others]
         return "\n".join(["What memory holds on that:", *lines])
 

@@ -190,7 +190,6 @@ class ArchivalStore:
         tags: Sequence[str] = (),
         min_confidence: float = 0.0,
         as_of: str | datetime | None = None,
-        explain: bool = False,
         task_tags: Sequence[str] = (),
         session_id: str | None = None,
         agent_id: str | None = None,
@@ -199,7 +198,7 @@ class ArchivalStore:
         question = Question(
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
             as_of=parse_time(as_of) if as_of is not None else None, session_id=session_id, agent_id=agent_id,
-            task_tags=task_tags, explain=explain,
+            task_tags=task_tags,
         )  # fmt: skip
         with self._reading():
             report = search(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .replay import Event, Folded
 
 FORMAT = 3
+NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
     """CREATE TABLE records(
@@ -39,6 +40,14 @@ class Found(NamedTuple):
     """A record of the index, as a search needs it."""
 
     record: Record
+    status: str
+    tokens: Sequence[str]
+
+
+class Outsider(NamedTuple):
+    """A record that is not live, as far as the account of a search needs it."""
+
+    id: str
     status: str
     tokens: Sequence[str]
 
@@ -96,11 +105,12 @@ class CorpusIndex:
         documents = self._words.newest_holding(self._sql, terms, limit) if terms else []
         return [self._found(document) for document in documents]
 
-    def outsiders(self, limit: int) -> list[Found]:
+    def outsiders(self, limit: int) -> list[Outsider]:
         """Return the newest records that are not live."""
-        query = """SELECT document FROM records WHERE status IN ('superseded', 'retired', 'quarantined', 'rejected')
-                   ORDER BY id DESC LIMIT ?"""
-        return [self._found(row[0]) for row in self._sql.execute(query, (limit,)).fetchall()]
+        # One state at a time, so that the index has each in order and no more of them are read than are wanted.
+        query = "SELECT id, status, tokens FROM records WHERE status=? ORDER BY id DESC LIMIT ?"
+        rows = [row for status in NOT_LIVE for row in self._sql.execute(query, (status, limit))]
+        return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""

@@ -4,7 +4,8 @@ Values here and in ``record`` are named tuples: every search, a process of its o
 dataclass takes seven times as long.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from .record import EMPTY, JSON, Draft, Origin, Record
@@ -116,6 +117,16 @@ class SearchReport(NamedTuple):
     hits: tuple[Hit, ...]
     abstained: bool
     losers: tuple[Loser, ...] = ()
+    """What was considered and lost: the nearest to winning first, what is not live last."""
+
+
+ACCOUNTED = 50
+"""So many losers of one recall are written down: enough to answer for it, and no more than a line should hold."""
+
+
+def accounted(losers: Iterable[Loser]) -> list[dict[str, str]]:
+    """Return what lost in a recall as its line in the account has it."""
+    return [{"id": loser.id, "reason": loser.reason} for loser in islice(losers, ACCOUNTED)]
 
 
 class StoredRecord(NamedTuple):

@@ -18,7 +18,8 @@ COMMON = 64
 """A word in more than one of so many records is common: it scores, and finds nothing by itself."""
 TIE_BREAK = 0.02
 """How much of relevance is the plain share of the question that a record covers."""
-EXPLAINED_OUTSIDERS = 200
+OUTSIDERS = 200
+"""So many records that are not live are looked at, for the account of what lost."""
 WHY_NOT_LIVE = {"rejected": "tombstone", "quarantined": "trust", "superseded": "expired", "retired": "expired"}
 
 
@@ -36,7 +37,6 @@ class Question(NamedTuple):
     session_id: str | None = None
     agent_id: str | None = None
     task_tags: Sequence[str] = ()
-    explain: bool = False
 
 
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
@@ -53,8 +53,6 @@ def search(question: Question, corpora: Iterable[CorpusIndex], settings: Retriev
         losers += lost
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     kept = tuple(hits[: max(0, question.k)])
-    if not question.explain:
-        return SearchReport(kept, abstained=not hits)
     outranked = [Loser(hit.id, "rank") for hit in hits[len(kept) :]]
     return SearchReport(kept, not hits, (*outranked, *losers))
 
@@ -64,7 +62,7 @@ def _ask(
 ) -> tuple[list[Hit], list[Loser]]:
     """Return what one corpus has for ``question``, and what lost there."""
     statistics = corpus.statistics(terms)
-    losers = _outsiders(corpus, terms) if question.explain else []
+    losers = _outsiders(corpus, terms)
     finders = finding_terms(terms, statistics)
     limit = max(FEWEST_CANDIDATES, 8 * question.k)
     while finders:
@@ -149,7 +147,7 @@ def _hits(
 
 
 def _outsiders(corpus: CorpusIndex, terms: Sequence[str]) -> list[Loser]:
-    """Return the newest records that fit and are not live, for a person who asks why."""
+    """Return the newest records that fit and are not live: what somebody misses is often among them."""
     wanted = set(terms)
-    fitting = [found for found in corpus.outsiders(EXPLAINED_OUTSIDERS) if wanted & set(found.tokens)]
-    return [Loser(found.record.id, WHY_NOT_LIVE[found.status]) for found in fitting]
+    outsiders = corpus.outsiders(OUTSIDERS)
+    return [Loser(one.id, WHY_NOT_LIVE[one.status]) for one in outsiders if not wanted.isdisjoint(one.tokens)]

@@ -8,7 +8,7 @@ from .duplicates import likeness
 from .errors import ArchiveError
 from .extract import draft_from_tool, is_users_own
 from .fence import fence, fence_turns
-from .interface import Decision, Hit, Reason, SearchReport
+from .interface import ACCOUNTED, Decision, Hit, Reason, SearchReport, accounted
 from .recall import RecallMemory, Turn
 from .record import Draft, Origin, Record, lowest_trust
 from .secrets import mask
@@ -18,6 +18,8 @@ from .wording import content_words
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
+RECALL_SHARE = 0.5
+"""Share of the prompt's budget that the records of one recall may take."""
 
 
 class Refused(ArchiveError):
@@ -220,19 +222,30 @@ class MemoryTools:
             task_tags=self._task_tags,
             session_id=self.session_id,
         )
-        hits = list(report.hits)[:k]
-        constraints, overflow = self._constraints(query, {hit.id for hit in hits})
+        hits, crowded_out = self._fitting(report.hits[:k])
+        constraints, overflow = self._constraints(query, {hit.id for hit in report.hits})
         self._recalled |= {hit.id: hit.record for hit in [*hits, *constraints]}
         self._record(
             "archival_memory_search",
             query=mask(query),
             ids=[hit.id for hit in [*hits, *constraints]],
             abstained=report.abstained,
+            lost=accounted(report.losers),
+            left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
         )
-        return hits, constraints, overflow
+        return hits, constraints, len(overflow)
 
-    def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], int]:
-        """Return the live constraints that apply to ``query`` and are not ``shown`` yet, and how many did not fit."""
+    def _fitting(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+        """Return the hits that fit their share of the prompt, the best one in any case, and the others."""
+        room, used = self.main.budget * RECALL_SHARE, 0
+        for place, hit in enumerate(hits):
+            used += self.main.count(hit.text)
+            if place and used > room:
+                return list(hits[:place]), list(hits[place:])
+        return list(hits), []
+
+    def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], list[Hit]]:
+        """Return the live constraints that apply to ``query`` and are not ``shown`` yet, and those beyond the limit."""
         policy = self.archive.settings.retrieval
         asked = set(content_words(query)) | {word for tag in self._task_tags for word in content_words(tag)}
         live = self.archive.records(user_id=self.user_id, types=("constraint",))
@@ -241,7 +254,7 @@ class MemoryTools:
             for record in live
             if record.id not in shown and record.confidence >= policy.min_confidence and _applies(record, asked)
         ]
-        return fitting[: policy.constraints_limit], max(0, len(fitting) - policy.constraints_limit)
+        return fitting[: policy.constraints_limit], fitting[policy.constraints_limit :]
 
     def _echo_of(self, text: str, origin: Origin) -> Record | None:
         """Return the record recalled in this turn that ``text`` repeats, unless the user says it again now."""

@@ -1,4 +1,4 @@
-"""Say why the last turn of a session went as it did."""
+"""Say why the last turn of a session went as it did, from what was written down then."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ class TurnAccount:
 
     turn: int | None
     searches: tuple[Mapping[str, Any], ...] = ()
-    """``{query, ids, losers: [{id, reason}]}``"""
+    """``{query, ids, candidates: [{id, reason}]}``: what each search found, and what lost in it and why."""
+    skipped: str = ""
+    """Why nothing was looked up before the answer, if nothing was."""
+    left_out: tuple[Mapping[str, Any], ...] = ()
+    """``{id, reason}``: what was found and did not enter the prompt."""
     cited: tuple[str, ...] = ()
     writes: tuple[Mapping[str, Any], ...] = ()
     policy: tuple[Mapping[str, Any], ...] = ()
@@ -33,14 +37,10 @@ def explain_turn(workspace: Workspace, *, user: str, session: str) -> TurnAccoun
     turn = [event for event in events if event["turn_id"] == last]
     return TurnAccount(
         turn=last,
-        searches=tuple(_search(workspace, user, event) for event in turn if event["event"] == "retrieved"),
+        searches=tuple(event for event in turn if event["event"] == "retrieved"),
+        skipped=next((str(event["reason"]) for event in turn if event["event"] == "recall_skipped"), ""),
+        left_out=tuple(one for event in turn if event["event"] == "injected" for one in event["candidates"] or ()),
         cited=tuple(found for event in turn if event["event"] == "cited" for found in event["ids"]),
         writes=tuple(event for event in turn if event["event"] in WRITES),
         policy=tuple(event for event in turn if event["event"] == "policy"),
     )
-
-
-def _search(workspace: Workspace, user: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    report = workspace.archive.search(str(event["query"]), user_id=user, explain=True)
-    losers = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
-    return {"query": event["query"], "ids": event["ids"] or [], "losers": losers}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memkit.memory.interface import SearchReport
+from memkit.memory.interface import SearchReport, accounted
 from memkit.memory.masking import masked
 from memkit.workspace import Workspace
 
@@ -18,18 +18,13 @@ def search_memory(
     types: Sequence[str] = (),
     tags: Sequence[str] = (),
     as_of: str | None = None,
-    explain: bool = False,
 ) -> SearchReport:
     """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log."""
-    report = workspace.archive.search(
-        query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), as_of=as_of, explain=explain
-    )
-    ids = [hit.id for hit in report.hits]
-    candidates = [*ids, *(loser.id for loser in report.losers)]
+    report = workspace.archive.search(query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), as_of=as_of)
     workspace.audit.append(
         {
-            "event": "retrieved", "actor": "person", "user_id": user, "ids": ids, "query": masked(query),
-            "candidates": candidates,
+            "event": "retrieved", "actor": "person", "user_id": user, "query": masked(query),
+            "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
         }
     )  # fmt: skip
     return report

@@ -94,13 +94,15 @@ def test_the_command_line_accounts_for_writes_and_reads(store: Path, capsys: pyt
         return json.loads(capsys.readouterr().out)["data"]
 
     id = answer("memory", "add", "Ada likes tea", "--user", "ada")["id"]
-    answer("memory", "search", f"tea {card}", "--user", "ada", "--explain")
+    other = answer("memory", "add", "Tea is served at five in Leeds", "--user", "ada")["id"]
+    answer("memory", "search", f"Ada's tea {card}", "--user", "ada", "-k", "1")
     answer("memory", "reject", id, "--reason", "wrong")
 
     events = answer("audit", "--user", "ada")["events"]
-    assert [event["event"] for event in events] == ["write", "retrieved", "reject"]
-    assert (events[1]["query"], events[1]["ids"]) == ("tea [masked:card_number]", [id])
-    assert (events[1]["candidates"], events[2]["ids"]) == ([id], [id])
+    assert [event["event"] for event in events] == ["write", "write", "retrieved", "reject"]
+    assert (events[2]["query"], events[2]["ids"]) == ("Ada's tea [masked:card_number]", [id])
+    assert events[2]["candidates"] == [{"id": other, "reason": "floor"}]
+    assert events[3]["ids"] == [id]
 
 
 def test_a_session_is_full_after_ten_records(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ MEMORY_COMMANDS: Commands = {
     "add": ("memkit.cli.memory.add:add", "Offer TEXT to long-term memory."),
     "search": ("memkit.cli.memory.search:search", "Search what a user may see."),
     "get": ("memkit.cli.memory.read:get", "Print one record and everything that happened to it."),
+    "why": ("memkit.cli.memory.why:why", "Say when a record was recalled, and when it lost."),
     "list": ("memkit.cli.memory.read:list_command", "List records, oldest first."),
     "supersede": ("memkit.cli.memory.correct:supersede", "Put a new text in the place of a record."),
     "confirm": ("memkit.cli.memory.correct:confirm", "Say that a record is true."),

@@ -38,7 +38,7 @@ def search(
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
     workspace = front.workspace
     report = search_memory(
-        workspace, query, user=workspace.user(user), count=count, types=types, tags=tags, as_of=as_of, explain=explain
+        workspace, query, user=workspace.user(user), count=count, types=types, tags=tags, as_of=as_of
     )
     data: dict[str, Any] = {
         "results": [hit_data(hit, explain=explain) for hit in report.hits],

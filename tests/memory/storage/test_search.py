@@ -131,7 +131,7 @@ def test_session_and_agent_scopes_are_kept_apart(store: ArchivalStore) -> None:
     assert found(store, "espresso") == []
     assert found(store, "espresso", session_id="s1") == ["espresso for now"]
     assert found(store, "espresso", agent_id="a1") == ["espresso for the agent"]
-    assert {loser.reason for loser in store.search("espresso", user_id="ada", explain=True).losers} == {"scope"}
+    assert {loser.reason for loser in store.search("espresso", user_id="ada").losers} == {"scope"}
 
 
 def test_filters_narrow_the_answer(store: ArchivalStore) -> None:
@@ -173,7 +173,7 @@ def test_what_is_not_live_is_invisible_and_explained(store: ArchivalStore, op: s
     gone = note(store, "espresso in the morning")
     store.mark(op, gone, person(), reason="no longer")
 
-    report = store.search("espresso", user_id="ada", explain=True)
+    report = store.search("espresso", user_id="ada")
 
     assert (report.hits, report.abstained) == ((), True)
     assert [(loser.id, loser.reason) for loser in report.losers] == [(gone, reason)]
@@ -198,7 +198,7 @@ def test_explain_says_why_losers_lost(store: ArchivalStore) -> None:
         note(store, f"espresso number{number} tasted")
     weak = note(store, "something else was tasted")
 
-    report = store.search("espresso number0 tasted", user_id="ada", k=1, explain=True)
+    report = store.search("espresso number0 tasted", user_id="ada", k=1)
 
     reasons = {loser.id: loser.reason for loser in report.losers}
     assert sorted(reasons.values()) == ["floor", "rank", "rank"]
