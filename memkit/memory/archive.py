@@ -27,7 +27,8 @@ from .record import JSON, Draft, Origin, Record, new_id, utc_now
 from .search import Question, search
 from .settings import MemorySettings
 from .shards import Branch, ShardLog
-from .times import parse_time
+from .times import parse_time, to_text
+from .validity import was_true
 
 if TYPE_CHECKING:
     from .change import Change
@@ -149,7 +150,9 @@ class ArchivalStore:
         with self._reading():
             name = self._index.corpus_holding(record_id, user_id)
             folded = self._index.corpus(name).stored(record_id) if name else None
-            return StoredRecord(folded.record, folded.status, folded.history) if folded else None
+            if folded is None:
+                return None
+            return StoredRecord(folded.record, folded.status, folded.history, folded.closed_at, folded.ended)
 
     def records(
         self,
@@ -160,18 +163,30 @@ class ArchivalStore:
         scope: str | None = None,
         session_id: str | None = None,
         status: str | None = "live",
+        as_of: str | datetime | None = None,
         limit: int | None = None,
     ) -> list[Record]:
-        """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None."""
+        """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None.
+
+        With ``as_of`` those that were true then, which takes in what was superseded since; ``status`` is passed over.
+        """
+        moment = parse_time(as_of) if as_of is not None else None
 
         def wanted(record: Record) -> bool:
-            return set(tags) <= set(record.tags) and scope in (None, record.scope)
+            fits = set(tags) <= set(record.tags) and scope in (None, record.scope)
+            return fits and (moment is None or was_true(record, moment))
+
+        def superseded_since(corpus: CorpusIndex, moment: datetime) -> Iterator[Record]:
+            records = (past.record for past in corpus.superseded_after(to_text(moment)))
+            fitting = (record for record in records if not types or record.type in types)
+            return (record for record in fitting if session_id in (None, record.session_id))
 
         found: list[Record] = []
         with self._reading():
             for corpus in self._corpora(user_id):
-                fitting = filter(wanted, corpus.records(status=status, types=types, session_id=session_id))
-                found += islice(fitting, limit)
+                held = corpus.records(status="live" if moment else status, types=types, session_id=session_id)
+                found += islice(filter(wanted, held), limit)
+                found += filter(wanted, superseded_since(corpus, moment)) if moment else ()
         return sorted(found, key=lambda record: record.id)[:limit]
 
     def list_records_since(self, timestamp: str | datetime) -> list[Record]:

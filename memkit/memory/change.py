@@ -13,14 +13,14 @@ from .lines import encode_line
 from .log import Batch
 from .masking import masked
 from .offers import record_from
-from .record import EMPTY, JSON, Draft, Origin, Record, check_fields
-from .replay import CHANGEABLE, Event
-from .times import to_text
+from .record import EMPTY, JSON, Draft, Origin, Record, check_fields, with_fields
+from .replay import CHANGEABLE, Event, Folded
+from .times import parse_time, to_text
 from .tombstones import ERASED, TombstoneKey, burials, no_key
 from .view import IndexView
 
-MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow")
-PERSON_ONLY = ("approve", "allow")
+MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
+PERSON_ONLY = ("approve", "allow", "revoke")
 TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
 """What the account of events calls the decisions of the gate."""
 UNCHECKED = "Erased values could not be told from others: the store's key is not here."
@@ -64,11 +64,12 @@ class Change:
         return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=record.supersedes)
 
     def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> None:
-        """Write down what happened to a record."""
+        """Write down what happened to a record, or what is to be thought of an event."""
         _check_mark(op, origin, fields)
         name = self._index.corpus_holding(record_id, origin.user_id)
         if name is None:
             raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
+        _check_validity(self._index.corpus(name).stored(record_id) if op == "update" else None, fields)
         scope = SHARED if name == SHARED else "user"
         self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=fields)
         self._tell(op, origin, [record_id], masked(reason))
@@ -180,6 +181,17 @@ class Change:
         who = {"actor": origin.actor, "user_id": origin.user_id}
         when = {"session_id": origin.session_id, "turn_id": origin.turn_id}
         self.events.append({"event": event, **who, **when, "ids": ids, "reason": reason or None, **more})
+
+
+def _check_validity(folded: Folded | None, changes: Mapping[str, JSON]) -> None:
+    """Raise InvalidRecord where ``changes`` would end a record's validity before it begins."""
+    if folded is None:
+        return
+    record = with_fields(folded.record, {key: value for key, value in changes.items() if value is not None})
+    if record.valid_from and record.valid_until and parse_time(record.valid_until) < parse_time(record.valid_from):
+        raise InvalidRecord(
+            f"valid_until {record.valid_until} lies before valid_from {record.valid_from}: it would never hold."
+        )
 
 
 def _check_mark(op: str, origin: Origin, fields: Mapping[str, JSON]) -> None:

@@ -47,7 +47,7 @@ def consent(corpus: CorpusIndex) -> bool | None:
 
 def _trust(corpus: CorpusIndex, event: Event) -> str:
     trust = str(event.fields.get("trust", "verified"))
-    verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected"}
+    verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected", "revoke": "rejected"}
     for later in corpus.events(target=event.id):
         trust = verdicts.get(later.op, trust)
     return trust

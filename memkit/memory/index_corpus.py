@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from .index_intake import Line
     from .replay import Event, Folded
 
-FORMAT = 3
+FORMAT = 4
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
-        digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT)""",
+        digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT)""",
     "CREATE INDEX records_by_status ON records(status, id)",
     "CREATE INDEX records_by_type ON records(type, status, id)",
     "CREATE INDEX records_by_digest ON records(digest)",
@@ -111,6 +111,11 @@ class CorpusIndex:
         query = "SELECT id, status, tokens FROM records WHERE status=? ORDER BY id DESC LIMIT ?"
         rows = [row for status in NOT_LIVE for row in self._sql.execute(query, (status, limit))]
         return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
+
+    def superseded_after(self, moment: str) -> list[Found]:
+        """Return the records whose successors begin after a moment, in the order of their ids."""
+        query = "SELECT document FROM records WHERE status='superseded' AND ended>? ORDER BY id"
+        return [self._found(row[0]) for row in self._sql.execute(query, (moment,)).fetchall()]
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""

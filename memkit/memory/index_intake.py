@@ -2,19 +2,19 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from .errors import InvalidRecord
 from .index_words import WordIndex
 from .lines import encode_data
 from .log import Span
-from .record import JSON, Record
-from .replay import Event, Folded, Located, fold, in_order
+from .record import JSON, Record, replaced_by
+from .replay import OPEN_TRUSTS, Event, Folded, Located, fold, in_order, successor_named, takes_places
 from .text import tokens
+from .validity import begins
 from .values import fingerprint
 
 Line = tuple[int, Span, Mapping[str, JSON]]
-OPEN_TRUSTS = ("candidate", "verified")
 UNSETTLED = ""
 """Status of a record that was entered and is not in line with its events yet."""
 
@@ -24,7 +24,11 @@ INSERT_RECORD = """INSERT INTO records(
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
            EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
+WRITTEN = "SELECT written FROM records WHERE id=?"
 SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
+ABOUT = """SELECT line, writer, place FROM events
+           WHERE target=?1 OR (op='revoke' AND target IN (SELECT id FROM events WHERE target=?1))"""
+"""What was said about a record, and what was taken back of that."""
 
 
 def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) -> None:
@@ -40,8 +44,7 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) ->
         if id:
             touched[id] = None
     for id in touched:
-        superseded = _settle(sql, words, id)
-        if superseded:
+        for superseded in _settle(sql, words, id):
             _settle(sql, words, superseded)
     if last:
         sql.execute("UPDATE corpus SET seq=?, place=?", last)
@@ -49,17 +52,20 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) ->
 
 def folded(sql: sqlite3.Connection, record: Record) -> Folded:
     """Return a record as it stands after its events and what took its place."""
+    events = _events(sql, record.id)
     rows = sql.execute(SUCCESSORS, (record.id,)).fetchall()
-    successors = (Record.from_checked(json.loads(row[0])) for row in rows)
+    for named in filter(None, map(successor_named, events)):
+        rows += sql.execute(WRITTEN, (named,)).fetchall()
+    successors = [Record.from_checked(json.loads(row[0])) for row in rows]
     # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
     # link at a time, and two records that name each other cannot send us round in circles.
-    trusted = (one for one in successors if fold(one, _events(sql, one.id)).record.trust in OPEN_TRUSTS)
-    return fold(record, _events(sql, record.id), successor=next(trusted, None))
+    trusted = [one for one in successors if one.id != record.id and takes_places(fold(one, _events(sql, one.id)))]
+    first = min(trusted, key=lambda one: (begins(one), one.id), default=None)
+    return fold(record, events, successor=first)
 
 
 def _events(sql: sqlite3.Connection, target: str) -> list[Event]:
-    rows = sql.execute("SELECT line, writer, place FROM events WHERE target=?", (target,))
-    return in_order(located(row) for row in rows)
+    return in_order(located(row) for row in sql.execute(ABOUT, (target,)))
 
 
 def located(row: tuple[str, str, str]) -> Located:
@@ -69,11 +75,14 @@ def located(row: tuple[str, str, str]) -> Located:
 
 
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
-    """Enter an event and return the id of what it is about."""
+    """Enter an event and return the id of the record it is about, also when it is about another event."""
     event = Event.from_data(data)
     text = encode_data(data)
     sql.execute(INSERT_EVENT, (event.id, event.target, event.op, text, span.writer, span.place))
-    return event.target
+    if event.op != "revoke":
+        return event.target
+    row = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
+    return str(row[0]) if row else event.target
 
 
 def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, JSON]) -> str | None:
@@ -82,7 +91,7 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     is_known, has_more = sql.execute(KNOWN, (record.id,)).fetchone()
     if is_known:
         return None
-    is_plain = not has_more and record.supersedes is None and record.trust in OPEN_TRUSTS
+    is_plain = not has_more and not replaced_by(record) and record.trust in OPEN_TRUSTS
     found = tokens(record.text)
     row = (
         record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found),
@@ -96,12 +105,12 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     return None
 
 
-def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> str | None:
-    """Bring a record's row and words in line with its events; return what it supersedes if that matters now."""
+def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> Sequence[str]:
+    """Bring a record's row and words in line with its events; return what it takes the place of."""
     query = "SELECT document, written, tokens, status FROM records WHERE id=?"
     row = sql.execute(query, (id,)).fetchone()
     if row is None:
-        return None  # a core section, a consent, or a record that a later line will bring
+        return ()  # a core section, a consent, or a record that a later line will bring
     document, written, kept, before = row
     base = Record.from_checked(json.loads(written))
     state = folded(sql, base)
@@ -115,7 +124,7 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> str | None:
         words.remove(sql, document, found)
         sql.execute(COUNT_IN, (-1, -len(found)))
     sql.execute(
-        "UPDATE records SET status=?, present=?, tombstone=? WHERE document=?",
-        (state.status, present, int(state.tombstone), document),
+        "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",
+        (state.status, present, int(state.tombstone), state.closed_at, state.ended, document),
     )
-    return base.supersedes if before != state.status else None
+    return replaced_by(base)

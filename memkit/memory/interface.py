@@ -137,6 +137,10 @@ class StoredRecord(NamedTuple):
     """live | superseded | retired | quarantined | rejected"""
     history: tuple[Mapping[str, JSON], ...] = ()
     """``{op, at, actor, reason}``, oldest first."""
+    closed_at: str | None = None
+    """When it was superseded or retired; None while it is neither."""
+    ended: str | None = None
+    """Since when a superseded record is no longer true: where its successor begins."""
 
 
 class Problem(NamedTuple):

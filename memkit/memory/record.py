@@ -137,6 +137,13 @@ def lowest_trust(*trusts: str) -> str:
     return min(trusts, key=TRUSTS.index)
 
 
+def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
+    """Return the ids of the records that ``offered`` supersedes or merges."""
+    merges = offered.extra.get("merges")
+    merged = [id for id in merges if isinstance(id, str)] if isinstance(merges, list | tuple) else []
+    return tuple(dict.fromkeys([*([offered.supersedes] if offered.supersedes else []), *merged]))
+
+
 def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:
     """Return ``record`` with ``changes``; keys it does not know go to ``extra``."""
     known = {key: value for key, value in changes.items() if key in RECORD_FIELDS}

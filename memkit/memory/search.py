@@ -1,6 +1,6 @@
 """Search: candidates by their words from each corpus, filters that say why they drop one, and one documented score."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from .record import Record
 from .settings import RetrievalSettings
 from .text import query_terms
 from .times import normal_time
+from .validity import is_valid, was_true
 
 FEWEST_CANDIDATES = 40
 SMALL_CORPUS = 2000
@@ -62,15 +63,19 @@ def _ask(
 ) -> tuple[list[Hit], list[Loser]]:
     """Return what one corpus has for ``question``, and what lost there."""
     statistics = corpus.statistics(terms)
-    losers = _outsiders(corpus, terms)
     finders = finding_terms(terms, statistics)
+    past = _past(corpus, terms, question.as_of) if question.as_of else []
+    losers = _outsiders(corpus, terms, {found.record.id for found in past})
+    statistics = _with(statistics, terms, past)
     limit = max(FEWEST_CANDIDATES, 8 * question.k)
-    while finders:
+    while finders or past:
         candidates = corpus.candidates(finders, statistics, limit)
+        is_all = len(candidates) < limit
+        candidates += past
         scored = _scored(candidates, terms, statistics, settings.floor)
         reasons = {found.record.id: _objection(found.record, question) for found, _ in scored}
         passed = [(found, parts) for found, parts in scored if not reasons[found.record.id]]
-        if len(passed) >= question.k or len(candidates) < limit:
+        if len(passed) >= question.k or is_all:
             break
         limit *= 8
     else:
@@ -78,6 +83,22 @@ def _ask(
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
     losers += [Loser(found.record.id, "floor") for found in candidates if found.record.id not in reasons]
     return _hits(passed, question, settings, uses), losers
+
+
+def _past(corpus: CorpusIndex, terms: Sequence[str], moment: datetime) -> list[Found]:
+    """Return the superseded records that fit and were not superseded yet at a moment."""
+    wanted = set(terms)
+    return [found for found in corpus.superseded_after(normal_time(moment)) if wanted & set(found.tokens)]
+
+
+def _with(statistics: CorpusStatistics, terms: Sequence[str], past: Sequence[Found]) -> CorpusStatistics:
+    """Return ``statistics`` with records of the past counted in, so that a word that only they hold counts too."""
+    if not past:
+        return statistics
+    held = {term: sum(term in found.tokens for found in past) for term in terms}
+    counts = {term: statistics.frequencies.get(term, 0) + more for term, more in held.items()}
+    known = {term: count for term, count in counts.items() if count}
+    return statistics._replace(documents=statistics.documents + len(past), frequencies=known)
 
 
 def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[str]:
@@ -117,16 +138,9 @@ def _objection(record: Record, question: Question) -> str:
         return "scope"
     if (question.types and record.type not in question.types) or not set(question.tags) <= set(record.tags):
         return "filter"
-    if not is_valid(record, question.as_of or question.now):
+    if not (was_true(record, question.as_of) if question.as_of else is_valid(record, question.now)):
         return "expired"
     return "confidence" if record.confidence < question.min_confidence else ""
-
-
-def is_valid(record: Record, moment: datetime) -> bool:
-    """Return whether a record holds at a moment."""
-    at = normal_time(moment)
-    begun = not record.valid_from or normal_time(record.valid_from) <= at
-    return begun and (not record.valid_until or at <= normal_time(record.valid_until))
 
 
 def _hits(
@@ -146,8 +160,8 @@ def _hits(
     return hits
 
 
-def _outsiders(corpus: CorpusIndex, terms: Sequence[str]) -> list[Loser]:
+def _outsiders(corpus: CorpusIndex, terms: Sequence[str], asked: Collection[str]) -> list[Loser]:
     """Return the newest records that fit and are not live: what somebody misses is often among them."""
     wanted = set(terms)
-    outsiders = corpus.outsiders(OUTSIDERS)
+    outsiders = (one for one in corpus.outsiders(OUTSIDERS) if one.id not in asked)
     return [Loser(one.id, WHY_NOT_LIVE[one.status]) for one in outsiders if not wanted.isdisjoint(one.tokens)]

@@ -1,10 +1,12 @@
-"""``memkit memory supersede | confirm | reject | approve | forget | update``: correct what is remembered."""
+"""``memkit memory supersede | confirm | contradict | reject | approve | forget | update``: correct memory."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from memkit.cli.memory.options import UNIT, owned_record, owner_option, reason_option, report_decision
+from memkit.cli.memory.options import UNIT, Date, owned_record, owner_option, reason_option, report_decision
 from memkit.cli.output import Front, MemkitCommand
 from memkit.errors import UsageError
 
@@ -44,6 +46,7 @@ def _mark_command(op: str, help_line: str) -> click.Command:
 
 
 confirm = _mark_command("confirm", "Say that record ID is true: its confidence and trust rise.")
+contradict = _mark_command("contradict", "Doubt record ID: its confidence falls, and it stays.")
 reject = _mark_command("reject", "Say that record ID is false: it goes, and the same value cannot come back.")
 approve = _mark_command("approve", "Release record ID from quarantine.")
 forget = _mark_command("forget", "Retire record ID; history keeps it, and it may be told again.")
@@ -55,22 +58,24 @@ forget = _mark_command("forget", "Retire record ID; history keeps it, and it may
 @click.option("--tag", "tags", multiple=True, help="The labels from now on; may be given again.")
 @click.option("--confidence", type=UNIT, help="How sure it is, 0 to 1.")
 @click.option("--importance", type=UNIT, help="How much it matters, 0 to 1.")
+@click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
+@click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
 @reason_option
 @click.pass_obj
 def update(
     front: Front,
+    /,
     record_id: str,
     user: str | None,
     tags: tuple[str, ...],
-    confidence: float | None,
-    importance: float | None,
     reason: str,
+    **fields: Any,
 ) -> None:
-    """Change the tags, confidence or importance of record ID."""
-    changes = {"tags": list(tags) or None, "confidence": confidence, "importance": importance}
+    """Change the tags, confidence, importance or validity of record ID."""
+    changes = {"tags": list(tags) or None, **fields}
     wanted = {key: value for key, value in changes.items() if value is not None}
     if not wanted:
-        raise UsageError("Nothing to change: give --tag, --confidence or --importance.")
+        raise UsageError("Nothing to change: give --tag, --confidence, --importance, --valid-from or --valid-until.")
     workspace = front.workspace
     record = owned_record(front, record_id, user)
     workspace.archive.mark("update", record_id, workspace.person(record.user_id), reason=reason, **wanted)

@@ -14,11 +14,12 @@ MEMORY_COMMANDS: Commands = {
     "list": ("memkit.cli.memory.read:list_command", "List records, oldest first."),
     "supersede": ("memkit.cli.memory.correct:supersede", "Put a new text in the place of a record."),
     "confirm": ("memkit.cli.memory.correct:confirm", "Say that a record is true."),
+    "contradict": ("memkit.cli.memory.correct:contradict", "Doubt a record: its confidence falls."),
     "reject": ("memkit.cli.memory.correct:reject", "Say that a record is false; its value cannot come back."),
     "approve": ("memkit.cli.memory.correct:approve", "Release a record from quarantine."),
     "allow": ("memkit.cli.memory.allow:allow", "Let a rejected or erased value be told again."),
     "forget": ("memkit.cli.memory.correct:forget", "Retire a record; it may be told again."),
-    "update": ("memkit.cli.memory.correct:update", "Change tags, confidence or importance of a record."),
+    "update": ("memkit.cli.memory.correct:update", "Change tags, confidence, importance or validity of a record."),
 }
 
 

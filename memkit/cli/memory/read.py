@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import STATUSES, record_line, user_option
+from memkit.cli.memory.options import STATUSES, Date, record_line, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand
-from memkit.errors import NotFound
+from memkit.errors import NotFound, UsageError
 from memkit.memory.record import SCOPES, TYPES
 
 
@@ -38,7 +38,8 @@ def get(front: Front, record_id: str, user: str | None) -> None:
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--scope", type=Choice(SCOPES), help="Only this scope.")
 @click.option("--session", help="Only from this session.")
-@click.option("--status", type=Choice(STATUSES), default="live", show_default=True, help="Only in this state.")
+@click.option("--status", type=Choice(STATUSES), help="Only in this state (default: live).")
+@click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
 @click.pass_obj
 def list_command(
@@ -48,10 +49,13 @@ def list_command(
     tags: tuple[str, ...],
     scope: str | None,
     session: str | None,
-    status: str,
+    status: str | None,
+    as_of: str | None,
     limit: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
+    if status and as_of:
+        raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
     workspace = front.workspace
     records = workspace.archive.records(
         user_id=user or workspace.settings["user"],
@@ -59,7 +63,8 @@ def list_command(
         tags=tags,
         scope=scope,
         session_id=session,
-        status=status,
+        status=status or "live",
+        as_of=as_of,
         limit=None if limit is None else limit + 1,
     )
     truncated = limit is not None and len(records) > limit
