@@ -1,33 +1,54 @@
-"""``memkit fsck``: check every line of the archive."""
+"""``memkit fsck``: check every line of the archive, and repair it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.memory.interface import Problem
+from memkit.use_cases.check_archive import check_archive
 
 
 @click.command("fsck", cls=MemkitCommand)
+@click.option("--fix", is_flag=True, help="Repair what needs nobody to decide; what goes is kept in .memkit/state/.")
 @click.pass_obj
-def fsck(front: Front) -> None:
-    """Check every line of every shard and name what is wrong by file and line."""
-    archive = front.workspace.archive
-    problems = archive.check()
-    records = len(archive.records(user_id=None))
-    data = {
-        "records": records,
-        "problems": [
-            {
-                "code": problem.code,
-                "path": problem.path,
-                "line": problem.line,
-                "message": problem.message,
-                "fixed": False,
-            }
-            for problem in problems
-        ],
+def fsck(front: Front, fix: bool) -> None:
+    """Check every line of every shard and name what is wrong by file and line.
+
+    Shards are compared with the last commit too, because their lines are never edited. The exit code is 1 while
+    problems remain.
+    """
+    report = check_archive(front.workspace, fix=fix)
+    told = [(problem, True) for problem in report.fixed] + [(problem, False) for problem in report.problems]
+    problems = [_data(problem, fixed=fixed) for problem, fixed in told]
+    lines = [
+        f"{_place(problem)}: {'fixed ' if fixed else ''}{problem.code}: {problem.message}" for problem, fixed in told
+    ]
+    lines += [f"{_place(warning)}: warning: {warning.code}: {warning.message}" for warning in report.warnings]
+    lines.append(f"{report.records} records, {len(report.fixed)} problems fixed, {len(report.problems)} remain.")
+    findings = [
+        *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
+        *(_finding(warning, "warning") for warning in report.warnings),
+    ]
+    data = {"records": report.records, "problems": problems}
+    front.answer(data, lines, ok=not report.problems, diagnostics=findings)
+
+
+def _data(problem: Problem, *, fixed: bool) -> dict[str, Any]:
+    return {
+        "code": problem.code,
+        "path": problem.path,
+        "line": problem.line,
+        "message": problem.message,
+        "fixed": fixed,
     }
-    lines = [f"{problem.path}:{problem.line}: {problem.code}: {problem.message}" for problem in problems]
-    lines.append(f"{records} records, {len(problems)} problems.")
-    findings = [diagnostic(problem.code, problem.message, path=problem.path, line=problem.line) for problem in problems]
-    front.answer(data, lines, ok=not problems, diagnostics=findings)
+
+
+def _place(problem: Problem) -> str:
+    return f"{problem.path}:{problem.line}" if problem.line else problem.path
+
+
+def _finding(problem: Problem, severity: str) -> Any:
+    return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)

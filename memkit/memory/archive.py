@@ -61,7 +61,10 @@ class ArchivalStore:
         engine: str | None = None,
         lock_timeout: float = LOCK_SECONDS,
         tombstone_key: Callable[[], bytes | None] = lambda: None,
+        log: Log | None = None,
+        cache: Path | None = None,
     ) -> None:
+        """Open the archive at ``path``, one in memory, or one that reads ``log`` and keeps its index in ``cache``."""
         self.settings = settings or MemorySettings()
         self.path = Path(path) if path is not None else None
         self._clock = clock
@@ -70,14 +73,14 @@ class ArchivalStore:
         self._given_gate = gate
         self._tombstone_key = tombstone_key
         self._guard = threading.RLock()
-        self._log: Log = MemoryLog()
+        self._log: Log = log or MemoryLog()
         if self.path is not None:
             if self.path.exists() and not self.path.is_dir():
                 raise ArchiveError(f"{self.path} is not a directory, so it cannot be a store.")
             self._log = ShardLog(
                 self.path, clock=clock, writer=writer, branch=branch, observe=self._observe, timeout=lock_timeout
             )
-        self._index = Index(self._log, _cache_folder(self.path), word_index(engine), self._observe)
+        self._index = Index(self._log, cache or _cache_folder(self.path), word_index(engine), self._observe)
         self._access = AccessCounts(self.path / ".memkit" / "state" / "access" if self.path else None)
         self._closed = False
 
@@ -272,6 +275,11 @@ class ArchivalStore:
         from .view import IndexView
 
         return IndexView(self._index, self._tombstone_key)
+
+    @property
+    def log(self) -> Log:
+        """Return the log that everything here is read from."""
+        return self._log
 
     @property
     def engine(self) -> str:

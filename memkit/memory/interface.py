@@ -147,7 +147,8 @@ class Problem(NamedTuple):
     """Something in the archive's files that a person should look at."""
 
     code: str
-    """torn | not-json | not-utf8 | bad-record | bad-event | id-conflict | conflict-marker | unreadable"""
+    """torn | not-json | bad-record | bad-event | id-conflict | conflict-marker | glued-line | duplicate-line | bom |
+    crlf | unreadable, and what ``fsck`` adds from files and git"""
     path: str
     """Relative to the store's root."""
     line: int

@@ -131,8 +131,8 @@ def test_check_names_every_problem(tmp_path: Path, open_store: OpenStore) -> Non
     problems = open_store().check()
 
     assert [(problem.line, problem.code) for problem in problems] == [
-        (3, "id-conflict"), (4, "conflict-marker"), (5, "not-json"), (6, "bad-record"), (7, "bad-event"),
-        (8, "not-json"), (9, "torn"),
+        (2, "duplicate-line"), (3, "id-conflict"), (4, "conflict-marker"), (5, "not-json"), (6, "bad-record"),
+        (7, "bad-event"), (8, "not-json"), (9, "torn"),
     ]  # fmt: skip
     assert open_store().get("A").record.text == "tea"
 

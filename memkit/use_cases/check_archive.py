@@ -1,0 +1,41 @@
+"""Check every line of the archive, and repair what can be repaired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memkit.memory.interface import Problem
+from memkit.store.shard_repair import find_problems, repair
+from memkit.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class ArchiveReport:
+    """What was found in an archive."""
+
+    records: int
+    """Live records of all users."""
+    fixed: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
+    """What remains."""
+    warnings: tuple[Problem, ...]
+
+
+def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
+    """Return what is wrong with the archive; with ``fix`` after repairing what needs no person to decide.
+
+    Raises:
+        EnvironmentFault: With ``fix``, when a shard cannot be written.
+    """
+    log = workspace.archive.log
+    fixed: list[Problem] = []
+    if fix:
+        fixed = repair(workspace.root, log, workspace.git, workspace.clock())
+        if fixed:
+            codes = ", ".join(sorted({problem.code for problem in fixed}))
+            workspace.audit.append({"event": "repair", "actor": "person", "reason": f"{len(fixed)} fixed: {codes}"})
+    findings = find_problems(workspace.root, log, workspace.git)
+    records = len(workspace.archive.records(user_id=None))
+    remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
+    done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
+    return ArchiveReport(records, tuple(done), findings.problems, findings.warnings)
