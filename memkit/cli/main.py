@@ -12,6 +12,7 @@ from memkit import __version__
 from memkit.cli.lazy import Commands, LazyGroup
 from memkit.cli.output import Front, diagnostic, envelope
 from memkit.cli.streams import discard, given_arguments, prepare_streams, say
+from memkit.memory.masking import masked
 from memkit.terminal import harmless
 
 COMMANDS: Commands = {
@@ -89,10 +90,11 @@ def main() -> None:
 def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     """Print ``error`` as one line or one envelope and return its exit code."""
     code, label, message = _describe(error)
+    message = masked(message)  # it may quote what somebody typed in the wrong place
     if front.debug or "--debug" in arguments:
         import traceback
 
-        traceback.print_exception(error, file=sys.stderr)
+        say(masked("".join(traceback.format_exception(error))), err=True)
     if front.json or _asks_for_json(arguments):
         path, line = getattr(error, "path", None), getattr(error, "line", None)
         finding = diagnostic(label, message, path=str(path) if path else None, line=line)

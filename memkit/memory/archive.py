@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .access import AccessCounts
-from .errors import MAKE_ROOM, ArchiveError, RecordNotFound, StoreClosed, StoreFull
+from .errors import MAKE_ROOM, ArchiveError, RecordNotFound, Refused, StoreClosed, StoreFull
 from .index import Index
 from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
@@ -23,6 +23,7 @@ from .index_words import word_index
 from .interface import Decision, Gate, Problem, SearchReport, StoredRecord, Tombstone
 from .locking import NO_ROOM
 from .log import Log, MemoryLog, Observe
+from .masking import masked
 from .record import JSON, Draft, Origin, Record, new_id, utc_now
 from .search import Question, search
 from .settings import MemorySettings
@@ -106,7 +107,7 @@ class ArchivalStore:
         draft = Draft(
             text=text, type=old.type, scope=old.scope, tags=old.tags, importance=old.importance, supersedes=record_id,
             confidence=0.95 if by_person else old.confidence, source="explicit" if by_person else "inferred",
-            extra={"reason": reason} if reason else {},
+            extra={"reason": masked(reason)} if reason else {},
         )  # fmt: skip
         return self.offer(draft, origin)
 
@@ -355,6 +356,10 @@ class ArchivalStore:
                 try:
                     yield change
                     written = batch.flush()
+                except Refused:
+                    self._index.rollback()
+                    self._observe(change.events[-1])
+                    raise
                 except BaseException:
                     self._index.rollback()
                     raise

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from .core import core_target
-from .errors import InvalidRecord, NotAllowed, RecordNotFound
+from .errors import InvalidRecord, NotAllowed, RecordNotFound, Refused
 from .index import Index
 from .index_catalogue import SHARED, corpus_of
 from .interface import Decision, Gate, Judgement, Reason, Tombstone
@@ -64,8 +64,12 @@ class Change:
         return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=record.supersedes)
 
     def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> None:
-        """Write down what happened to a record, or what is to be thought of an event."""
+        """Write down what happened to a record, or what is to be thought of an event.
+
+        A secret in the reason is masked, one in the fields refused.
+        """
         _check_mark(op, origin, fields)
+        self._check_event(fields, origin)
         name = self._index.corpus_holding(record_id, origin.user_id)
         if name is None:
             raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
@@ -80,18 +84,20 @@ class Change:
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons, section=section)
         trust = "quarantined" if judgement.decision == "quarantined" else "verified"
-        fields = {"text": text, "trust": trust}
+        fields = {"text": judgement.record_fields.get("text", text), "trust": trust}
         event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields)
         return self._decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
 
     def set_consent(self, granted: bool, origin: Origin) -> None:
         """Write down that a user agrees to being remembered, or no longer does."""
+        self._check_event(EMPTY, origin)
         event_id = self._write_event("consent", "consent", origin, fields={"granted": granted})
         self._tell("consent", origin, [event_id], "granted" if granted else "withdrawn")
 
     def allow(self, value: str, origin: Origin, reason: str) -> list[Tombstone]:
         """Lift every tombstone that bars a value, and return them; ``value`` may be the id of the rejected record."""
         _check_mark("allow", origin, EMPTY)
+        self._check_event(EMPTY, origin)
         name = self._index.corpus_holding(value, origin.user_id)
         stored = self._index.corpus(name).stored(value) if name else None
         lifted = list(self._view.tombstones.of(origin.user_id, stored.record.text if stored else value))
@@ -123,12 +129,20 @@ class Change:
     def _merge(self, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
         target = judgement.merge_into or ""
         fields: dict[str, JSON] = {"confidence": draft.confidence}
-        if draft.source_url:
-            fields["source_url"] = draft.source_url
+        if url := judgement.record_fields.get("source_url", draft.source_url):
+            fields["source_url"] = url
         scope = SHARED if self._index.corpus_holding(target, origin.user_id) == SHARED else "user"
         actor = str(judgement.record_fields.get("actor", origin.actor))
         self._write_event("evidence", target, origin._replace(actor=actor), scope=scope, fields=fields)
         return self._decided(origin, "merged", target, judgement.reasons)
+
+    def _check_event(self, fields: Mapping[str, JSON], origin: Origin) -> None:
+        """Tell and raise that an event may not be written, where something in it may not."""
+        from .gate import event_problems
+
+        if problems := event_problems(fields, origin):
+            self._decided(origin, "refused", None, problems)
+            raise Refused(problems)
 
     def _write_event(
         self,
@@ -143,7 +157,7 @@ class Change:
         """Write an event and return its id."""
         event = Event(
             id=self._new_id(), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
-            actor=origin.actor, session_id=origin.session_id, reason=reason, scope=scope, fields=fields,
+            actor=origin.actor, session_id=origin.session_id, reason=masked(reason), scope=scope, fields=fields,
         )  # fmt: skip
         self._write(event.to_data())
         return event.id
@@ -178,8 +192,9 @@ class Change:
         return Decision(decision, id, reasons)
 
     def _tell(self, event: str, origin: Origin, ids: list[str], reason: str, **more: Any) -> None:
-        who = {"actor": origin.actor, "user_id": origin.user_id}
-        when = {"session_id": origin.session_id, "turn_id": origin.turn_id}
+        # A refused offer may have had its secret in a name.
+        who = {"actor": origin.actor, "user_id": masked(origin.user_id)}
+        when = {"session_id": origin.session_id and masked(origin.session_id), "turn_id": origin.turn_id}
         self.events.append({"event": event, **who, **when, "ids": ids, "reason": reason or None, **more})
 
 

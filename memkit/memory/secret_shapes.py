@@ -2,7 +2,7 @@
 """The published shapes of credentials: one row per kind, written from the vendors' own descriptions of their tokens."""
 
 import re
-from dataclasses import dataclass
+from functools import cached_property
 
 END = r"(?![A-Za-z0-9])"
 """Where a token stops; a dash or underscore after it does not save it."""
@@ -11,18 +11,23 @@ START = r"(?<![A-Za-z0-9])"
 """Where a token may start."""
 
 
-@dataclass(frozen=True)
 class Shape:
-    """One kind of credential."""
+    """One kind of credential; its pattern is compiled when a text holds one of its keywords, which most never do."""
 
-    kind: str
-    keywords: tuple[str, ...]
-    """Lower-case text of which at least one is in every credential of this kind; a cheap test before the pattern."""
-    pattern: re.Pattern[str]
+    def __init__(self, kind: str, keywords: tuple[str, ...], expression: str) -> None:
+        self.kind = kind
+        self.keywords = keywords
+        """Lower-case text of which at least one is in every credential of this kind; a cheap test before the pattern."""
+        self._expression = expression
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Return what a credential of this kind looks like."""
+        return re.compile(self._expression)
 
 
-def _shape(kind: str, keywords: str, pattern: str) -> Shape:
-    return Shape(kind, tuple(keywords.split()), re.compile(pattern))
+def _shape(kind: str, keywords: str, expression: str) -> Shape:
+    return Shape(kind, tuple(keywords.split()), expression)
 
 
 def _token(kind: str, keywords: str, body: str) -> Shape:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .contacts import contacts
 from .masking import TELLING
 from .personal import UUID, personal_numbers
 from .secret_shapes import SHAPES
@@ -67,49 +68,57 @@ ORDINARY = frozenset(
 ORDINARY_ENDING = re.compile(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
 
 
+SECRET, PERSONAL, CONTACT = "secret", "personal", "contact"
+"""What a finding is: a credential, a number about a person, or a way to reach one."""
+HIDDEN = frozenset({SECRET, PERSONAL})
+"""What nobody else may read: neither in sessions nor in accounts of what happened."""
+
+
 @dataclass(frozen=True)
 class Finding:
-    """A credential or personal number in a text."""
+    """Something in a text that may have to stay out of memory."""
 
     kind: str
     start: int
     end: int
-    personal: bool = False
-    """A number about a person rather than a credential."""
+    group: str = SECRET
 
 
-def find_secrets(text: str) -> list[Finding]:
-    """Return the credentials and personal numbers in ``text``, left to right, without overlaps."""
+def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[Finding]:
+    """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
     plain, places = _readable(text)
-    found = sorted(_raw_findings(plain), key=lambda finding: (finding.start, -finding.end))
+    found = sorted(_raw_findings(plain, groups), key=lambda finding: (finding.start, -finding.end))
     kept: list[Finding] = []
     for finding in found:
         if not kept or finding.start >= kept[-1].end:
             kept.append(finding)
         elif finding.end > kept[-1].end:
-            kept[-1] = Finding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].personal)
+            kept[-1] = Finding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
     if places is None:
         return kept
-    return [Finding(item.kind, places[item.start], places[item.end - 1] + 1, item.personal) for item in kept]
+    return [Finding(item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept]
 
 
-def mask(text: str) -> str:
-    """Return ``text`` with every credential and personal number replaced by ``[masked:kind]``.
+def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
+    """Return ``text`` with everything of ``groups`` in it replaced by ``[masked:kind]``.
 
     >>> mask("the card is 4111 1111 1111 1111")
     'the card is [masked:card_number]'
     """
     # What is left beside a mask may look like another secret only now, so look again until nothing is found.
-    while found := find_secrets(text):
+    while found := find_secrets(text, groups):
         for finding in reversed(found):
             text = f"{text[: finding.start]}[masked:{finding.kind}]{text[finding.end :]}"
     return text
 
 
-def kinds(texts: Iterable[str]) -> list[Finding]:
-    """Return one finding for each kind in any of ``texts``, in the order they were met."""
-    first = {finding.kind: finding for text in reversed(list(texts)) for finding in reversed(find_secrets(text))}
-    return list(reversed(first.values()))
+def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[Finding]:
+    """Return one finding for each kind of ``groups`` in any of ``texts``, in the order they were met."""
+    first: dict[str, Finding] = {}
+    for text in texts:
+        for finding in find_secrets(text, groups):
+            first.setdefault(finding.kind, finding)
+    return list(first.values())
 
 
 def _readable(text: str) -> tuple[str, list[int] | None]:
@@ -125,15 +134,22 @@ def _readable(text: str) -> tuple[str, list[int] | None]:
     return "".join(letters), places
 
 
-def _raw_findings(text: str) -> Iterator[Finding]:
+def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[Finding]:
+    if SECRET in groups:
+        yield from _credentials(text)
+    if PERSONAL in groups:
+        yield from (Finding(*span, PERSONAL) for span in personal_numbers(text))
+    if CONTACT in groups:
+        yield from (Finding(*span, CONTACT) for span in contacts(text))
+
+
+def _credentials(text: str) -> Iterator[Finding]:
     lowered = text.lower()
     for shape in dict.fromkeys(shape for keyword, shape in BY_KEYWORD if keyword in lowered):
         for match in shape.pattern.finditer(text):
             yield Finding(shape.kind, match.start(), match.end())
     if any(word in lowered for word in TELLING):
         yield from _in_context(text)
-    for kind, start, end in personal_numbers(text):
-        yield Finding(kind, start, end, personal=True)
 
 
 def _in_context(text: str) -> Iterator[Finding]:

@@ -22,6 +22,21 @@ class WriteSettings(NamedTuple):
     duplicate_at: float = 0.9
     contradictions: str = "open"
     """open | keep_stronger"""
+    secrets: str = "refuse"
+    """refuse | mask; no setting stores a credential."""
+    personal: str = "refuse"
+    """refuse | mask | allow numbers about a person that carry a checksum."""
+    contacts: str = "allow"
+    """refuse | mask | allow e-mail addresses and phone numbers."""
+    transient: str = "refuse"
+    """refuse | quarantine | allow what an agent inferred from passing or unsure wording."""
+    hostile: str = "quarantine"
+    """quarantine | refuse text that gives orders to a model or hides characters."""
+
+    def answered(self, answer: str) -> frozenset[str]:
+        """Return the groups of sensitive findings that get ``answer``, refuse or mask."""
+        answers = {"secret": self.secrets, "personal": self.personal, "contact": self.contacts}
+        return frozenset(group for group, given in answers.items() if given == answer)
 
 
 class Weights(NamedTuple):
@@ -94,6 +109,15 @@ class MemorySettings(NamedTuple):
         return cls(**_changes(cls(), known, ""))
 
 
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "contradictions": ("open", "keep_stronger"),
+    "secrets": ("refuse", "mask"),
+    "personal": ("refuse", "mask", "allow"),
+    "contacts": ("refuse", "mask", "allow"),
+    "transient": ("refuse", "quarantine", "allow"),
+    "hostile": ("quarantine", "refuse"),
+}
+"""The words that each setting of words may have."""
 DURATIONS = {"ttl", "max_age", "keep_superseded"}
 SECTIONS = (WriteSettings, Weights, RetrievalSettings, ContextSettings, RecallSettings, ForgetSettings)
 
@@ -120,4 +144,6 @@ def _value(default: Any, value: JSON, where: str, key: str) -> object:
         return float(value)
     if type(value) is not type(default):
         raise InvalidRecord(f"{where} must be a {type(default).__name__}, not {value!r:.60}.")
+    if key in CHOICES and value not in CHOICES[key]:
+        raise InvalidRecord(f"{where} must be one of {', '.join(CHOICES[key])}, not {value!r:.60}.")
     return value

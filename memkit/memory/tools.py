@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from .context import MainContext, Message
 from .duplicates import likeness
-from .errors import ArchiveError
+from .errors import Refused
 from .extract import draft_from_tool, is_users_own
 from .fence import fence, fence_turns
 from .interface import ACCOUNTED, Decision, Hit, Reason, SearchReport, accounted
@@ -20,21 +20,6 @@ MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
 RECALL_SHARE = 0.5
 """Share of the prompt's budget that the records of one recall may take."""
-
-
-class Refused(ArchiveError):
-    """Say why the write gate did not take something; ``reasons`` holds codes and sentences."""
-
-    exit_code = 1
-
-    def __init__(self, reasons: Sequence[Reason]) -> None:
-        self.reasons = tuple(reasons)
-        super().__init__("Not remembered. " + " ".join(f"{reason.message} ({reason.code})" for reason in reasons))
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Return the codes of the reasons."""
-        return tuple(reason.code for reason in self.reasons)
 
 
 class Archive(Protocol):

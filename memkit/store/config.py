@@ -33,6 +33,11 @@ DEFAULTS: Mapping[str, Any] = {
         "require_verification": True,
         "duplicate_at": 0.9,
         "contradictions": "open",
+        "secrets": "refuse",
+        "personal": "refuse",
+        "contacts": "allow",
+        "transient": "refuse",
+        "hostile": "quarantine",
     },
     "retrieval": {
         "min_confidence": 0.7,

@@ -12,7 +12,10 @@ from memkit.domains import load_domains
 from memkit.errors import NotFound
 from memkit.llm.providers import open_model
 from memkit.loop.interface import Approval, DeclaredTool
+from memkit.memory.errors import Refused
+from memkit.memory.gate import event_problems
 from memkit.memory.recall import RecallMemory
+from memkit.memory.record import Origin
 from memkit.workspace import Workspace
 
 NOBODY = ""
@@ -57,15 +60,23 @@ def open_chat(
         tools=[_declared(tool) for tool in settings["tools"]],
         observe=workspace.audit.append,
     )
+    session = session or (_last_session(workspace, user) if resume and user else _new_session(workspace))
+    _check_names(user or NOBODY, session)
     setting = Setting(
         user=user or NOBODY,
-        session=session or (_last_session(workspace, user) if resume and user else _new_session(workspace)),
+        session=session,
         context=dict(context or {}),
         remembers=remembers,
         long_term=user is not None and settings["privacy.long_term"] != "off",
         approve=approve,
     )
     return ReferenceAgent(parts, setting)
+
+
+def _check_names(user: str, session: str) -> None:
+    """Raise ``Refused`` where a name holds a secret: names stand in every line that a conversation leaves behind."""
+    if problems := event_problems({}, Origin(actor="user", user_id=user, session_id=session)):
+        raise Refused(problems)
 
 
 def _declared(tool: Mapping[str, Any]) -> DeclaredTool:
