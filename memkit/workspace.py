@@ -66,6 +66,7 @@ class Workspace:
             branch=lambda: self.git.head_branch(),
             clock=self.clock,
             observe=self.audit.append,
+            tombstone_key=lambda: self.keys.store_key(),
         )
 
     @cached_property

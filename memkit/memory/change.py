@@ -184,7 +184,7 @@ class Change:
         if decision != "refused" and self._view.tombstones.cannot_be_checked():
             more["note"] = UNCHECKED
         if section is not None:
-            event, more["section"] = "core" if decision == "admitted" else event, section
+            event, more["section"] = "core" if decision == "admitted" else event, masked(section)
         elif supersedes and decision == "admitted":
             event = "supersede"
         ids = [known for known in (id, supersedes) if known]

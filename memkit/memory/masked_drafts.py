@@ -14,7 +14,7 @@ def masked_draft(draft: Draft, groups: frozenset[str]) -> Draft:
         text=mask(draft.text, groups),
         tags=tuple(mask(tag, groups) for tag in draft.tags),
         source_url=mask(draft.source_url, groups) if draft.source_url else None,
-        extra={key: masked_value(value, groups) for key, value in draft.extra.items()},
+        extra={mask(key, groups): masked_value(value, groups) for key, value in draft.extra.items()},
     )
 
 
@@ -23,7 +23,7 @@ def masked_value(value: JSON, groups: frozenset[str]) -> JSON:
     if isinstance(value, str):
         return mask(value, groups)
     if isinstance(value, Mapping):
-        return {key: masked_value(inner, groups) for key, inner in value.items()}
+        return {mask(key, groups): masked_value(inner, groups) for key, inner in value.items()}
     if isinstance(value, Sequence):
         return [masked_value(inner, groups) for inner in value]
     return value

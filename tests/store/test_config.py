@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import StoreFault, UsageError
-from memkit.memory.settings import MemorySettings
+from memkit.memory.settings import CHOICES, MemorySettings
 from memkit.store.config import DEFAULTS, load_settings
+from memkit.store.schema import load_schema
 
 
 def write(root: Path, text: str) -> Path:
@@ -23,6 +24,14 @@ def test_the_documented_defaults_are_the_rooms_defaults() -> None:
     sections = ("write", "retrieval", "context", "recall", "forget", "importance")
 
     assert MemorySettings.from_mapping({name: DEFAULTS[name] for name in sections}) == MemorySettings()
+
+
+def test_the_schema_knows_the_words_of_the_room() -> None:
+    """memkit.yaml may say exactly what the memory room understands, and every write setting is in both."""
+    known = load_schema("memkit")["properties"]["write"]["properties"]
+
+    assert set(known) == set(DEFAULTS["write"])
+    assert {name: tuple(rule["enum"]) for name, rule in known.items() if "enum" in rule} == dict(CHOICES)
 
 
 def test_each_value_knows_where_it_came_from(tmp_path: Path) -> None:
