@@ -65,7 +65,7 @@ class Workspace:
             settings=self.memory_settings,
             branch=lambda: self.git.head_branch(),
             clock=self.clock,
-            observe=self.audit.append,
+            observe=self._observed,
             tombstone_key=lambda: self.keys.store_key(),
         )
 
@@ -135,6 +135,12 @@ class Workspace:
             return None
         self._pending_file.unlink(missing_ok=True)
         return commit
+
+    def _observed(self, event: Mapping[str, Any]) -> None:
+        """Keep account of what the archive tells, and say what a person should know at once."""
+        self.audit.append(event)
+        if event["event"] == "writer":
+            self.notice(f"This store is a copy ({event['reason']}), so it writes to shards of its own from now on.")
 
     @property
     def _pending_file(self) -> Path:

@@ -9,8 +9,9 @@ from .lines import decode_line
 from .log import Log
 from .pieces import BYTE_ORDER_MARK, Piece, pieces
 
-ABOUT_NO_RECORD = ("core", "consent", "tombstone", "allow")
-"""Events whose target is not the id of a record, or need not be."""
+ABOUT_A_RECORD = (
+    "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
+)  # fmt: skip
 
 
 class Examined(NamedTuple):
@@ -55,7 +56,7 @@ def dangling_events(shards: Mapping[str, Examined]) -> list[Problem]:
     found = []
     for path, piece in valid:
         data = piece.data or {}
-        if "op" in data and data["op"] not in ABOUT_NO_RECORD and data["target"] not in known:
+        if data.get("op") in ABOUT_A_RECORD and data["target"] not in known:
             message = f"{data['op']} is about {data['target']!r:.60}, and no shard has that record."
             found.append(Problem("dangling-event", path, piece.number, message))
     return found

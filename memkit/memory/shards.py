@@ -80,21 +80,11 @@ class ShardLog:
         if self._writer is not None:
             return self._writer
         if self._clone is None:
-            self._clone = self._minted()
+            from .writer import clone_name
+
+            self._clone = clone_name(self._state, checked_writer, self._observe)
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
-
-    def _minted(self) -> str:
-        """Return the name of this clone, minted on first use."""
-        path = self._state / "writer"
-        try:
-            return checked_writer(path.read_text(encoding="utf-8").strip())
-        except FileNotFoundError:
-            name = os.urandom(6).hex()
-            beside = path.with_name(f"writer.{name}")
-            beside.write_text(f"{name}\n", encoding="utf-8")
-            beside.replace(path)
-            return name
 
     def _newest(self) -> tuple[Path, int]:
         """Return the path of the shard to append to, and its part number."""

@@ -6,7 +6,7 @@ A shard is rewritten whole (beside, synced, renamed) while the store's lock is h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,8 @@ from memkit.memory.interface import Problem
 from memkit.memory.locking import locked
 from memkit.memory.log import Log
 from memkit.memory.pieces import Piece, pieces
-from memkit.memory.shards import set_aside, sync_folder
+from memkit.memory.shards import checked_writer, set_aside, sync_folder
+from memkit.memory.writer import clone_name, copied_from
 from memkit.store.archive_files import misplaced, twins
 from memkit.store.change import write_whole
 from memkit.store.committed import Loss, losses
@@ -27,7 +28,7 @@ from memkit.store.layout import state_folder
 REPAIRED = frozenset(
     {
         "conflict-marker", "glued-line", "torn", "not-json", "bad-record", "bad-event", "bom", "crlf", "duplicate-line",
-        "deleted-shard", "missing-line", "edited-line",
+        "deleted-shard", "missing-line", "edited-line", "copied-store",
     }
 )  # fmt: skip
 """What a repair takes away; a newer memkit's event stays, and is then named again."""
@@ -55,7 +56,8 @@ def find_problems(root: Path, log: Log, git: Git) -> Findings:
     except EnvironmentFault as error:
         warnings.append(Problem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
     strays = list(misplaced(root))
-    found = [problem for shard in shards.values() for problem in shard.problems]
+    found = list(_copied(root))
+    found += [problem for shard in shards.values() for problem in shard.problems]
     found += [problem for loss in lost for problem in loss.problems()]
     found += [problem for problem, _ in strays]
     found += twins(shards)
@@ -73,9 +75,23 @@ def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[Problem]:
         findings = find_problems(root, log, git)
         shelf = _Shelf(root, f"{moment:%Y%m%dT%H%M%SZ}")
         fixed = [problem for problem in findings.problems if problem.code in REPAIRED]
-        for path in sorted({problem.path for problem in fixed} | {loss.shard.path for loss in findings.losses}):
+        clone_name(state_folder(root), checked_writer, lambda event: None)
+        for path in sorted(
+            {problem.path for problem in fixed if problem.path in findings.shards}
+            | {loss.shard.path for loss in findings.losses}
+        ):
             shelf.rewrite(path, findings)
         return fixed + shelf.clear(findings)
+
+
+def _copied(root: Path) -> Iterator[Problem]:
+    original = copied_from(state_folder(root), checked_writer)
+    if original is not None:
+        message = (
+            f"This store is a copy of {original} and still has its name, under which both would append to one shard. "
+            "The next write takes a new name."
+        )
+        yield Problem("copied-store", ".memkit/state/writer", 0, message)
 
 
 class _Shelf:

@@ -270,7 +270,7 @@ def test_a_clone_keeps_its_writer(tmp_path: Path, open_store: OpenStore) -> None
     note(open_store(), "one")
     note(open_store(), "two")
 
-    assert only_shard(tmp_path).stem == (tmp_path / ".memkit/state/writer").read_text().strip()
+    assert only_shard(tmp_path).stem == json.loads((tmp_path / ".memkit/state/writer").read_text())["name"]
 
 
 @pytest.mark.parametrize("name", ["../x", "a-2", "", "A", "x" * 70, "a/b"])
