@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .errors import InvalidRecord
 from .record import JSON
-from .times import parse_duration
+from .times import Decay, parse_decay, parse_duration
 
 
 class WriteSettings(NamedTuple):
@@ -88,7 +88,7 @@ class ForgetSettings(NamedTuple):
     """In seconds."""
     keep_superseded: float = 90 * 86400.0
     """In seconds."""
-    decay: str = "0.02 per 30d unused"
+    decay: Decay = Decay(0.02, 30 * 86400.0)
     min_importance: float = 0.3
 
 
@@ -138,6 +138,10 @@ def _value(default: Any, value: JSON, where: str, key: str) -> object:
         if not isinstance(value, Mapping):
             raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
         return type(default)(**_changes(default, value, f"{where}."))
+    if isinstance(default, Decay):
+        if not isinstance(value, str):
+            raise InvalidRecord(f"{where} must be text such as '0.02 per 30d unused', not {value!r:.60}.")
+        return parse_decay(value)
     if key in DURATIONS and isinstance(value, str | int | float) and not isinstance(value, bool):
         return parse_duration(value)
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
