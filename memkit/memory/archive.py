@@ -28,12 +28,13 @@ from .record import JSON, Draft, Origin, Record, new_id, utc_now
 from .search import Question, search
 from .settings import MemorySettings
 from .shards import Branch, ShardLog
-from .times import parse_time, to_text
+from .times import parse_time, seconds_before, to_text
 from .validity import was_true
 
 if TYPE_CHECKING:
     from .change import Change
     from .context import MainContext
+    from .forgetting import Swept
     from .tools import MemoryTools
     from .view import IndexView
 
@@ -81,7 +82,13 @@ class ArchivalStore:
             self._log = ShardLog(
                 self.path, clock=clock, writer=writer, branch=branch, observe=self._observe, timeout=lock_timeout
             )
-        self._index = Index(self._log, cache or _cache_folder(self.path), word_index(engine), self._observe)
+        self._index = Index(
+            self._log,
+            cache or _cache_folder(self.path),
+            word_index(engine),
+            self._observe,
+            self._forgotten_before,
+        )
         self._access = AccessCounts(self.path / ".memkit" / "state" / "access" if self.path else None)
         self._closed = False
 
@@ -147,6 +154,24 @@ class ArchivalStore:
         with self._change() as change:
             return change.bury(user_id, values)
 
+    def sweep(self, *, user_id: str | None = None, dry_run: bool = False) -> "Swept":
+        """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""
+        from .forgetting import ForgettingCycle
+
+        with self._reading():
+            # What is shared is used by all, so everybody's counts are asked whomever is swept.
+            cycle = ForgettingCycle(self.settings.forget, self._clock(), self._access.totals())
+            swept = cycle.due(self._corpora(user_id), user_id)
+        if dry_run or not swept.retired:
+            return swept
+        with self._change() as change:
+            return cycle.carry_out(swept, change, self._index)
+
+    def drop_stale_counts(self, *, user_id: str | None = None) -> int:
+        """Drop the access counts of records that no shard holds any more, and return how many."""
+        with self._reading():
+            return self._access.keep(lambda id: bool(self._index.catalogue.corpora_of_id(id)), user_id)
+
     # ------------------------------------------------------------------ reading
 
     def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
@@ -157,6 +182,13 @@ class ArchivalStore:
             if folded is None:
                 return None
             return StoredRecord(folded.record, folded.status, folded.history, folded.closed_at, folded.ended)
+
+    def forgotten_since(self, record_id: str, *, user_id: str | None = None) -> str | None:
+        """Return when a record was retired or superseded that is kept in the shards only; None for any other."""
+        with self._reading():
+            names = self._index.catalogue.corpora_of_id(record_id)
+            visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
+            return next(filter(None, (self._index.corpus(name).forgotten_since(record_id) for name in visible)), None)
 
     def records(
         self,
@@ -323,6 +355,9 @@ class ArchivalStore:
         self.close()
 
     # ------------------------------------------------------------------ inside
+
+    def _forgotten_before(self) -> str:
+        return to_text(seconds_before(self._clock(), self.settings.forget.keep_superseded))
 
     @property
     def _gate(self) -> Gate:

@@ -23,6 +23,8 @@ MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "reti
 PERSON_ONLY = ("approve", "allow", "revoke")
 TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
 """What the account of events calls the decisions of the gate."""
+MARK_TOLD_AS = {"retire": "retirement"}
+"""What it calls marks that it names differently."""
 UNCHECKED = "Erased values could not be told from others: the store's key is not here."
 
 
@@ -76,7 +78,7 @@ class Change:
         _check_validity(self._index.corpus(name).stored(record_id) if op == "update" else None, fields)
         scope = SHARED if name == SHARED else "user"
         self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=fields)
-        self._tell(op, origin, [record_id], masked(reason))
+        self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], masked(reason))
 
     def edit_core(self, section: str, text: str, origin: Origin, reason: str, *, consented: bool) -> Decision:
         """Let the gate judge the new content of a core section, write it down, and return what was decided."""

@@ -27,11 +27,19 @@ Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
 class Index:
     """What can be looked up about a log. Everything here can be deleted and comes back."""
 
-    def __init__(self, log: Log, folder: Path | None, words: WordIndex, observe: Observe) -> None:
+    def __init__(
+        self,
+        log: Log,
+        folder: Path | None,
+        words: WordIndex,
+        observe: Observe,
+        forgotten_before: Callable[[], str] = lambda: "",
+    ) -> None:
         self._log = log
         self._own_folder = self._folder = folder
         self._words = words
         self._observe = observe
+        self._forgotten_before = forgotten_before
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
         self._catalogue: Catalogue | None = None
         self._borrowed: TemporaryDirectory[str] | None = None
@@ -240,13 +248,13 @@ class Index:
     def _opened_corpus(self, name: str) -> CorpusIndex:
         path = self._path(name)
         try:
-            return CorpusIndex(path, self._words)
+            return CorpusIndex(path, self._words, self._forgotten_before)
         except sqlite3.DatabaseError as error:
             if path is None or not is_damaged(error):
                 raise
             self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
             remove_database(path)
-            return CorpusIndex(path, self._words)
+            return CorpusIndex(path, self._words, self._forgotten_before)
 
     def _path(self, name: str) -> Path | None:
         if self._folder is None:

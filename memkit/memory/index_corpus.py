@@ -4,7 +4,7 @@ What takes lines in and reads events is imported when there are any: a search of
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .index_intake import Line
     from .replay import Event, Folded
 
-FORMAT = 4
+FORMAT = 5
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
@@ -34,6 +34,8 @@ SCHEMA = (
     "CREATE INDEX events_by_target ON events(target)",
     "CREATE INDEX keyed_tombstones ON events(target) WHERE op='tombstone'",
 )
+REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
+"""A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
 
 class Found(NamedTuple):
@@ -63,7 +65,9 @@ class Position(NamedTuple):
 class CorpusIndex:
     """One corpus in one SQLite file."""
 
-    def __init__(self, path: Path | None, words: WordIndex) -> None:
+    def __init__(self, path: Path | None, words: WordIndex, forgotten_before: Callable[[], str] = lambda: "") -> None:
+        """Open the index at ``path``; what was closed before a moment that can be asked for counts as not there."""
+        self._forgotten_before = forgotten_before
         self.database = Database(path)
         self._sql = self.database.sql
         self._words = words
@@ -108,20 +112,22 @@ class CorpusIndex:
     def outsiders(self, limit: int) -> list[Outsider]:
         """Return the newest records that are not live."""
         # One state at a time, so that the index has each in order and no more of them are read than are wanted.
-        query = "SELECT id, status, tokens FROM records WHERE status=? ORDER BY id DESC LIMIT ?"
-        rows = [row for status in NOT_LIVE for row in self._sql.execute(query, (status, limit))]
+        query = f"SELECT id, status, tokens FROM records WHERE status=? AND {REMEMBERED} ORDER BY id DESC LIMIT ?"
+        since = self._forgotten_before()
+        rows = [row for status in NOT_LIVE for row in self._sql.execute(query, (status, since, limit))]
         return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
 
     def superseded_after(self, moment: str) -> list[Found]:
         """Return the records whose successors begin after a moment, in the order of their ids."""
-        query = "SELECT document FROM records WHERE status='superseded' AND ended>? ORDER BY id"
-        return [self._found(row[0]) for row in self._sql.execute(query, (moment,)).fetchall()]
+        query = f"SELECT document FROM records WHERE status='superseded' AND ended>? AND {REMEMBERED} ORDER BY id"
+        return [self._found(row[0]) for row in self._sql.execute(query, (moment, self._forgotten_before())).fetchall()]
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""
         from .index_intake import folded
 
-        row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
+        query = f"SELECT written FROM records WHERE id=? AND {REMEMBERED}"
+        row = self._sql.execute(query, (id, self._forgotten_before())).fetchone()
         return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
 
     def live(self, id: str) -> Record | None:
@@ -139,9 +145,12 @@ class CorpusIndex:
         state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
         wanted = {state: (status,) if status else (), "type": tuple(types), "session_id": (session_id,)}
         asked = {column: values for column, values in wanted.items() if any(values)}
-        clauses = " AND ".join(f"{column} IN ({','.join('?' * len(values))})" for column, values in asked.items())
-        query = f"SELECT coalesce(present, written) FROM records WHERE {clauses or 'true'} ORDER BY {order}"
+        clauses = [f"{column} IN ({','.join('?' * len(values))})" for column, values in asked.items()]
         values = [value for column in asked.values() for value in column]
+        if status != "live":
+            clauses.append(REMEMBERED)
+            values.append(self._forgotten_before())
+        query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
         for (data,) in self._sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
 
@@ -166,8 +175,14 @@ class CorpusIndex:
 
     def has(self, id: str) -> bool:
         """Return whether a record or an event with this id is here."""
-        query = "SELECT 1 FROM records WHERE id=?1 UNION ALL SELECT 1 FROM events WHERE id=?1"
-        return self._sql.execute(query, (id,)).fetchone() is not None
+        query = f"SELECT 1 FROM records WHERE id=? AND {REMEMBERED} UNION ALL SELECT 1 FROM events WHERE id=?"
+        return self._sql.execute(query, (id, self._forgotten_before(), id)).fetchone() is not None
+
+    def forgotten_since(self, id: str) -> str | None:
+        """Return when a record was closed whose time of grace is over; None for any other."""
+        query = "SELECT closed_at FROM records WHERE id=? AND closed_at < ?"
+        row = self._sql.execute(query, (id, self._forgotten_before())).fetchone()
+        return str(row[0]) if row else None
 
     def events(self, *, op: str | None = None, target: str | None = None) -> "list[Event]":
         """Return events in their agreed order."""

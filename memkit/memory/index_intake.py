@@ -11,6 +11,7 @@ from .log import Span
 from .record import JSON, Record, replaced_by
 from .replay import OPEN_TRUSTS, Event, Folded, Located, fold, in_order, successor_named, takes_places
 from .text import tokens
+from .times import normal_time
 from .validity import begins
 from .values import fingerprint
 
@@ -114,6 +115,7 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> Sequence[str]
     document, written, kept, before = row
     base = Record.from_checked(json.loads(written))
     state = folded(sql, base)
+    closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
     found = kept.split()
     lives, lived = state.status == "live", before == "live"
@@ -125,6 +127,6 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> Sequence[str]
         sql.execute(COUNT_IN, (-1, -len(found)))
     sql.execute(
         "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",
-        (state.status, present, int(state.tombstone), state.closed_at, state.ended, document),
+        (state.status, present, int(state.tombstone), closed_at, state.ended, document),
     )
     return replaced_by(base)

@@ -86,6 +86,29 @@ class RecallMemory:
         found = (turns[place] for _, place in ranked if session_id in (None, turns[place].session_id))
         return list(islice(found, max(0, k)))
 
+    def drop_expired(self, user_id: str | None = None) -> int:
+        """Delete the turns of one user, or of all, that are older than memory of sessions lasts; return how many."""
+        if self._path is None or not self._path.is_dir():
+            return 0
+        own = [self._directory(user_id)] if user_id is not None else sorted(self._path.iterdir())
+        with self._lock:
+            return sum(self._drop_expired_in(directory) for directory in own if directory.is_dir())
+
+    def _drop_expired_in(self, directory: Path) -> int:
+        oldest, dropped = to_text(self._clock() - self._ttl), 0
+        with _locked(directory / ".lock"):
+            for file in sorted(directory.glob("*.jsonl")):
+                turns = list(read_turns(file))
+                old = sum(turn.at < oldest for turn in turns)
+                if old == len(turns) and old:
+                    file.unlink()
+                elif old:
+                    self._rewrite(file)
+                if old:
+                    self._lines.pop(file, None)
+                dropped += old
+        return dropped
+
     def _of_user(self, user_id: str) -> list[Turn]:
         oldest = to_text(self._clock() - self._ttl)
         with self._lock:

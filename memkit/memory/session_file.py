@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,14 @@ class SessionFile:
     def forget(self) -> None:
         """Take the session off the disk."""
         self._path.unlink(missing_ok=True)
+
+
+def drop_old_sessions(folder: Path, before: datetime) -> int:
+    """Delete the sessions that were last saved before a moment, and return how many."""
+    old = [path for path in sorted(folder.glob("*.json")) if path.stat().st_mtime < before.timestamp()]
+    for path in old:
+        path.unlink(missing_ok=True)
+    return len(old)
 
 
 def masked_tree(value: Any) -> Any:

@@ -3,7 +3,7 @@
 Named tuples, because every process defines them at its start and a dataclass takes several times as long.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .errors import InvalidRecord
@@ -138,16 +138,23 @@ def _value(default: Any, value: JSON, where: str, key: str) -> object:
         if not isinstance(value, Mapping):
             raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
         return type(default)(**_changes(default, value, f"{where}."))
-    if isinstance(default, Decay):
-        if not isinstance(value, str):
-            raise InvalidRecord(f"{where} must be text such as '0.02 per 30d unused', not {value!r:.60}.")
-        return parse_decay(value)
+    if isinstance(default, Decay) and isinstance(value, str):
+        return _read(parse_decay, value, where)
     if key in DURATIONS and isinstance(value, str | int | float) and not isinstance(value, bool):
-        return parse_duration(value)
+        return _read(parse_duration, value, where)
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):
-        raise InvalidRecord(f"{where} must be a {type(default).__name__}, not {value!r:.60}.")
+        wanted = "text" if isinstance(default, Decay) else f"a {type(default).__name__}"
+        raise InvalidRecord(f"{where} must be {wanted}, not {value!r:.60}.")
     if key in CHOICES and value not in CHOICES[key]:
         raise InvalidRecord(f"{where} must be one of {', '.join(CHOICES[key])}, not {value!r:.60}.")
     return value
+
+
+def _read(parse: Callable[[Any], object], value: JSON, where: str) -> object:
+    """Return what ``parse`` makes of ``value``; an error names the setting."""
+    try:
+        return parse(value)
+    except InvalidRecord as error:
+        raise InvalidRecord(f"{where}: {error}") from None

@@ -1,7 +1,7 @@
 """Times as the archive writes them: UTC, RFC 3339, microseconds, so that they sort as text."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from .errors import InvalidRecord
@@ -44,12 +44,18 @@ def normal_time(value: str | datetime) -> str:
 
 def parse_duration(value: str | int | float) -> float:
     """Return the seconds that ``7d``, ``1h`` or a bare number of seconds mean."""
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and 0 <= value < float("inf"):
         return float(value)
-    match = re.fullmatch(DURATION, value.strip())
+    match = re.fullmatch(DURATION, str(value).strip())
     if match is None:
         raise InvalidRecord(f"{value!r:.60} is not a duration. Write a number and one of s, m, h, d, w, such as 7d.")
     return float(match[1]) * SECONDS[match[2]]
+
+
+def seconds_before(moment: datetime, seconds: float) -> datetime:
+    """Return the moment that lies so many seconds before; no setting reaches behind the first year."""
+    first = datetime.min.replace(tzinfo=UTC)
+    return moment - timedelta(seconds=min(seconds, (moment - first).total_seconds()))
 
 
 class Decay(NamedTuple):

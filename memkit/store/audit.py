@@ -46,6 +46,16 @@ class AuditLog:
         finally:
             os.close(handle)
 
+    def drop_before(self, moment: datetime) -> int:
+        """Delete the months that lie wholly before a moment, and return how many.
+
+        A month is deleted as a file and never rewritten, because other processes append to it.
+        """
+        old = [path for path in sorted(self._folder.glob("????-??.jsonl")) if path.stem < f"{moment:%Y-%m}"]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return len(old)
+
     def events(self, *, user: str | None = None, event: str | None = None, since: str | None = None) -> Iterator[Event]:
         """Yield events oldest first, of one user, one kind, or since an RFC 3339 time."""
         if not self._folder.is_dir():

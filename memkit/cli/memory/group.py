@@ -20,6 +20,8 @@ MEMORY_COMMANDS: Commands = {
     "allow": ("memkit.cli.memory.allow:allow", "Let a rejected or erased value be told again."),
     "forget": ("memkit.cli.memory.correct:forget", "Retire a record; it may be told again."),
     "update": ("memkit.cli.memory.correct:update", "Change tags, confidence, importance or validity of a record."),
+    "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
+    "restore": ("memkit.cli.memory.upkeep:restore", "Make a forgotten or swept record live again."),
 }
 
 

@@ -10,7 +10,7 @@ import click
 from memkit.cli.output import Front, diagnostic
 from memkit.errors import NotFound
 from memkit.memory.errors import InvalidRecord
-from memkit.memory.interface import Decision
+from memkit.memory.interface import Decision, StoredRecord
 from memkit.memory.record import Record
 from memkit.memory.times import parse_time
 from memkit.terminal import one_line
@@ -55,10 +55,22 @@ def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any
 
 def owned_record(front: Front, record_id: str, user: str | None) -> Record:
     """Return the record with this id as it stands; raises ``NotFound`` where this user has none."""
-    stored = front.workspace.archive.get(record_id, user_id=user)
-    if stored is None:
-        raise NotFound(f"No record {record_id!r} here.")
-    return stored.record
+    return stored_record(front, record_id, user).record
+
+
+def stored_record(front: Front, record_id: str, user: str | None) -> StoredRecord:
+    """Return the record with this id and its history; raises ``NotFound`` where this user has none."""
+    archive = front.workspace.archive
+    stored = archive.get(record_id, user_id=user)
+    if stored is not None:
+        return stored
+    since = archive.forgotten_since(record_id, user_id=user)
+    hint = (
+        f" It was closed on {since[:10]}, longer ago than forget.keep_superseded: only archive/ keeps it."
+        if since
+        else ""
+    )
+    raise NotFound(f"No record {record_id!r} here.{hint}")
 
 
 def record_line(record: Record) -> str:

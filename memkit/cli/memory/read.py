@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import STATUSES, Date, record_line, user_option
+from memkit.cli.memory.options import STATUSES, Date, record_line, stored_record, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand
-from memkit.errors import NotFound, UsageError
+from memkit.errors import UsageError
 from memkit.memory.record import SCOPES, TYPES
 
 
@@ -18,9 +18,7 @@ from memkit.memory.record import SCOPES, TYPES
 @click.pass_obj
 def get(front: Front, record_id: str, user: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
-    stored = front.workspace.archive.get(record_id, user_id=user)
-    if stored is None:
-        raise NotFound(f"No record {record_id!r} here.")
+    stored = stored_record(front, record_id, user)
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
     lines = [stored.record.text, ""] + [
         f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
