@@ -38,13 +38,13 @@ class Vocabulary:
         return f"{' '.join(self._random.sample(QUERY_STOP, 3))} {self.content_query()}"
 
 
-def write_store(root: Path, count: int, seed: int = 7) -> Vocabulary:
-    """Write ``count`` records of one user into shards under ``root`` and return their vocabulary."""
+def write_store(root: Path, count: int, seed: int = 7, users: int = 1) -> Vocabulary:
+    """Write ``count`` records of so many users into shards under ``root`` and return their vocabulary."""
     vocabulary = Vocabulary(seed)
     folder = root / "archive" / "2026-01"
     folder.mkdir(parents=True)
     part, size, lines = 1, 0, []
-    for line in _lines(vocabulary, count):
+    for line in _lines(vocabulary, count, users):
         if size + len(line) > SHARD_BYTES:
             (folder / _name(part)).write_text("".join(lines), encoding="utf-8")
             part, size, lines = part + 1, 0, []
@@ -54,11 +54,12 @@ def write_store(root: Path, count: int, seed: int = 7) -> Vocabulary:
     return vocabulary
 
 
-def _lines(vocabulary: Vocabulary, count: int) -> Iterator[str]:
+def _lines(vocabulary: Vocabulary, count: int, users: int) -> Iterator[str]:
     for number in range(count):
+        user = USER if users == 1 else f"{USER}-{number % users}"
         data = {
             "actor": "person", "confidence": 1.0, "created_at": "2026-01-01T00:00:00.000000Z",
-            "id": f"01KDVM0000{number:016d}", "text": vocabulary.text(), "type": "fact", "user_id": USER,
+            "id": f"01KDVM0000{number:016d}", "text": vocabulary.text(), "type": "fact", "user_id": user,
         }  # fmt: skip
         yield json.dumps(data, sort_keys=True, separators=(",", ":")) + "\n"
 
