@@ -2,7 +2,7 @@
 
 The peers index bare texts and answer with ids. memkit besides filters by user, scope, validity and trust, scores what
 it finds by more than words, counts the use, and looks whether the shards have changed. FTS5 and tantivy get the
-questions without stop words, which makes them faster; rank_bm25 is used as its own page shows, on words split at blanks.
+questions without stop words, which makes them faster; rank_bm25 is used as its page shows, on words split at blanks.
 """
 
 from __future__ import annotations

@@ -434,9 +434,10 @@ class ArchivalStore:
 
     def _corpora(self, user_id: str | None) -> Iterator[CorpusIndex]:
         # One at a time: with many users the first is closed again before the last is opened.
-        present = self._index.catalogue.corpora()
-        names = sorted(present) if user_id is None else [user_corpus(user_id), SHARED]
-        return (self._index.corpus(name) for name in names if name in present)
+        if user_id is None:
+            return map(self._index.corpus, self._index.corpora())
+        own = (user_corpus(user_id), SHARED)
+        return (self._index.corpus(name) for name in own if self._index.catalogue.has_corpus(name))
 
 
 def _cache_folder(path: Path | None) -> Path | None:

@@ -221,7 +221,7 @@ class CorpusIndex:
         self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0)", (self._own_format,))
 
     def _found(self, documents: Sequence[int]) -> list[Found]:
-        """Return records in the order of ``documents``, asked for in few questions: one each costs ten times as much."""
+        """Return records in the order of ``documents``, in few questions: one each costs ten times as much."""
         rows: dict[int, Found] = {}
         for start in range(0, len(documents), ASKED_AT_ONCE):
             some = documents[start : start + ASKED_AT_ONCE]

@@ -13,7 +13,7 @@ from .locking import DENIED, NO_ROOM
 
 BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
-"""Pages of one file kept in memory: with SQLite's own 2 MB a search among a million records reads most of them twice."""
+"""What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
 SUFFIXES = ("", "-wal", "-shm")
 
 
