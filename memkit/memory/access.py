@@ -49,6 +49,15 @@ class AccessCounts:
             with database.transaction():
                 database.sql.executemany(query, [(id, to_text(moment)) for id in ids])
 
+    def carry_over(self, user_id: str, sources: Iterable[str], target: str) -> None:
+        """Count every use of ``sources`` as one of ``target``; where nothing can be written, it starts anew."""
+        ids = list(sources)
+        query = f"""INSERT OR REPLACE INTO access SELECT ?, sum(uses), max(last) FROM access
+                    WHERE id IN ({",".join("?" * len(ids))}) HAVING sum(uses)"""
+        with suppress(OSError, sqlite3.OperationalError):
+            if self._exists(user_id):
+                self._database(user_id).sql.execute(query, (target, *ids))
+
     def last_used(self, user_id: str) -> dict[str, str]:
         """Return when this user last recalled each record."""
         return dict(self._database(user_id).sql.execute("SELECT id, last FROM access")) if self._exists(user_id) else {}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .change import Change
     from .context import MainContext
     from .forgetting import Swept
+    from .revocation import Revocation, Source
     from .tools import MemoryTools
     from .view import IndexView
 
@@ -122,6 +123,36 @@ class ArchivalStore:
         """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated."""
         with self._change() as change:
             change.mark(op, record_id, origin, reason, fields)
+
+    def merge(self, ids: Sequence[str], origin: Origin, *, text: str | None = None, reason: str = "") -> Decision:
+        """Offer one record in the place of several live ones; without ``text`` it says what they say together.
+
+        Raises:
+            InvalidRecord: There are fewer than two, or they are not of one user and scope.
+            RecordNotFound: This user does not have one of them.
+            NotAllowed: One of them is not live.
+        """
+        with self._change() as change:
+            decision = change.merge(ids, text, origin, reason)
+        if decision.id is not None:
+            self._access.carry_over(origin.user_id, ids, decision.id)
+        return decision
+
+    def revocation(self, source: "Source", *, user_id: str | None = None) -> "Revocation":
+        """Return what ``revoke`` would take back."""
+        from .revocation import revocation
+
+        with self._reading():
+            return revocation(source, self._corpora(user_id), user_id)
+
+    def revoke(self, source: "Source", origin: Origin, *, user_id: str | None = None, reason: str = "") -> "Revocation":
+        """Take back everything that came from a source, of one user or of all, and everything made of it.
+
+        Raises:
+            NotAllowed: It is no person who asks.
+        """
+        with self._change() as change:
+            return change.revoke(source, origin, user_id, reason)
 
     def edit_core(
         self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True

@@ -1,20 +1,22 @@
 """One change of the archive: what is written while the locks are held, kept together, and told when it is kept."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from .core import core_target
 from .errors import InvalidRecord, NotAllowed, RecordNotFound, Refused
 from .index import Index
-from .index_catalogue import SHARED, corpus_of
+from .index_catalogue import SHARED, corpus_of, user_corpus
 from .interface import Decision, Gate, Judgement, Reason, Tombstone
 from .lines import encode_line
 from .log import Batch
 from .masking import masked
+from .merging import merged_draft
 from .offers import record_from
-from .record import EMPTY, JSON, Draft, Origin, Record, check_fields, with_fields
+from .record import EMPTY, JSON, Draft, Origin, Record, check_fields, lowest_trust, with_fields
 from .replay import CHANGEABLE, Event, Folded
+from .revocation import Revocation, Source, revocation
 from .times import parse_time, to_text
 from .tombstones import ERASED, TombstoneKey, burials, no_key
 from .view import IndexView
@@ -80,6 +82,36 @@ class Change:
         self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=fields)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], masked(reason))
 
+    def merge(self, ids: Sequence[str], text: str | None, origin: Origin, reason: str) -> Decision:
+        """Offer one record in the place of several, and let them be superseded where the gate takes it."""
+        parents = [self._live(id, origin.user_id) for id in dict.fromkeys(ids)]
+        draft = merged_draft(parents, text, reason)
+        # Words that nobody wrote anew are worth as much as the least of those they were made of.
+        least = lowest_trust(*(record.trust for record in parents))
+        writer = origin if text is not None else origin._replace(actor="program", trust_cap=least)
+        view = IndexView(self._index, self._tombstone_key, hidden=ids)
+        judgement = self._gate().judge(draft, writer, view)
+        if judgement.decision == "merged":
+            repeats = Reason("duplicate", f"It repeats {judgement.merge_into}. Name that one among the ids too.")
+            return self._decided(origin, "refused", None, (repeats,))
+        if judgement.decision == "refused":
+            return self._decided(origin, "refused", None, judgement.reasons)
+        record = self._record(draft, writer, judgement)
+        self._write(record.to_data())
+        for parent in parents:
+            fields = {"by": record.id}
+            self._write_event("supersede", parent.id, origin, reason=reason, scope=_scope(parent), fields=fields)
+        return self._decided(origin, judgement.decision, record.id, judgement.reasons, merges=draft.extra["merges"])
+
+    def revoke(self, source: Source, origin: Origin, user_id: str | None, reason: str) -> Revocation:
+        """Take back everything that came from a source and everything made of it."""
+        names = [user_corpus(user_id), SHARED] if user_id is not None else self._index.corpora()
+        found = revocation(source, map(self._index.corpus, names), user_id)
+        taken = [(thing.id, thing.user_id) for things in (found.records, found.marks, found.core) for thing in things]
+        for id, owner in taken:
+            self.mark("revoke", id, origin._replace(user_id=owner), reason or f"revoked: {source}", EMPTY)
+        return found
+
     def edit_core(self, section: str, text: str, origin: Origin, reason: str, *, consented: bool) -> Decision:
         """Let the gate judge the new content of a core section, write it down, and return what was decided."""
         judgement = self._gate().judge_core(section, text, origin, self._view, consented=consented)
@@ -119,6 +151,15 @@ class Change:
             self._write(event.to_data())
         self._tell("tombstone", Origin("program", ERASED), [event.id for event in events], "erased")
         return len(events)
+
+    def _live(self, id: str, user_id: str) -> Record:
+        name = self._index.corpus_holding(id, user_id)
+        folded = self._index.corpus(name).stored(id) if name else None
+        if folded is None:
+            raise RecordNotFound(f"No record {id!r:.60} of user {user_id!r:.60} is here.")
+        if folded.status != "live":
+            raise NotAllowed(f"Record {id} is {folded.status}; only live records can be merged.")
+        return folded.record
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
         record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
@@ -179,6 +220,7 @@ class Change:
         *,
         section: str | None = None,
         supersedes: str | None = None,
+        merges: JSON = (),
     ) -> Decision:
         """Tell and return what the gate decided."""
         event = TOLD_AS[decision]
@@ -189,7 +231,10 @@ class Change:
             event, more["section"] = "core" if decision == "admitted" else event, masked(section)
         elif supersedes and decision == "admitted":
             event = "supersede"
-        ids = [known for known in (id, supersedes) if known]
+        elif merges and decision == "admitted":
+            event = "merge"
+        parents = merges if isinstance(merges, list | tuple) else ()
+        ids = [str(known) for known in (id, supersedes, *parents) if known]
         self._tell(event, origin, ids, ", ".join(reason.code for reason in reasons), **more)
         return Decision(decision, id, reasons)
 
@@ -198,6 +243,10 @@ class Change:
         who = {"actor": origin.actor, "user_id": masked(origin.user_id)}
         when = {"session_id": origin.session_id and masked(origin.session_id), "turn_id": origin.turn_id}
         self.events.append({"event": event, **who, **when, "ids": ids, "reason": reason or None, **more})
+
+
+def _scope(record: Record) -> str:
+    return SHARED if record.scope == SHARED else "user"
 
 
 def _check_validity(folded: Folded | None, changes: Mapping[str, JSON]) -> None:

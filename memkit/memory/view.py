@@ -1,7 +1,7 @@
 """What the write gate sees of the archive while it judges."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import accumulate, combinations
 
 from .core import core_sections
@@ -22,8 +22,9 @@ MOST_ROWS = 100
 class IndexView:
     """The archive as one offer finds it: the user's own records and the shared ones."""
 
-    def __init__(self, index: Index, tombstone_key: TombstoneKey = no_key) -> None:
+    def __init__(self, index: Index, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = ()) -> None:
         self._index = index
+        self._hidden = hidden
         self.tombstones = Tombstones(index, tombstone_key)
 
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
@@ -33,7 +34,8 @@ class IndexView:
             same = corpus.same_value(fingerprint(text))
             near = _nearest(corpus, query_terms(text))
             found.update({record.id: record for record in (*same, *near) if type in (None, record.type)})
-        return list(found.values())[:MOST_SIMILAR]
+        shown = [record for id, record in found.items() if id not in self._hidden]
+        return shown[:MOST_SIMILAR]
 
     def is_tombstoned(self, user_id: str, text: str) -> bool:
         """Return whether this value was rejected or erased for this user, however it is spelled."""

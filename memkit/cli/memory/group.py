@@ -14,6 +14,8 @@ MEMORY_COMMANDS: Commands = {
     "list": ("memkit.cli.memory.read:list_command", "List records, oldest first."),
     "supersede": ("memkit.cli.memory.correct:supersede", "Put a new text in the place of a record."),
     "confirm": ("memkit.cli.memory.correct:confirm", "Say that a record is true."),
+    "merge": ("memkit.cli.memory.merge:merge", "Put one record in the place of several."),
+    "revoke": ("memkit.cli.memory.revoke:revoke", "Take back everything derived from a session or a source."),
     "contradict": ("memkit.cli.memory.correct:contradict", "Doubt a record: its confidence falls."),
     "reject": ("memkit.cli.memory.correct:reject", "Say that a record is false; its value cannot come back."),
     "approve": ("memkit.cli.memory.correct:approve", "Release a record from quarantine."),
