@@ -1,0 +1,133 @@
+"""What happens to a record while it lives, at the command line: shapes, exit codes, owners, the audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_memory import Answers
+
+from memkit.cli.main import run
+
+
+@pytest.fixture
+def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Answers:
+    """Return a runner of commands on a fresh store."""
+    return Answers(store, capsys)
+
+
+def test_merge_answers_with_the_new_record_and_its_parents(memkit: Answers) -> None:
+    """The parents are superseded, and the audit tells of one merge."""
+    one, two = memkit.add("Ada drinks espresso")["id"], memkit.add("Ada owns a red bicycle")["id"]
+
+    data = memkit("memory", "merge", one, two, "--reason", "tidy")["data"]
+
+    assert data["decision"] == "admitted"
+    assert (data["merges"], data["reasons"]) == ([one, two], [])
+    assert data["text"] == "Ada drinks espresso. Ada owns a red bicycle."
+    assert memkit("memory", "get", one)["data"]["status"] == "superseded"
+    assert memkit("memory", "get", data["id"])["data"]["source"] == "merged"
+    told = memkit("audit", "--event", "merge")["data"]["events"]
+    assert [event["ids"] for event in told] == [[data["id"], one, two]]
+
+
+def test_merge_refuses_what_cannot_be_one(memkit: Answers) -> None:
+    """One id is bad usage; another user's id and a record that is gone are a negative answer."""
+    one, theirs = memkit.add("Ada drinks espresso")["id"], memkit.add("Bob drinks tea", user="bob")["id"]
+
+    memkit("memory", "merge", one, code=2)
+    memkit("memory", "merge", one, one, code=2)
+    memkit("memory", "merge", one, theirs, code=1)
+    memkit("memory", "merge", one, "nowhere", code=1)
+    memkit("memory", "merge", one, theirs, "--user", "bob", code=1)
+    assert memkit("memory", "get", one)["data"]["status"] == "live"
+
+
+def test_revoke_lists_asks_and_takes_back(memkit: Answers) -> None:
+    """A dry run changes nothing, without a terminal nothing goes unasked, and --yes takes back all that was made."""
+    old = memkit.add("Ada lives in Berlin")["id"]
+    wrong = memkit("memory", "supersede", old, "Ada lives in Paris")["data"]["id"]
+    told = memkit.add("Ada owns a red bicycle", "--session", "s1")["id"]
+    later = memkit("memory", "merge", wrong, told)["data"]["id"]
+
+    planned = memkit("memory", "revoke", "--session", "s1", "--dry-run")["data"]
+    memkit("memory", "revoke", "--session", "s1", code=2)
+    assert memkit("memory", "get", told)["data"]["status"] == "superseded"
+    done = memkit("memory", "revoke", "--session", "s1", "--yes")["data"]
+
+    assert planned == {**done, "dry_run": True}
+    assert set(done["records"]) == {told, later}
+    assert done["revived"] == [wrong]
+    assert memkit("memory", "get", wrong)["data"]["status"] == "live"
+    assert memkit("memory", "get", told)["data"]["history"][-1]["op"] == "revoke"
+    assert {id for event in memkit("audit", "--event", "revoke")["data"]["events"] for id in event["ids"]} == {
+        told,
+        later,
+    }
+
+
+def test_revoke_needs_one_source_that_gave_something(memkit: Answers) -> None:
+    """Neither or both are bad usage, and a source of nothing is a negative answer."""
+    memkit("memory", "revoke", "--yes", code=2)
+    memkit("memory", "revoke", "--session", "s1", "--source-url", "https://example.org", "--yes", code=2)
+    nothing = memkit("memory", "revoke", "--source-url", "https://example.org", "--yes", code=1)
+
+    assert nothing["data"] == {"records": [], "withdrawn": [], "core": [], "revived": [], "dry_run": False}
+
+
+def test_revoke_of_a_link_stays_with_the_user_named(memkit: Answers) -> None:
+    """With --user, what another one has from the same page is not touched."""
+    url = ("--source-url", "https://example.org/page")
+    mine, theirs = memkit.add("Ada owns a yacht", *url)["id"], memkit.add("Bob owns a yacht", *url, user="bob")["id"]
+
+    assert memkit("memory", "revoke", *url, "--user", "ada", "--yes")["data"]["records"] == [mine]
+    assert memkit("memory", "get", theirs)["data"]["status"] == "live"
+
+
+def test_a_person_may_doubt(memkit: Answers) -> None:
+    """Contradicting takes 0.2 of the confidence and leaves the record, and another user's is not found."""
+    id = memkit.add("Ada owns a yacht")["id"]
+
+    memkit("memory", "contradict", id, "--user", "bob", code=1)
+    answer = memkit("memory", "contradict", id, "--reason", "never saw it")["data"]
+
+    assert answer == {"id": id, "op": "contradict", "status": "live"}
+    assert memkit("memory", "get", id)["data"]["confidence"] == 0.8
+
+
+def test_a_validity_can_be_set_and_cannot_end_before_it_begins(memkit: Answers) -> None:
+    """The dates that stand count as well as those that are given."""
+    id = memkit.add("Ada is on leave", "--valid-from", "2026-03-01")["id"]
+
+    memkit("memory", "update", id, "--valid-until", "2026-02-01", code=2)
+    memkit("memory", "update", id, "--valid-until", "2026-03-31")
+
+    got = memkit("memory", "get", id)["data"]
+    assert (got["valid_from"], got["valid_until"]) == ("2026-03-01", "2026-03-31")
+
+
+def test_what_was_true_can_be_searched_and_listed(memkit: Answers) -> None:
+    """As-of takes in what was superseded since, and excludes what had not begun; states are another question."""
+    old = memkit.add("Ada lives in Berlin")["id"]
+    new = memkit("memory", "supersede", old, "Ada lives in Paris")["data"]["id"]
+
+    def seen(*options: str) -> tuple[list[str], list[str]]:
+        found = memkit("memory", "search", "Ada lives", "--user", "ada", *options)["data"]["results"]
+        listed = memkit("memory", "list", "--user", "ada", *options)["data"]["records"]
+        return [hit["id"] for hit in found], [record["id"] for record in listed]
+
+    assert seen("--as-of", "2020-01-01") == ([old], [old])
+    assert seen("--as-of", "2999-01-01") == seen() == ([new], [new])
+    memkit("memory", "list", "--as-of", "2020-01-01", "--status", "retired", code=2)
+
+
+def test_people_read_what_would_go(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --json the plan is a list with ids and words."""
+    run(["memory", "add", "Ada owns a yacht", "--user", "ada", "--session", "s1", "--store", str(store)])
+    capsys.readouterr()
+
+    assert run(["memory", "revoke", "--session", "s1", "--dry-run", "--store", str(store)]) == 0
+
+    printed = capsys.readouterr().out
+    assert "Ada owns a yacht" in printed
+    assert "Would take back 1 record." in printed
