@@ -34,6 +34,7 @@ COMMANDS: Commands = {
     "commit": ("memkit.cli.commit:commit", "Commit memory that is not in git yet."),
     "config": ("memkit.cli.config:config", "Show every setting and where its value came from, or change one."),
     "audit": ("memkit.cli.audit:audit", "Show what was written, read, refused and decided."),
+    "bench": ("memkit.cli.bench:bench", "Measure retrieval on your own conversations."),
     "doctor": ("memkit.cli.doctor:doctor", "Check this machine and the store, and say what is missing."),
     "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
     "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),

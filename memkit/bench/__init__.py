@@ -1,0 +1,1 @@
+"""Measure retrieval on conversations with known answers."""

@@ -1,0 +1,103 @@
+"""The ways to search that a benchmark compares: a plain peer, then one ingredient more at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Protocol
+
+from memkit.bench.interface import Dialogue
+from memkit.memory.conversation import Conversation, Recipe
+from memkit.memory.text import STOP_WORDS, folded
+
+PEER = "rank_bm25"
+PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0)
+
+
+class Ranker(Protocol):
+    """One dialogue, ready to be searched in one way."""
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the places of the turns found, best first."""
+        ...
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions found, best first."""
+        ...
+
+
+class RecipeRanker:
+    """memkit's own search with some of its ingredients."""
+
+    def __init__(self, dialogue: Dialogue, recipe: Recipe) -> None:
+        self._conversation = Conversation(dialogue.turns, recipe)
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns as ``conversation_search`` ranks them."""
+        return [place for _, place in self._conversation.rank(query, today)]
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions by their own score."""
+        return [session for _, session in self._conversation.rank_sessions(query, today)]
+
+
+class PeerRanker:
+    """``rank_bm25`` as its own documentation uses it: text split at blanks, BM25Okapi as it comes."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
+        whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
+        self._turns = _okapi([turn.text.split() for turn in dialogue.turns])
+        self._sessions = _okapi([" ".join(whole[name]).split() for name in self._names])
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns with a score above nothing."""
+        return self._turns(query)
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions with a score above nothing."""
+        return [self._names[place] for place in self._sessions(query)]
+
+
+def _okapi(documents: Sequence[Sequence[str]]) -> Callable[[str], list[int]]:
+    from rank_bm25 import BM25Okapi  # and numpy with it: only a benchmark needs them
+
+    if not any(documents):
+        return lambda query: []  # the library divides by the number of words
+    index = BM25Okapi(documents)
+
+    def ask(query: str) -> list[int]:
+        scores = index.get_scores(query.split()).tolist()
+        return sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place])
+
+    return ask
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of ``text`` in lower case."""
+    return re.findall(r"\w+", folded(text))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of ``text`` in lower case, stop words left out."""
+    return [word for word in plain_words(text) if word not in STOP_WORDS]
+
+
+RECIPES = {
+    "words": PLAIN._replace(tokens=plain_words, terms=plain_words),
+    "stop-words": PLAIN._replace(tokens=plain_words, terms=content_words),
+    "stems": PLAIN,
+    "dates": PLAIN._replace(dates=True),
+    "neighbours": PLAIN._replace(dates=True, near=Recipe().near),
+    "speaker": PLAIN._replace(dates=True, near=Recipe().near, speaker=Recipe().speaker),
+    "captions": Recipe(session=0.0),
+    "default": Recipe(),
+}
+"""Each has the ingredients of the one before and one more; captions brings relative dates with it."""
+MODES = (PEER, *RECIPES)
+
+
+def ranker(mode: str, dialogue: Dialogue) -> Ranker:
+    """Return ``dialogue`` ready to be searched in the way called ``mode``."""
+    return PeerRanker(dialogue) if mode == PEER else RecipeRanker(dialogue, RECIPES[mode])

@@ -1,0 +1,92 @@
+"""``memkit bench``: measure memkit on your own data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.output import Choice, Front, MemkitGroup, diagnostic
+
+MODES = (
+    "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "default",
+)  # fmt: skip
+"""As the benchmark has them; named here too, so that help and completion import nothing."""
+MOST = 10_000
+
+
+class Sizes(click.ParamType[tuple[int, ...]]):
+    """Numbers separated by commas."""
+
+    name = "K,K"
+
+    def convert(
+        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Return the numbers; anything else is bad usage."""
+        if isinstance(value, tuple):
+            return value
+        sizes = [int(part) if part.strip().isdecimal() else 0 for part in value.split(",")]
+        if not all(0 < size <= MOST for size in sizes):
+            self.fail(f"{value!r} is no list of numbers from 1 to {MOST:,}, such as 5,10.", param, ctx)
+        return tuple(sizes)
+
+
+@click.group("bench", cls=MemkitGroup)
+def bench() -> None:
+    """Measure memkit on your own data."""
+
+
+@bench.command("retrieval")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--mode", "modes", type=Choice(MODES), multiple=True, help="Only this one; may be given again.")
+@click.option("--k", "ks", type=Sizes(), default=(5, 10), show_default="5,10", help="How many results count as found.")
+@click.pass_obj
+def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, ...]) -> None:
+    """Report recall@k and MRR of each way to search on FILE: LoCoMo, LongMemEval, or JSON lines of your own."""
+    from memkit.use_cases.bench_retrieval import bench_retrieval
+
+    def show(number: int) -> None:
+        click.echo(f"\r{number} dialogues", nl=False, err=True)
+
+    watched = sys.stderr.isatty() and not front.json
+    result = bench_retrieval(file, modes=modes, ks=ks, progress=show if watched else None)
+    if watched:
+        click.echo(err=True)
+    measured = result.measured
+    rows: list[dict[str, Any]] = [
+        {
+            "mode": row.mode, "granularity": row.granularity, "type": row.kind, "questions": row.questions,
+            "recall": {str(k): round(share, 4) for k, share in row.recall.items()}, "mrr": round(row.mrr, 4),
+        }
+        for row in measured.rows
+    ]  # fmt: skip
+    data = {
+        "file": str(file), "format": result.format, "sha256": result.sha256, "dialogues": measured.dialogues,
+        "questions": measured.questions, "skipped": measured.skipped, "k": sorted(set(ks)),
+        "candidates": measured.candidates, "rows": rows,
+    }  # fmt: skip
+    findings = [diagnostic("few_candidates", warning, severity="warning") for warning in result.warnings]
+    front.answer(data, [*_lines(data), *(f"warning: {warning}" for warning in result.warnings)], diagnostics=findings)
+
+
+def _lines(data: dict[str, Any]) -> list[str]:
+    pools = ", ".join(f"{count} {granularity}s" for granularity, count in data["candidates"].items())
+    lines = [
+        f"{data['file']} ({data['format']}, sha256 {data['sha256']})",
+        f"{data['dialogues']} dialogues, {data['questions']} questions, {data['skipped']} without evidence left out; "
+        f"a question chooses among {pools}",
+        "",
+        f"{'by':<9}{'mode':<12}{'type':<28}{'questions':>9}"
+        + "".join(f"{f'R@{k}':>8}" for k in data["k"])
+        + f"{'MRR':>8}",
+    ]
+    for row in data["rows"]:
+        figures = [*row["recall"].values(), row["mrr"]]
+        lines.append(
+            f"{row['granularity']:<9}{row['mode']:<12}{row['type']:<28}{row['questions']:>9}"
+            + "".join(f"{figure:>8.3f}" for figure in figures)
+        )
+    return lines

@@ -1,0 +1,247 @@
+"""``memkit bench retrieval``: figures that can be checked by hand, on files that people have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conversations import conversations
+
+from memkit.bench.datasets import load_dataset
+from memkit.bench.interface import Dialogue, Question
+from memkit.bench.measure import measure
+from memkit.bench.modes import MODES, RECIPES, ranker
+from memkit.cli import bench as command
+from memkit.cli.main import run
+from memkit.memory.conversation import Recipe, Utterance
+
+Bench = Callable[..., dict[str, Any]]
+
+LOCOMO = [
+    {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Ann",
+            "speaker_b": "Bob",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": "D1:1", "text": "I adopted two cats"},
+                {"speaker": "Bob", "dia_id": "D1:2", "text": "Look!", "img_url": ["x"], "blip_caption": "a red kayak"},
+            ],
+            "session_2_date_time": "9:05 am on 1 June, 2023",
+            "session_2": [{"speaker": "Bob", "dia_id": "D2:1", "text": "Yesterday I sold the boat"}],
+            "session_3_date_time": "9:05 am on 2 June, 2023",
+        },
+        "qa": [
+            {"question": "What did Ann adopt?", "answer": "cats", "evidence": ["D1:1"], "category": 4},
+            {"question": "What happened on 31 May 2023?", "answer": "x", "evidence": ["D2:1; D9:9"], "category": 2},
+            {"question": "Which kayak?", "answer": 1, "evidence": ["D1:02", "D"], "category": 3},
+            {"question": "Nothing?", "evidence": [], "adversarial_answer": "no", "category": 5},
+        ],
+    }
+]
+LONGMEMEVAL = [
+    {
+        "question_id": "q1",
+        "question_type": "single-session-user",
+        "question": "Which instrument do I play?",
+        "answer": "guitar",
+        "question_date": "2023/06/01 (Thu) 10:00",
+        "haystack_dates": ["2023/05/20 (Sat) 02:36", "2023/05/21 (Sun) 02:36"],
+        "haystack_session_ids": ["a", "b"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "I play an instrument, the guitar", "has_answer": True}],
+            [{"role": "assistant", "content": "The weather is fine"}],
+        ],
+        "answer_session_ids": ["a"],
+    }
+]
+LINES = [
+    {"turn": "I adopted two cats", "id": "t1", "session": "s1", "speaker": "Ann", "at": "2026-03-14"},
+    {"turn": "The boat is sold", "id": "t2", "session": "s2"},
+    {"question": "Who adopts cats?", "evidence": ["t1", "t2"], "type": "both"},
+    {"question": "And the boat?", "evidence": ["t2"]},
+]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    """Return a function that writes a file, measures on it and returns the envelope."""
+
+    def measured(content: Any, *options: str, code: int = 0) -> dict[str, Any]:
+        path = tmp_path / "conversations"
+        path.write_bytes(content if isinstance(content, bytes) else as_file(content))
+        assert run(["bench", "retrieval", str(path), "--json", *options]) == code
+        envelope: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return envelope
+
+    return measured
+
+
+def as_file(content: Any) -> bytes:
+    """Return lines as JSON lines, and a list with nested parts as one JSON document."""
+    if any("turn" in entry for entry in content):
+        return "\n".join(json.dumps(line) for line in content).encode()
+    return json.dumps(content, indent=1).encode()
+
+
+def overall(envelope: dict[str, Any], mode: str, granularity: str = "turn", kind: str = "all") -> dict[str, Any]:
+    """Return one row."""
+    rows = envelope["data"]["rows"]
+    return next(row for row in rows if (row["mode"], row["granularity"], row["type"]) == (mode, granularity, kind))
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_every_ingredient_helps_and_the_default_is_best(bench: Bench, seed: int) -> None:
+    """On conversations that need them, each ingredient finds its kind of answer better, and nothing beats them all."""
+    envelope = bench(conversations(seed))
+    score = {mode: overall(envelope, mode)["mrr"] for mode in MODES}
+    recall = {mode: overall(envelope, mode)["recall"]["5"] for mode in MODES}
+
+    assert list(score.values()) == sorted(score.values())
+    assert recall["default"] == max(recall.values())
+    assert recall["rank_bm25"] == min(recall.values())
+    for mode, before, kind in [
+        ("words", "rank_bm25", "form"), ("stop-words", "words", "date"), ("stems", "stop-words", "form"),
+        ("dates", "stems", "date"), ("neighbours", "dates", "answer"), ("speaker", "neighbours", "speaker"),
+        ("captions", "speaker", "picture"), ("captions", "speaker", "relative"), ("default", "captions", "session"),
+    ]:  # fmt: skip
+        better, worse = (overall(envelope, name, kind=kind)["mrr"] for name in (mode, before))
+        assert better > worse, f"{mode} does not help with {kind}: {better} after {worse}"
+
+
+def test_the_default_mode_is_what_conversation_search_does() -> None:
+    """What is measured as the default is the recipe that memory uses."""
+    assert RECIPES["default"] == Recipe()
+    assert command.MODES == MODES
+
+
+def test_recall_and_rank_are_what_they_say(bench: Bench) -> None:
+    """Recall is the share of a question's evidence in the first k, MRR the mean of one over the first one's rank."""
+    turns = tuple(Utterance(f"turn {number}", f"s{number // 2}") for number in range(6))
+    asked = (
+        Question("a", "one", frozenset({0, 3}), frozenset({"s0", "s1"})), Question("b", "two", frozenset({5})),
+        Question("c", "two"),
+    )  # fmt: skip
+
+    class Fixed:
+        def turns(self, query: str, today: date | None) -> list[int]:
+            return {"a": [4, 0, 1, 2, 3], "b": [0, 1]}[query]
+
+        def sessions(self, query: str, today: date | None) -> list[str]:
+            return ["s1", "s2"]
+
+    done = measure([Dialogue("d", turns, asked)], ["m"], [2, 5], lambda mode, dialogue: Fixed())
+    rows = {(row.granularity, row.kind): row for row in done.rows}
+
+    assert (done.questions, done.skipped, done.candidates) == (2, 1, {"turn": 6, "session": 3})
+    assert (rows["turn", "one"].recall, rows["turn", "one"].mrr) == ({2: 0.5, 5: 1.0}, 0.5)
+    assert (rows["turn", "two"].recall, rows["turn", "two"].mrr) == ({2: 0.0, 5: 0.0}, 0.0)
+    assert (rows["turn", "all"].recall, rows["turn", "all"].mrr) == ({2: 0.25, 5: 0.5}, 0.25)
+    assert (rows["session", "all"].recall, rows["session", "all"].mrr) == ({2: 0.5, 5: 0.5}, 1.0)
+
+
+def test_locomo_is_read_as_published(bench: Bench) -> None:
+    """Dates, captions and speakers are taken over; evidence that leads nowhere, or is not there, is passed over."""
+    envelope = bench(LOCOMO, "--k", "1")
+    data = envelope["data"]
+
+    assert (data["format"], data["dialogues"], data["questions"], data["skipped"]) == ("locomo", 1, 3, 1)
+    assert {row["type"] for row in data["rows"]} == {"all", "single-hop", "temporal", "inference"}
+    assert overall(envelope, "default")["recall"] == {"1": 1.0}
+    assert overall(envelope, "stems")["recall"]["1"] < 1.0
+    assert data["sha256"] == hashlib.sha256(as_file(LOCOMO)).hexdigest()
+    assert [finding["code"] for finding in envelope["diagnostics"]] == ["few_candidates"] * 2
+
+
+def test_longmemeval_is_read_as_published(bench: Bench) -> None:
+    """Each question has its own sessions; what holds the answer is marked turn by turn and by session."""
+    envelope = bench(LONGMEMEVAL, "--mode", "default")
+
+    assert (envelope["data"]["format"], envelope["data"]["candidates"]) == ("longmemeval", {"turn": 2, "session": 2})
+    assert overall(envelope, "default", kind="single-session-user")["mrr"] == 1.0
+    assert overall(envelope, "default", "session")["mrr"] == 1.0
+
+
+def test_own_lines_are_read(bench: Bench) -> None:
+    """One turn or question a line, in any order, with as much as people have."""
+    envelope = bench(LINES[::-1], "--k", "1,2")
+
+    assert envelope["data"]["k"] == [1, 2]
+    assert overall(envelope, "stems", kind="both")["recall"] == {"1": 0.5, "2": 0.5}
+    assert overall(envelope, "default", kind="other")["recall"]["1"] == 1.0
+
+
+def broken(lines: list[dict[str, Any]], number: int, **changed: Any) -> bytes:
+    """Return lines with one of them changed; None takes a key away."""
+    line = {key: value for key, value in (lines[number] | changed).items() if value is not None}
+    return as_file([*lines[:number], line, *lines[number + 1 :]])
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        (b"", None, "nothing to recall"),
+        (b"[]", 1, "empty"),
+        (b"[1]", 1, "expected an object"),
+        (b'[{"conversation":\n {}, "qa":\n [}]}]', 3, "not JSON"),
+        (b"[" * 100_000, 1, "nested"),
+        (b'\n\n[\n{"other": 1}]', 4, "no known benchmark"),
+        (b"\n\xff", 2, "not UTF-8"),
+        (b'{"turn": "a", "id": "x"}\n{"turn"', 2, "not JSON"),
+        (b'{"turn": "a", "id": "x"}\n[]', 2, "expected an object"),
+        (b'{"neither": 1}', 1, "neither a 'turn' nor a 'question'"),
+        (broken(LINES, 1, id="t1"), 2, "used before"),
+        (broken(LINES, 1, id=None), 2, "id: it is missing"),
+        (broken(LINES, 0, at="2026-02-30"), 1, "no day of the calendar"),
+        (broken(LINES, 0, at="soon"), 1, "no date"),
+        (broken(LINES, 3, evidence=["t9"]), 4, "no turn 't9'"),
+        (broken(LINES, 3, evidence="t1"), 4, "expected a list"),
+        (broken(LINES, 3, dialogue="elsewhere"), 4, "has no turns"),
+        (json.dumps([LOCOMO[0] | {"qa": [{"question": 3}]}]).encode(), 1, "qa[0].question: expected a text"),
+        (json.dumps([LONGMEMEVAL[0] | {"haystack_dates": []}]).encode(), 1, "differ in length"),
+        (as_file(LINES[:2]), None, "nothing to recall"),
+    ],
+)  # fmt: skip
+def test_a_malformed_file_is_bad_input_with_its_line(bench: Bench, content: bytes, line: int | None, said: str) -> None:
+    """Exit 2, the line, and what is wrong there."""
+    (finding,) = bench(content, code=2)["diagnostics"]
+
+    assert said in finding["message"]
+    assert finding["line"] == line
+
+
+@pytest.mark.parametrize("option", [("--k", "0"), ("--k", "5,x"), ("--k", ""), ("--mode", "stem")])
+def test_bad_options_are_bad_usage(bench: Bench, option: tuple[str, str]) -> None:
+    """A misspelt mode is answered with the nearest."""
+    (finding,) = bench(LINES, *option, code=2)["diagnostics"]
+
+    assert "--k" in finding["message"] or "Did you mean 'stems'" in finding["message"]
+
+
+def test_a_person_reads_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --json: the file and its digest, what there was to choose from, one row a mode and type."""
+    path = tmp_path / "lines"
+    path.write_bytes(as_file(LINES))
+    assert run(["bench", "retrieval", str(path)]) == 0
+
+    shown = capsys.readouterr().out
+    assert hashlib.sha256(as_file(LINES)).hexdigest() in shown
+    assert "chooses among 2 turns, 2 sessions" in shown
+    assert "warning: k=5 of 2 candidate turns" in shown
+    assert shown.splitlines()[3].split() == ["by", "mode", "type", "questions", "R@5", "R@10", "MRR"]
+
+
+def test_a_dialogue_without_words_is_searched(tmp_path: Path) -> None:
+    """Turns without any word are no error, in any mode."""
+    path = tmp_path / "lines"
+    path.write_bytes(as_file([{"turn": "", "id": "a"}, {"question": "x", "evidence": ["a"]}]))
+    (dialogue,) = load_dataset(path).dialogues
+
+    assert all(ranker(mode, dialogue).turns("x", None) == [] for mode in MODES)
+    assert all(ranker(mode, dialogue).sessions("x", None) == [] for mode in MODES)
