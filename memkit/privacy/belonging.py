@@ -1,0 +1,128 @@
+"""Which lines belong to a person, and what stays of a file without them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+SUFFIX = ".jsonl"
+ARCHIVE = "archive"
+
+_DECODER = json.JSONDecoder()
+_OWNER = re.compile(r'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
+_MARKER = re.compile(rb"(?:<{7}|={7}|>{7}|\|{7})(?: |\r?$)")
+_KEYS_OF_FORM = frozenset(
+    "id user_id created_at type scope source trust actor op target at valid_from valid_until supersedes session_id "
+    "agent_id turn_id sealed merges contradicts".split()
+)
+"""Keys whose value the program sets; what the others hold was said by somebody."""
+
+
+class Belonging:
+    """Decides line by line; whatever an erased record is named in as the target of an event goes with it."""
+
+    def __init__(self, user_id: str, ids: Iterable[str] = ()) -> None:
+        self.user_id = user_id
+        self.ids = frozenset(ids)
+        self._decided: dict[tuple[bytes, bool], bytes] = {}
+
+    def owns(self, data: Mapping[str, Any]) -> bool:
+        """Return whether an object of the archive is the person's, or is about a record of theirs."""
+        if data.get("user_id") == self.user_id:
+            return True
+        return "op" in data and data.get("target") in self.ids
+
+    def rest(self, content: bytes, *, torn: bool) -> bytes:
+        """Return ``content`` without the person's lines.
+
+        Args:
+            content: Lines of JSON, as a shard or an export holds them.
+            torn: Whether what cannot be read goes too, when nothing in it names somebody else: of the remains of a
+                torn line nobody can tell whose they are.
+        """
+        lines = content.split(b"\n")
+        kept = [rest for line in lines if (rest := self._rest_of(line, torn)) or not line.strip()]
+        if len(kept) == len(lines) and kept == lines:
+            return content
+        return b"\n".join(kept) if any(line.strip() for line in kept) else b""
+
+    def _rest_of(self, line: bytes, torn: bool) -> bytes:
+        known = self._decided.get((line, torn))
+        if known is None:
+            known = self._decided[line, torn] = self._decide(line, torn)
+        return known
+
+    def _decide(self, line: bytes, torn: bool) -> bytes:
+        objects = objects_in(line)
+        if not objects:
+            return b"" if self._is_remains(line, torn) else line
+        foreign = [text for text, data in objects if not self.owns(data)]
+        if len(foreign) == len(objects):
+            return line
+        return "".join(foreign).encode("utf-8", "surrogateescape")
+
+    def _is_remains(self, line: bytes, torn: bool) -> bool:
+        """Return whether a line that holds no object has to go."""
+        if not line.strip() or _MARKER.match(line):
+            return False
+        owners = owners_named(line)
+        return self.user_id in owners or (torn and not owners)
+
+
+def objects_in(line: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """Return the objects on a line with their text; none when something else is on it.
+
+    Two objects on one line come from a merge of files whose last line had no end.
+    """
+    text, found, place = line.decode("utf-8", "surrogateescape").strip(), [], 0
+    while place < len(text):
+        try:
+            data, end = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(data, dict):
+            return []
+        found.append((text[place:end], data))
+        place = end
+    return found
+
+
+def owners_named(line: bytes) -> set[str]:
+    """Return the users whom the remains of a line name."""
+    named = set()
+    for match in _OWNER.finditer(line.decode("utf-8", "replace")):
+        try:
+            named.add(str(json.loads(match[1])))
+        except ValueError:
+            continue
+    return named
+
+
+def is_shard(path: str) -> bool:
+    """Return whether ``path`` lies in an archive, so that what is torn in it is a remain of a record."""
+    *folders, name = path.split("/")
+    return ARCHIVE in folders and name.endswith(SUFFIX)
+
+
+def holds_lines(path: str) -> bool:
+    """Return whether ``path`` is looked through line by line: shards, exports, logs."""
+    return path.endswith(SUFFIX)
+
+
+def said(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts in a line that somebody said: text, tags, reason, address, and what unknown keys hold."""
+    for key, value in data.items():
+        if key not in _KEYS_OF_FORM:
+            yield from _strings(value)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from said(value)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)

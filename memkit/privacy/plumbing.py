@@ -1,0 +1,122 @@
+"""Git's plumbing on one object store, by its folder: no work tree, no configuration of people, nothing that runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from memkit.errors import EnvironmentFault, MissingExtra
+
+CHUNK = 1 << 20
+
+
+class GitObject(NamedTuple):
+    """One object as git keeps it."""
+
+    id: str
+    kind: str
+    """blob | tree | commit | tag"""
+    data: bytes
+
+
+class Plumbing:
+    """Commands that read and write the objects, refs and index below ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *arguments: str, given: bytes = b"", check: bool = True, index: Path | None = None) -> bytes:
+        """Run ``git ARGUMENTS`` and return what it printed; raises ``EnvironmentFault`` with git's last line."""
+        done = subprocess.run(
+            ["git", *arguments], input=given, capture_output=True, env=self._environment(index), cwd=self.folder
+        )
+        if done.returncode != 0 and check:
+            reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.returncode}"]
+            raise EnvironmentFault(f"git {arguments[0]} failed in {self.folder}: {reason[-1]}")
+        return done.stdout if done.returncode == 0 else b""
+
+    def all_objects(self) -> Iterator[GitObject]:
+        """Yield every object there is: loose, packed, unreachable."""
+        with self._started("cat-file", "--batch-all-objects", "--unordered", "--buffer", "--batch") as (_, output):
+            while header := output.readline():
+                yield _object(header, output)
+
+    @contextmanager
+    def reader(self) -> Iterator[ObjectReader]:
+        """Give what reads single objects by their id."""
+        with self._started("cat-file", "--batch") as (wanted, output):
+            yield ObjectReader(wanted, output)
+
+    @contextmanager
+    def _started(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        child = subprocess.Popen(
+            ["git", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=self._environment(None), cwd=self.folder, bufsize=CHUNK,
+        )  # fmt: skip
+        assert child.stdin is not None and child.stdout is not None
+        try:
+            yield child.stdin, child.stdout
+        finally:
+            child.kill()
+            child.wait()
+            for stream in (child.stdin, child.stdout):
+                stream.close()
+
+    def _environment(self, index: Path | None) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        settings = {
+            "GIT_DIR": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C",
+            "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
+        }  # fmt: skip
+        return kept | settings | ({"GIT_INDEX_FILE": str(index)} if index else {})
+
+
+class ObjectReader:
+    """Reads objects one by one from a running git."""
+
+    def __init__(self, wanted: IO[bytes], output: IO[bytes]) -> None:
+        self._wanted = wanted
+        self._output = output
+
+    def read(self, id: str) -> GitObject | None:
+        """Return an object, or None when it is not there."""
+        self._wanted.write(id.encode() + b"\n")
+        self._wanted.flush()
+        header = self._output.readline()
+        if not header:
+            raise EnvironmentFault(f"git cat-file ended while it was asked for {id}.")
+        return None if header.endswith(b" missing\n") else _object(header, self._output)
+
+
+def require_git() -> None:
+    """Raise ``MissingExtra`` where there is no git on the PATH."""
+    import shutil
+
+    if shutil.which("git") is None:
+        raise MissingExtra("There is no git on the PATH, and the history cannot be cleaned without it. Install git.")
+
+
+def tree_entries(data: bytes, id_size: int) -> Iterator[tuple[bytes, bytes, str]]:
+    """Yield mode, name and id of the entries of a tree."""
+    place = 0
+    while place < len(data):
+        space = data.index(b" ", place)
+        end = data.index(b"\0", space)
+        yield data[place:space], data[space + 1 : end], data[end + 1 : end + 1 + id_size].hex()
+        place = end + 1 + id_size
+
+
+def joined(ids: Iterable[str]) -> bytes:
+    """Return ids as git reads them, one a line."""
+    return "".join(f"{id}\n" for id in ids).encode()
+
+
+def _object(header: bytes, output: IO[bytes]) -> GitObject:
+    id, kind, size = header.split()
+    data = output.read(int(size))
+    output.read(1)
+    return GitObject(id.decode(), kind.decode(), data)

@@ -1,0 +1,106 @@
+"""The readings of some bytes in which a text could hide: encodings, escapes and compressed members."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes
+
+DEEPEST = 3
+"""So many wrappings one in another are opened: base64 of gzip of UTF-16 is."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes that a compressed member is opened to."""
+
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
+_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
+_PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
+_ESCAPE = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_MEMBER = re.compile(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]")
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_PLAIN = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
+
+def readings(data: bytes, depth: int = 0) -> Iterator[str]:
+    """Yield ``data`` as text in every way it could be meant."""
+    yield from _texts(data)
+    if depth < DEEPEST:
+        for inner in _unwrapped(data):
+            yield from readings(inner, depth + 1)
+
+
+def _texts(data: bytes) -> Iterator[str]:
+    try:
+        yield data.decode()
+        wide = b"\0" in data
+    except UnicodeDecodeError:
+        yield data.decode(errors="replace")
+        yield data.decode("latin-1")
+        wide = True
+    if wide:
+        for start in (0, 1):
+            yield data[start:].decode("utf-16-le", "replace")
+            yield data[start:].decode("utf-16-be", "replace")
+
+
+def _unwrapped(data: bytes) -> Iterator[bytes]:
+    if b"\\" in data and _ESCAPE.search(data):
+        yield _unescaped(data)
+    if b"%" in data and _PERCENT.search(data):
+        yield unquote_to_bytes(data.replace(b"+", b" "))
+    for match in _HEX.finditer(data):
+        yield from filter(_says_something, [binascii.unhexlify(match[0])])
+    for match in _BASE64.finditer(data):
+        letters = match[0].translate(_URL_SAFE)
+        # What was encoded may begin anywhere in a run of such letters.
+        shifted = (letters[start:] for start in range(4))
+        yield from filter(_says_something, (base64.b64decode(run[: len(run) // 4 * 4]) for run in shifted))
+    for match in _MEMBER.finditer(data):
+        yield from _inflated(data[match.start() :])
+
+
+def _unescaped(data: bytes) -> bytes:
+    """Return ``data`` with JSON's escapes resolved; halves of surrogate pairs come together again."""
+
+    def meant(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            return chr(int(match[1], 16)).encode("utf-8", "surrogatepass")
+        return _PLAIN.get(match[2], match[2])
+
+    joined = _ESCAPE.sub(meant, data)
+    if b"\xed" not in joined:
+        return joined
+    paired = joined.decode("utf-8", "surrogatepass" if _is_surrogate_utf8(joined) else "replace")
+    return paired.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def _is_surrogate_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _says_something(data: bytes) -> bool:
+    """Return whether decoded bytes can be text or a compressed member; digests and ids decode to noise."""
+    if b"\0" in data or _MEMBER.search(data):
+        return True
+    for cut in range(4):  # a character may be cut at either end
+        try:
+            return data[cut : len(data) - 3].decode().strip().isprintable()
+        except UnicodeDecodeError:
+            continue
+    return False
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
+    machine = zlib.decompressobj(31 if data.startswith(b"\x1f\x8b") else 15)
+    try:
+        inner = machine.decompress(data, LARGEST)
+    except zlib.error:
+        return
+    if inner:
+        yield inner
