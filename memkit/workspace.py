@@ -37,7 +37,9 @@ def utc_now() -> datetime:
 
 def open_workspace(given: Path | None = None, *, clock: Clock = utc_now, notice: Notice | None = None) -> Workspace:
     """Open the store at ``given``, or the nearest one; raises ``StoreFault`` where there is none."""
-    return Workspace(find_store(given), clock=clock, notice=notice)
+    root = find_store(given)
+    _finish_erasure(root, notice)
+    return Workspace(root, clock=clock, notice=notice)
 
 
 class Workspace:
@@ -170,3 +172,14 @@ class Workspace:
 
 def _subject(pending: int) -> str:
     return f"Remember {pending} change{'' if pending == 1 else 's'}" if pending else "Remember"
+
+
+def _finish_erasure(root: Path, notice: Notice | None) -> None:
+    """Finish an erasure that was killed, before anybody reads what is half old and half new."""
+    if not (state_folder(root) / "erase").exists():
+        return
+    from memkit.privacy.journal import resume
+
+    told = resume(root)
+    if told and notice:
+        notice(told)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 
 from memkit.errors import EnvironmentFault
-from memkit.privacy.belonging import ARCHIVE, SUFFIX, Belonging
-from memkit.privacy.needles import Needles
+from memkit.privacy.belonging import ARCHIVE, SUFFIX
 from memkit.privacy.plumbing import GitObject, tree_entries
+from memkit.privacy.remainder import Remainder
 
 TREE, LINK = b"40000", b"160000"
 Read = Callable[[str], GitObject | None]
@@ -27,7 +27,7 @@ _DROPPED = (b"gpgsig", b"gpgsig-sha256", b"mergetag")
 class History:
     """Maps old objects to new ones; ``kept`` names those that are copied unchanged."""
 
-    def __init__(self, read: Read, add: Add, belonging: Belonging, needles: Needles, *, redact_files: bool) -> None:
+    def __init__(self, read: Read, add: Add, remainder: Remainder) -> None:
         self.kept: set[str] = set()
         self.commits: dict[str, str] = {}
         """Old id to new id of every commit."""
@@ -35,11 +35,9 @@ class History:
         """Signatures that had to be dropped."""
         self._read = read
         self._add = add
-        self._belonging = belonging
-        self._needles = needles
-        self._redact_files = redact_files
+        self._remainder = remainder
         self._trees: dict[tuple[str, bool], str | None] = {}
-        self._blobs: dict[tuple[str, bool, bool], str | None] = {}
+        self._blobs: dict[tuple[str, str], str | None] = {}
         self._tags: dict[str, str | None] = {}
 
     def commit(self, id: str) -> str:
@@ -59,21 +57,17 @@ class History:
 
     def blob(self, id: str, path: str) -> str | None:
         """Return the new id of a file's content; None when the file held only what is gone."""
+        if not self._remainder.reads(path):
+            self.kept.add(id)  # unread: a file of another kind may be large
+            return id
         *folders, name = path.split("/")
-        return self._blob(id, name.encode("utf-8", "surrogateescape"), ARCHIVE in folders)
-
-    def content(self, data: bytes, path: str) -> bytes:
-        """Return what stays of a file's content."""
-        *folders, name = path.split("/")
-        return self._content(data, name.endswith(SUFFIX), ARCHIVE in folders)
-
-    def name(self, name: str) -> str:
-        """Return the name of a branch, a tag or a file without the person in it."""
-        return self._needles.redacted(name).replace("[erased]", "erased")
-
-    def redacted(self, message: str) -> str:
-        """Return a message without the person's texts and name."""
-        return self._needles.redacted(message)
+        # Equal content at places that are treated alike is read once.
+        place = f"{ARCHIVE if ARCHIVE in folders else '.'}/{SUFFIX if name.endswith(SUFFIX) else 'file'}"
+        if (id, place) not in self._blobs:
+            found = self._object(id)
+            data = self._remainder.content(found.data, place)
+            self._blobs[id, place] = self._same(found, data) if data or not found.data else None
+        return self._blobs[id, place]
 
     def notes(self, id: str) -> str:
         """Return the new id of a commit of notes: each note follows the commit that it is about."""
@@ -93,22 +87,6 @@ class History:
             return found.id
         return self._add(found.kind, data)
 
-    def _blob(self, id: str, name: bytes, in_archive: bool) -> str | None:
-        key = (id, name.endswith(SUFFIX.encode()), in_archive)
-        if not (any(key[1:]) or self._redact_files):
-            self.kept.add(id)  # unread: a file of another kind may be large
-            return id
-        if key not in self._blobs:
-            found = self._object(id)
-            data = self._content(found.data, *key[1:])
-            self._blobs[key] = self._same(found, data) if data or not found.data else None
-        return self._blobs[key]
-
-    def _content(self, data: bytes, lines: bool, in_archive: bool) -> bytes:
-        if lines or in_archive:
-            data = self._belonging.rest(data, torn=lines and in_archive)
-        return self._message(data) if self._redact_files and not (lines and in_archive) else data
-
     def _tree(self, id: str, in_archive: bool) -> str | None:
         key = (id, in_archive)
         if key not in self._trees:
@@ -126,11 +104,10 @@ class History:
             return id
         if mode == TREE:
             return self._tree(id, in_archive or name == ARCHIVE.encode())
-        return self._blob(id, name, in_archive)
+        return self.blob(id, f"{ARCHIVE if in_archive else '.'}/{name.decode('utf-8', 'surrogateescape')}")
 
     def _file_name(self, name: bytes) -> bytes:
-        text = name.decode("utf-8", "surrogateescape")
-        return self.name(text).encode("utf-8", "surrogateescape")
+        return self._remainder.name(name.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _commit(self, found: GitObject, *, notes: bool = False) -> str:
         head, _, message = found.data.partition(b"\n\n")
@@ -182,7 +159,7 @@ class History:
             text = data.decode(encoding)
         except (LookupError, UnicodeDecodeError):
             encoding, text = "utf-8", data.decode("utf-8", "surrogateescape")
-        new = _FULL_ID.sub(lambda match: self.commits.get(match[0], match[0]), self._needles.redacted(text))
+        new = _FULL_ID.sub(lambda match: self.commits.get(match[0], match[0]), self._remainder.message(text))
         return data if new == text else new.encode(encoding, "surrogateescape")
 
     def _notes_tree(self, id: str) -> str:

@@ -11,12 +11,15 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memkit.errors import EnvironmentFault
+from memkit.memory.errors import StoreLocked
+from memkit.memory.locking import locked
 from memkit.memory.shards import sync_folder
 from memkit.store.layout import cache_folder, state_folder
 
@@ -24,6 +27,7 @@ _FILE = "journal.json"
 _NEW, _OLD, _FILES = "git", "old", "files"
 _MARK = "memkit-erasure"
 """Lies in the new repository, so that it can be told from the old one after the exchange."""
+_LOCK, _OURS = "index.lock", b"memkit memory erase"
 _RENAME_EXCHANGE, _AT_FDCWD = 2, -100
 
 
@@ -73,11 +77,20 @@ class Journal:
         """Return where the new repository is built."""
         return self.folder / _NEW
 
-    def begin(self) -> None:
-        """Say that an erasure is being prepared; what an earlier one left is thrown away."""
+    @contextmanager
+    def preparing(self, git_folder: Path | None) -> Iterator[None]:
+        """Say that an erasure is being prepared; unless the block commits it, everything stays as it was."""
         self.discard()
         (self.folder / _FILES).mkdir(parents=True, mode=0o700)
-        self._write("building", Intent())
+        self._write("building", Intent(str(git_folder) if git_folder else None))
+        try:
+            if git_folder:
+                _hold(git_folder)
+            yield
+        except BaseException:
+            if self.phase == "building":
+                self.discard()
+            raise
 
     def stage(self, number: int, content: bytes, like: Path) -> str:
         """Keep the new content of the file ``like`` beside, with its mode, and return its name."""
@@ -108,21 +121,24 @@ class Journal:
 
     def discard(self) -> None:
         """Forget the erasure and what was built for it."""
+        held = self.intent.git_folder
+        if held and self.phase == "building":
+            _release(Path(held))
         self._path.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _exchange(self, current: Path) -> None:
         """Put the new repository in the place of the old one."""
-        if not (current / _MARK).exists():
-            if not current.exists():  # killed between two renames
-                self.new_repository.rename(current)
-            else:
+        if (self.new_repository / _MARK).exists():
+            if current.exists():
                 _swap(self.new_repository, current, aside=self.folder / _OLD)
+            else:  # killed between two renames
+                self.new_repository.rename(current)
             sync_folder(current.parent)
         # The old one goes before the mark, which tells the two apart.
         for name in (_NEW, _OLD):
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        (current / _MARK).unlink()
+        (current / _MARK).unlink(missing_ok=True)
 
     def _replace(self, replacement: Replacement) -> None:
         path = Path(replacement.path)
@@ -155,16 +171,41 @@ class Journal:
 
 
 def resume(store: Path) -> str | None:
-    """Finish or undo an erasure that was interrupted, and return what to tell; None when there is none."""
+    """Finish or undo an erasure that was interrupted, and return what to tell; None when there is none.
+
+    One that still runs holds the store's lock and is left alone.
+    """
     journal = Journal(store)
-    phase = journal.phase
-    if phase is None or phase == "unproven":
+    if journal.phase in (None, "unproven"):
         return None
-    if phase == "building":
-        journal.discard()
-        return "An erasure was interrupted before it changed anything. Start it again."
-    journal.change()
-    return "An interrupted erasure was finished; its proof is missing. Run 'memkit memory erase' again for it."
+    try:
+        with locked(state_folder(store) / "lock", timeout=0.0):
+            if journal.phase == "building":
+                journal.discard()
+                return "An erasure was interrupted before it changed anything. Start it again."
+            if journal.phase == "changing":
+                journal.change()
+                return "An interrupted erasure was finished, but not proven. Run 'memkit memory erase' again for that."
+    except StoreLocked:
+        return None
+    return None
+
+
+def _hold(git_folder: Path) -> None:
+    """Keep other gits from writing while the history is read: what they added would be lost."""
+    try:
+        descriptor = os.open(git_folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        raise EnvironmentFault(f"Another git is at work in {git_folder}. Try again. Nothing was changed.") from None
+    os.write(descriptor, _OURS)
+    os.close(descriptor)
+
+
+def _release(git_folder: Path) -> None:
+    """Take away the lock of ``_hold``, and no other."""
+    with suppress(FileNotFoundError):
+        if (git_folder / _LOCK).read_bytes() == _OURS:
+            (git_folder / _LOCK).unlink()
 
 
 def _swap(new: Path, current: Path, *, aside: Path) -> None:
@@ -183,8 +224,3 @@ def _exchanged(first: Path, second: Path) -> bool:
         return False
     names = [os.fsencode(path) for path in (first, second)]
     return bool(libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
-
-
-def paths_of(replacements: Sequence[Replacement]) -> set[str]:
-    """Return the paths that are changed."""
-    return {replacement.path for replacement in replacements}

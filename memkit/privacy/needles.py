@@ -1,9 +1,9 @@
 """What to look for after an erasure: pieces of a person's texts that nobody else's texts hold.
 
 A text is compared by its letters and digits alone, so that case, accents, blanks, line breaks and punctuation cannot
-hide it. From the texts come *runs* of a fixed number of letters and *values*, which are words with a digit in them. What
-also stands in the lines of others, or in the files every store starts with, says nothing about the person and is left
-out; so two users may say the same thing, and the scan accuses neither.
+hide it. From the texts come *runs* of a fixed number of letters and *values*, which are words with a digit in them.
+What also stands in the lines of others, or in the files every store starts with, says nothing about the person and is
+left out; so two users may say the same thing, and the scan accuses neither.
 """
 
 from __future__ import annotations
@@ -16,16 +16,24 @@ from unicodedata import normalize
 RUN = 12
 """Letters and digits that a text must share with an erased one to count as a trace of it."""
 SHORTEST_VALUE = 5
+SHORTEST_TEXT = 8
+MOST_JOINED = 4
+"""So many words in a row are tried as one value: ``+49-151-2345`` is written in several ways."""
 SHORTEST_NUMBER = 7
+LONGEST_VALUE = 64
 SHORTEST_NAME = 3
-STRUCTURAL = frozenset(
-    "head heads main master refs tags remotes origin stash notes commits archive skills policies domains outputs memkit "
-    "cache state sessions shared local user users agent test tests docs person program import git github yaml json jsonl"
-    " core human persona system store memory index update merge branch commit wip remember erase erased".split()
-)
+REDACTED = "[erased]"
+STRUCTURAL = frozenset({
+    "head", "heads", "main", "master", "refs", "tags", "remotes", "origin", "stash", "notes", "commits", "archive",
+    "skills", "policies", "domains", "outputs", "memkit", "cache", "state", "sessions", "shared", "local", "user",
+    "users", "agent", "test", "tests", "docs", "person", "program", "import", "git", "github", "yaml", "json", "jsonl",
+    "core", "human", "persona", "system", "store", "memory", "index", "update", "merge", "branch", "commit", "wip",
+    "remember", "erase", "erased", "readme", "none", "null", "true", "false", "data", "text",
+})  # fmt: skip
 """Words that a store is made of; somebody of that name can be found in the lines alone."""
 
 _WORD = re.compile(r"[^\W_]+")
+_VALUE = re.compile(r"[^\W_]+(?:[-_.@/+:][^\W_]+){0,3}")
 _ASCII_GAPS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
@@ -34,10 +42,12 @@ class Needles:
 
     def __init__(self, user_id: str, texts: Iterable[str], ids: Iterable[str] = ()) -> None:
         self.user_id = user_id
-        self.texts = frozenset(filter(None, (flat(text) for text in texts)))
+        texts = list(texts)
+        self.texts = frozenset(filter(None, map(flat, texts)))
         self.ids = frozenset(filter(None, map(flat, ids)))
         self.runs = {run for text in self.texts for run in _runs(text)}
         self.values = {value for text in texts for value in _values(text)} | self.ids
+        self.values |= {text for text in self.texts if SHORTEST_TEXT <= len(text) < RUN}
         self.names_person = len(user_id) >= SHORTEST_NAME and user_id.casefold() not in STRUCTURAL
         """Whether the id is a name of its own and no word of the store's."""
         self.bare = self.names_person
@@ -45,12 +55,16 @@ class Needles:
         self._name = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
         self._field = re.compile(rf"user_id\W{{0,5}}[:=]\s*[\"']?{re.escape(user_id)}(?!\w)")
 
+    def counts(self) -> dict[str, int]:
+        """Return how much is looked for, by kind."""
+        return {"runs": len(self.runs), "values": len(self.values), "name": int(self.bare), "texts": len(self.texts)}
+
     def spare(self, text: str) -> None:
         """Leave out what ``text``, which is somebody else's, holds as well."""
         letters = flat(text)
         self.runs.difference_update(_runs(letters))
         if self.values:
-            self.values.difference_update(_words(text))
+            self.values.difference_update(value for value, _, _ in _joined(text))
         if self.bare and self._name.search(text):
             self.bare = False
 
@@ -62,7 +76,7 @@ class Needles:
         """Return whether ``text`` holds a piece of a text; the name alone is none."""
         if not self.runs.isdisjoint(_runs(flat(text))):
             return True
-        return bool(self.values) and not self.values.isdisjoint(_words(text))
+        return bool(self.values) and not self.values.isdisjoint(value for value, _, _ in _joined(text))
 
     def whole_text_in(self, text: str) -> bool:
         """Return whether ``text`` repeats a whole text of some length, whoever else says the same."""
@@ -72,7 +86,7 @@ class Needles:
     def redacted(self, text: str, *, name: bool = True) -> str:
         """Return ``text`` with every piece replaced; ``name`` says whether the person's name goes too."""
         spans = list(self._run_spans(text))
-        spans += [match.span() for match in _WORD.finditer(text) if flat(match[0]) in self.values]
+        spans += [(start, end) for value, start, end in _joined(text) if value in self.values]
         if name and self.names_person:
             spans += [match.span() for match in self._name.finditer(text)]
         return _without(text, spans)
@@ -110,24 +124,34 @@ def _runs(letters: str) -> Iterator[str]:
     return (letters[start : start + RUN] for start in range(len(letters) - RUN + 1))
 
 
-def _words(text: str) -> Iterator[str]:
-    return (flat(word) for word in _WORD.findall(text))
+def _joined(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield every word, and every few words in a row as one, with where they begin and end."""
+    words = [(flat(match[0]), *match.span()) for match in _WORD.finditer(text)]
+    for place, (joined, start, end) in enumerate(words):
+        yield joined, start, end
+        for word, _, end in words[place + 1 : place + MOST_JOINED]:
+            joined += word
+            if len(joined) > LONGEST_VALUE:
+                break
+            yield joined, start, end
 
 
 def _values(text: str) -> Iterator[str]:
-    """Yield the words that look like a value: a digit among letters, or a long number."""
-    for word in _words(text):
-        if any(char.isdigit() for char in word):
-            shortest = SHORTEST_NUMBER if word.isdigit() else SHORTEST_VALUE
-            if len(word) >= shortest:
-                yield word
+    """Yield what looks like a value: letters with digits, several such parts in one, a long number."""
+    for match in _VALUE.finditer(text):
+        value = flat(match[0])
+        if any(char.isdigit() for char in value):
+            shortest = SHORTEST_NUMBER if value.isdigit() else SHORTEST_VALUE
+            if shortest <= len(value) <= LONGEST_VALUE:
+                yield value
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return ``text`` with the spans, merged where they touch, replaced."""
-    kept, end = [], 0
+    kept: list[str] = []
+    end = 0
     for start, stop in sorted(spans):
-        if start > end or (start == end and not kept):
-            kept += [text[end:start], "[erased]"]
+        if start >= end:
+            kept += [text[end:start], REDACTED]
         end = max(end, stop)
     return "".join([*kept, text[end:]])

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.privacy.history import History
-from memkit.privacy.needles import Needles
-from memkit.privacy.belonging import Belonging
 from memkit.privacy.pack import PackWriter
 from memkit.privacy.plumbing import Plumbing, joined
+from memkit.privacy.remainder import Remainder
 from memkit.privacy.repository import IndexEntry, Repository
 
 _CARRIED = ("config", "config.worktree", "description", "hooks", "modules", "lfs", "info/exclude", "info/attributes",
@@ -36,35 +35,32 @@ class Rebuilt:
     """Refs that nothing was left of, or that stood for old ids."""
 
 
-def rebuild(
-    old: Repository, folder: Path, belonging: Belonging, needles: Needles, *, redact_files: bool
-) -> Rebuilt:
+def rebuild(old: Repository, folder: Path, remainder: Remainder) -> Rebuilt:
     """Make the repository ``folder`` with the history, refs, stash and index of ``old``, without the person."""
     new = _initialised(folder, old.algorithm())
     pack = folder / "objects" / "pack" / "tmp_erase"
     with old.git.reader() as reader, PackWriter(pack, old.algorithm()) as writer:
-        history = History(reader.read, writer.add, belonging, needles, redact_files=redact_files)
-        builder = _Builder(old, new, history)
+        history = History(reader.read, writer.add, remainder)
+        builder = _Builder(old, new, history, remainder)
         builder.rewrite()
     _take_in(old, new, pack, len(writer), history.kept)
     builder.write_refs()
-    _carry_along(old.folder, folder)
+    new.run("repack", "-a", "-d", "-q")  # after the refs: it leaves out what nothing refers to
     new.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
-    return Rebuilt(
-        {id: mapped for id, mapped in history.commits.items()}, history.signatures, builder.renamed,
-        tuple(builder.dropped),
-    )  # fmt: skip
+    _carry_along(old.folder, folder)
+    return Rebuilt(dict(history.commits), history.signatures, builder.renamed, tuple(builder.dropped))
 
 
 class _Builder:
     """One rewriting: first the objects, then what names them."""
 
-    def __init__(self, old: Repository, new: Plumbing, history: History) -> None:
+    def __init__(self, old: Repository, new: Plumbing, history: History, remainder: Remainder) -> None:
         self.renamed = 0
         self.dropped: list[str] = []
         self._old = old
         self._new = new
         self._history = history
+        self._remainder = remainder
         self._refs: dict[str, str] = {}
         self._stash: list[tuple[str, str]] = []
         self._index: list[IndexEntry] = []
@@ -85,17 +81,17 @@ class _Builder:
         for entry in self._old.index():
             kept = entry.id if entry.mode == "160000" else self._history.blob(entry.id, entry.path)
             if kept is not None:
-                self._index.append(IndexEntry(entry.mode, kept, self._path(entry.path), entry.flag))
+                self._index.append(IndexEntry(entry.mode, kept, self._remainder.path(entry.path), entry.flag))
 
     def write_refs(self) -> None:
         """Write refs, HEAD, stash and index of the new repository."""
         lines = [f"create {name}\0{id}\0".encode("utf-8", "surrogateescape") for name, id in self._refs.items()]
         self._new.run("update-ref", "-z", "--stdin", given=b"".join(lines))
         for name, target in self._old.symbolic_refs().items():
-            self._new.run("symbolic-ref", self._history.name(name), self._history.name(target))
+            self._new.run("symbolic-ref", self._remainder.name(name), self._remainder.name(target))
         branch, _ = self._old.head()
         if branch is not None:
-            self._new.run("symbolic-ref", "HEAD", self._history.name(branch))
+            self._new.run("symbolic-ref", "HEAD", self._remainder.name(branch))
         elif self._head is not None:
             (self._new.folder / "HEAD").write_text(f"{self._head}\n")
         self._write_stash()
@@ -116,21 +112,18 @@ class _Builder:
             for commit in self._old.commits([id]):
                 self._history.notes(commit)
         mapped = self._history.any(id)
-        own = self._history.name(name)
+        own = self._remainder.name(name)
         if mapped is None or own in self._refs:
-            self.dropped.append(self._history.name(name))
+            self.dropped.append(self._remainder.name(name))
             return
         self.renamed += own != name
         self._refs[own] = mapped
-
-    def _path(self, path: str) -> str:
-        return "/".join(map(self._history.name, path.split("/")))
 
     def _write_stash(self) -> None:
         for id, message in self._stash:
             self._new.run(
                 "-c", "user.name=memkit", "-c", "user.email=memkit@localhost", "update-ref", "--create-reflog",
-                "-m", self._history.redacted(message), "refs/stash", id,
+                "-m", self._remainder.message(message), "refs/stash", id,
             )  # fmt: skip
 
     def _write_index(self) -> None:
@@ -161,8 +154,6 @@ def _take_in(old: Repository, new: Plumbing, pack: Path, written: int, kept: set
     pack.unlink()
     if kept:
         old.git.run("pack-objects", "-q", str(new.folder / "objects" / "pack" / "pack"), given=joined(sorted(kept)))
-    if written and kept:
-        new.run("repack", "-a", "-d", "-q")
 
 
 def _carry_along(old: Path, new: Path) -> None:

@@ -95,6 +95,14 @@ class Repository:
         given = "".join(f"{root}\n" for root in roots).encode()
         return self.git.run("rev-list", "--topo-order", "--reverse", "--stdin", given=given).decode().split()
 
+    def commit_count(self) -> int:
+        """Return how many commits the refs reach."""
+        return int(self.git.run("rev-list", "--all", "--count").decode())
+
+    def version(self) -> str:
+        """Return which git is at work."""
+        return self.git.run("--version").decode().strip().removeprefix("git version ")
+
     def remotes(self) -> dict[str, str]:
         """Return the remotes with their addresses, without credentials."""
         printed = self.git.run("config", "--local", "-z", "--get-regexp", r"^remote\..*\.url$", check=False)
@@ -110,7 +118,8 @@ class Repository:
         return self.git.run("rev-parse", "--show-object-format").decode().strip()
 
     def _listed(self, *arguments: str) -> list[str]:
-        printed = Plumbing(self.folder).run(f"--work-tree={self.top}", *arguments)
+        # From the root of the work tree: elsewhere git lists only what lies below.
+        printed = self.git.run("-C", str(self.top), f"--work-tree={self.top}", *arguments)
         return list(filter(None, printed.decode("utf-8", "surrogateescape").split("\0")))
 
     def _setting(self, key: str) -> str:

@@ -24,6 +24,7 @@ MEMORY_COMMANDS: Commands = {
     "update": ("memkit.cli.memory.correct:update", "Change tags, confidence, importance or validity of a record."),
     "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
     "restore": ("memkit.cli.memory.upkeep:restore", "Make a forgotten or swept record live again."),
+    "erase": ("memkit.cli.memory.erase:erase", "Remove everything held on a user, and prove it."),
 }
 
 

@@ -1,0 +1,85 @@
+"""``memkit memory erase``: remove everything that is held on a user, and prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memkit.cli.output import Front, MemkitCommand, diagnostic
+
+if TYPE_CHECKING:
+    from memkit.use_cases.erase_user import Erasure, Plan
+
+
+@click.command("erase", cls=MemkitCommand)
+@click.option("--user", required=True, help="Whose memory goes.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Where the certificate goes, outside of git."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and change nothing.")
+@click.option("--redact", is_flag=True, help="Also replace what other files and their history quote of the user.")
+@click.option("--whole-repository", is_flag=True, help="Rewrite a repository of which the store is only a part.")
+@click.pass_obj
+def erase(
+    front: Front, user: str, yes: bool, out: Path | None, dry_run: bool, redact: bool, whole_repository: bool
+) -> None:
+    """Remove everything that is held on USER from files, history and state; scan for it; write a certificate.
+
+    Every commit that held something is made anew, so commit ids change. Exits 1 when a trace is left, or when something
+    is left to others, such as a remote.
+    """
+    from memkit.use_cases.erase_user import erase_user
+
+    def confirm(plan: Plan) -> None:
+        lines = [f"{line}\n" for line in _plan_lines(plan)]
+        front.confirm(f"{''.join(lines)}This cannot be undone. Erase?", yes=yes)
+
+    erasure = erase_user(
+        front.workspace, user, confirm=confirm, out=out, dry_run=dry_run, redact_files=redact,
+        whole_repository=whole_repository,
+    )  # fmt: skip
+    findings = [
+        diagnostic("trace", f"{place.place}: {name}", path=name) for place in erasure.scanned for name in place.where
+    ]
+    findings += [
+        diagnostic("unprovable", f"{item['place']} is left to {item['owner']}.") for item in erasure.unprovable
+    ]
+    data = {
+        "user_id": user,
+        "removed": dict(erasure.plan.removed),
+        "scanned": [{"place": place.place, "items": place.items, "traces": place.traces} for place in erasure.scanned],
+        "unprovable": [dict(item) for item in erasure.unprovable],
+        "certificate": str(erasure.certificate) if erasure.certificate else None,
+        "commits": dict(erasure.commit_map),
+        "dry_run": dry_run,
+    }
+    front.answer(data, _lines(erasure), ok=erasure.proven, diagnostics=findings)
+
+
+def _plan_lines(plan: Plan) -> Iterator[str]:
+    counts = ", ".join(f"{count} {kind}" for kind, count in plan.removed.items() if count)
+    yield f"Of {plan.user_id} goes: {counts or 'nothing'}."
+    if plan.top is not None:
+        yield f"{plan.commits} commits of {plan.top} are made anew; their ids change, signatures are dropped."
+        yield f"Refs: {', '.join(plan.refs) or 'none'}."
+        if plan.remotes:
+            yield f"Remotes keep what they have: {', '.join(plan.remotes)}."
+
+
+def _lines(erasure: Erasure) -> Iterator[str]:
+    yield from _plan_lines(erasure.plan)
+    if not erasure.done:
+        yield "Nothing was changed."
+        return
+    for old, new in erasure.commit_map.items():
+        yield f"{old} {new}"
+    for place in erasure.scanned:
+        yield f"scanned {place.place}: {place.items} items, {place.traces} traces"
+        yield from (f"  trace in {name}" for name in place.where)
+    for item in erasure.unprovable:
+        yield f"not provable: {item['place']} is left to {item['owner']}"
+    yield f"certificate: {erasure.certificate}"

@@ -1,0 +1,83 @@
+"""Everything that is held on a person: their lines wherever lines lie, and what those say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memkit.privacy.belonging import Belonging, objects_in, said
+from memkit.privacy.needles import Needles
+
+Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Returns a line with what was sealed in it in clear, where the key is here."""
+
+
+@dataclass
+class Census:
+    """What was found so far; ``take`` is given the content of every place that holds lines."""
+
+    user_id: str
+    opened: Opened
+    records: int = 0
+    events: int = 0
+    ids: set[str] = field(default_factory=set)
+    """Of the person's records."""
+    sessions: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    """Everything the person said or was said of them."""
+    values: set[str] = field(default_factory=set)
+    """What their records state, whose return a tombstone bars."""
+    _lines: set[bytes] = field(default_factory=set)
+
+    def take(self, content: bytes) -> None:
+        """Note the lines of a file; which of them belong to the person is decided when all ids are known."""
+        if b"user_id" in content:
+            self._lines.update(line for line in content.split(b"\n") if b"user_id" in line)
+
+    def close(self) -> Belonging:
+        """Return what decides about every line, after counting the person's own."""
+        parsed = [objects for line in self._lines if (objects := [data for _, data in objects_in(line)])]
+        own = [data for objects in parsed for data in objects if data.get("user_id") == self.user_id]
+        self.ids = {str(data["id"]) for data in own if "op" not in data and data.get("id")}
+        belonging = Belonging(self.user_id, self.ids)
+        counted = [data for objects in parsed for data in objects if belonging.owns(data)]
+        self.events = len({str(data.get("id", data)) for data in counted if "op" in data})
+        self.records = len({str(data.get("id", data)) for data in counted if "op" not in data})
+        for data in counted:
+            self._note(data)
+        return belonging
+
+    def of_others(self, belonging: Belonging) -> Iterator[str]:
+        """Yield the lines of everybody else."""
+        for line in self._lines:
+            for text, data in objects_in(line):
+                if not belonging.owns(data):
+                    yield text
+
+    def _note(self, data: Mapping[str, Any]) -> None:
+        data = self.opened(data)
+        if data.get("session_id") and data.get("user_id") == self.user_id:
+            self.sessions.add(str(data["session_id"]))
+        # What a program wrote of its own accord, such as why it retired a record, is in its source as well.
+        by_program = data.get("actor") == "program" and "op" in data
+        self.texts.update(() if by_program else said(data))
+        if "op" not in data and isinstance(data.get("text"), str):
+            self.values.add(data["text"])
+
+
+def needles_of(census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str]) -> Needles:
+    """Return what to look for: the person's texts without what others say as well.
+
+    Args:
+        census: What the person's lines say.
+        belonging: Which lines are the person's.
+        more: Texts of theirs that lie elsewhere, in sessions and the audit log.
+        spared: Texts that every store starts with, or that others said elsewhere.
+    """
+    needles = Needles(census.user_id, census.texts | set(more), census.ids)
+    for text in census.of_others(belonging):
+        needles.spare(text)
+    for text in spared:
+        needles.spare(text)
+    return needles

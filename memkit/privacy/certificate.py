@@ -1,0 +1,98 @@
+"""What an erasure attests: what was removed, where nothing was found, what cannot be known; no name and no text."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.privacy.scan import Place
+
+METHOD = (
+    "Every object of the history that held something was made anew, beside the old repository, and took its place.",
+    "Then every object, ref and file was read again for runs of 12 letters, values and the name out of what was removed"
+    ", in UTF-8, UTF-16, JSON escapes, base64, hex and URL encoding, and inside of zlib and gzip.",
+)
+NOT_SCANNED = (
+    "backups, snapshots and copies of this folder made elsewhere",
+    "free blocks of the disk: an SSD may keep what was deleted until it reuses the block",
+    "submodules, large files kept outside of git (lfs), virtual environments, node_modules",
+    "who wrote commits and tags: names of authors are kept",
+)
+
+
+def person_digest(key: bytes, user_id: str) -> str:
+    """Return what the certificate calls a person: nobody without the store's key can find the name."""
+    return hmac.digest(key, b"certificate\0" + user_id.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def certificate(
+    *,
+    digest: str,
+    at: datetime,
+    versions: Mapping[str, str],
+    heads: Mapping[str, str | None],
+    removed: Mapping[str, int],
+    searched: Mapping[str, int],
+    scanned: Sequence[Place],
+    unprovable: Sequence[Mapping[str, str]],
+    tombstones: Mapping[str, Any],
+    complete: bool,
+) -> dict[str, Any]:
+    """Return the certificate as it is written."""
+    traces = sum(place.traces for place in scanned)
+    return {
+        "schema": "memkit.certificate/1",
+        "user": digest,
+        "at": at.isoformat().replace("+00:00", "Z"),
+        "versions": dict(versions),
+        "heads": dict(heads),
+        "removed": dict(removed),
+        "searched": dict(searched),
+        "scanned": [{"place": place.place, "items": place.items, "traces": place.traces} for place in scanned],
+        "unprovable": [dict(item) for item in unprovable],
+        "tombstones": dict(tombstones),
+        "method": list(METHOD),
+        "not_scanned": list(NOT_SCANNED),
+        "result": "traces left" if traces else "incomplete proof" if unprovable or not complete else "nothing found",
+    }
+
+
+def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:
+    """Raise ``UsageError`` unless a certificate can be written to ``out``: new, and not where git would take it in."""
+    if out.exists():
+        raise UsageError(f"{out} exists already. Give --out a new file.")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent} is no folder. Make it, or give --out another place.")
+    if work_tree is not None and out.resolve().is_relative_to(work_tree.resolve()) and not ignored:
+        raise UsageError(
+            f"{out} lies inside of {work_tree}, where git would take the certificate in. Write it outside."
+        )
+
+
+def write_private(path: Path, content: str) -> None:
+    """Write a file that only this user may read, whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """Return the certificate as JSON that people can read."""
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"

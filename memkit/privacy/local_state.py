@@ -1,0 +1,162 @@
+"""What this machine holds on a person under ``.memkit/state/``: sessions, counts, the audit log, torn lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit.memory.index_catalogue import file_stem, user_corpus
+from memkit.memory.index_database import SUFFIXES
+from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
+from memkit.privacy.needles import Needles
+from memkit.privacy.scan import Scanner
+from memkit.store.layout import state_folder
+
+_OWN_FOLDERS = ("erase",)
+_COUNTED = {"sessions": "sessions", "audit": "audit", "torn": "torn", "access": "access"}
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """One file of the state that changes."""
+
+    path: Path
+    content: bytes | None
+    """None to remove it."""
+    kind: str
+    """Under which the certificate counts it."""
+
+
+class LocalState:
+    """The files of one store's state, seen from one person."""
+
+    def __init__(self, store: Path, user_id: str) -> None:
+        self._folder = state_folder(store)
+        self._user_id = user_id
+        self._digest = _digest(user_id)
+
+    def texts(self) -> Iterator[str]:
+        """Yield what the person said in sessions and searched for, as far as it is in clear."""
+        for path in self._files():
+            for data in _objects(path):
+                if self._is_own(path, data):
+                    yield from _words_of(data)
+
+    def texts_of_others(self) -> Iterator[str]:
+        """Yield what the others said there."""
+        for path in self._files():
+            for data in _objects(path):
+                if not self._is_own(path, data) and data.get("user_id"):
+                    yield from _words_of(data)
+
+    def session_ids(self) -> set[str]:
+        """Return the sessions in which the person spoke."""
+        return {
+            str(data["session_id"])
+            for path in self._files() for data in _objects(path)
+            if self._is_own(path, data) and data.get("session_id")
+        }  # fmt: skip
+
+    def changes(self, belonging: Belonging, scanner: Scanner, sessions: set[str]) -> Iterator[StateChange]:
+        """Yield every file that is the person's or holds something of theirs, and what stays of it."""
+        own = {_digest(f"{self._user_id}\n{session}") for session in sessions} | {
+            self._digest, file_stem(user_corpus(self._user_id))
+        }  # fmt: skip
+        for path in self._files():
+            parts = path.relative_to(self._folder).parts
+            kind = _COUNTED.get(parts[0], "other")
+            if any(part.partition(".")[0] in own for part in parts):
+                yield StateChange(path, None, kind)
+                continue
+            content = path.read_bytes()
+            rest = self._rest(path, content, belonging, scanner)
+            if rest != content:
+                yield StateChange(path, rest, kind)
+
+    def _rest(self, path: Path, content: bytes, belonging: Belonging, scanner: Scanner) -> bytes | None:
+        """Return what stays of a file; None when that is nothing."""
+        folder = path.relative_to(self._folder).parts[0]
+        if not content:
+            return content  # a lock
+        if folder == "torn":
+            return belonging.rest(content, torn=True) or None
+        if folder == "access":
+            return _counts_without(path, content, belonging.ids, scanner)
+        if holds_lines(path.name):
+            content = belonging.rest(content, torn=folder == "audit")
+        if content and scanner.finds(content):
+            content = _redacted(content, belonging.ids, scanner.needles)
+        return content if content and not scanner.finds(content) else None
+
+    def _is_own(self, path: Path, data: Mapping[str, Any]) -> bool:
+        return data.get("user_id") == self._user_id or self._digest in path.parts
+
+    def _files(self) -> list[Path]:
+        found = (path for path in sorted(self._folder.rglob("*")) if path.is_file() and not path.is_symlink())
+        return [path for path in found if path.relative_to(self._folder).parts[0] not in _OWN_FOLDERS]
+
+
+def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
+    if path.suffix == SUFFIX:
+        for line in path.read_bytes().split(b"\n"):
+            yield from (data for _, data in objects_in(line))
+
+
+def _words_of(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a person said or asked; an assistant's phrases are in its source as well."""
+    spoken = data.get("text") if data.get("role", "user") == "user" else None
+    for text in (spoken, data.get("query")):
+        if isinstance(text, str):
+            yield text
+
+
+def _redacted(content: bytes, ids: frozenset[str], needles: Needles) -> bytes:
+    """Return JSON, whole or in lines, without the erased texts and ids that somebody else was shown; else nothing."""
+    try:
+        documents = [json.loads(line) for line in content.split(b"\n") if line.strip()]
+    except ValueError:
+        return b""
+    lines = [json.dumps(_pruned(data, ids, needles), ensure_ascii=False, sort_keys=True) for data in documents]
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+
+
+def _pruned(value: Any, ids: frozenset[str], needles: Needles) -> Any:
+    if isinstance(value, str):
+        return needles.redacted(value)
+    if isinstance(value, dict):
+        return {key: _pruned(item, ids, needles) for key, item in value.items()}
+    if isinstance(value, list):
+        named = (item.get("id") if isinstance(item, dict) else item for item in value)
+        gone = [isinstance(name, str) and name in ids for name in named]
+        return [_pruned(item, ids, needles) for item, is_gone in zip(value, gone, strict=True) if not is_gone]
+    return value
+
+
+def _counts_without(path: Path, content: bytes, ids: frozenset[str], scanner: Scanner) -> bytes | None:
+    """Return another user's access counts without those of erased shared records, and no byte of them left."""
+    database = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))
+    together = [database.with_name(database.name + suffix) for suffix in SUFFIXES]
+    if not any(scanner.finds(part.read_bytes()) for part in together if part.exists()):
+        return content
+    if path != database:
+        return None
+    with tempfile.TemporaryDirectory(prefix="memkit-erase-") as folder:
+        copy = Path(folder) / "access.sqlite"
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
+            target.executemany("DELETE FROM access WHERE id=?", [(id,) for id in ids])
+            target.commit()
+            target.execute("VACUUM")
+        return copy.read_bytes()
+
+
+def _digest(name: str) -> str:
+    # The name under which recall memory and session files keep a person's words.
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]

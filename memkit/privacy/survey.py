@@ -1,0 +1,115 @@
+"""A look at everything that is held on a person, before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from memkit.privacy.belonging import ARCHIVE, Belonging
+from memkit.privacy.census import Census, Opened, needles_of
+from memkit.privacy.local_state import LocalState, StateChange
+from memkit.privacy.needles import Needles
+from memkit.privacy.remainder import Remainder
+from memkit.privacy.repository import Repository
+from memkit.privacy.scan import Scanner, files_below
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """One file of the work tree that changes."""
+
+    path: Path
+    content: bytes | None
+    """None to remove it."""
+
+
+class Survey:
+    """What one store holds on one person; ``take`` reads it."""
+
+    def __init__(
+        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, spared: Iterable[str],
+        redact_files: bool,
+    ) -> None:  # fmt: skip
+        self.store = store
+        self.repository = repository
+        self.user_id = user_id
+        self.state = LocalState(store, user_id)
+        self.census = Census(user_id, opened)
+        self._read_lines()
+        self.belonging: Belonging = self.census.close()
+        self.sessions = self.census.sessions | self.state.session_ids()
+        texts = [*self.state.texts()]
+        self.needles: Needles = needles_of(self.census, self.belonging, texts, [*spared, *self.state.texts_of_others()])
+        self.scanner = Scanner(self.needles)
+        self.remainder = Remainder(self.belonging, self.needles, redact_files)
+
+    @cached_property
+    def top(self) -> Path:
+        """Return the root of everything that is looked through."""
+        return self.repository.top if self.repository else self.store
+
+    @cached_property
+    def state_changes(self) -> list[StateChange]:
+        """Return what changes under ``.memkit/state/``."""
+        return list(self.state.changes(self.belonging, self.scanner, self.sessions))
+
+    @cached_property
+    def file_changes(self) -> list[FileChange]:
+        """Return what changes in the work tree: files with lines that git knows or that lie in the archive."""
+        return [change for path in self._own_files() for change in self._changes_of(path)]
+
+    @cached_property
+    def tracked(self) -> list[Path]:
+        """Return the files that git knows."""
+        entries = self.repository.index() if self.repository else []
+        return [self.top / entry.path for entry in entries if entry.mode != "160000"]
+
+    def is_empty(self) -> bool:
+        """Return whether nothing is held on the person."""
+        return not (self.census.records or self.census.events or self.state_changes)
+
+    def removed(self) -> dict[str, int]:
+        """Return how much goes, by kind."""
+        counted = {"records": self.census.records, "events": self.census.events, "files": len(self.file_changes)}
+        for change in self.state_changes:
+            counted[change.kind] = counted.get(change.kind, 0) + 1
+        return counted
+
+    def files(self) -> Iterator[Path]:
+        """Yield every file of the work tree outside of ``.git`` and ``.memkit``."""
+        return files_below(self.top, without=(self.top / ".git", self.store / ".memkit"))
+
+    def _read_lines(self) -> None:
+        if self.repository:
+            for found in self.repository.git.all_objects():
+                if found.kind == "blob":
+                    self.census.take(found.data)
+        for path in self._own_files():
+            self.census.take(path.read_bytes())
+
+    def _own_files(self) -> list[Path]:
+        archived = files_below(self.store / ARCHIVE)
+        return sorted({path for path in (*archived, *self.tracked) if path.is_file() and not path.is_symlink()})
+
+    def _changes_of(self, path: Path) -> Iterator[FileChange]:
+        relative = path.relative_to(self.top).as_posix()
+        new_path = self.top / self.remainder.path(relative)
+        if new_path == path and not self.remainder.reads(relative):
+            return
+        content = path.read_bytes()
+        rest = self.remainder.content(content, relative)
+        if rest == content and new_path == path:
+            return
+        is_gone = bool(content) and not rest
+        if new_path != path or is_gone:
+            yield FileChange(path, None)
+        if not is_gone:
+            yield FileChange(new_path, rest)
+
+
+def unopened(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a line as it is: what is sealed in it stays closed."""
+    return data

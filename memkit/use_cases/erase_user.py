@@ -1,0 +1,261 @@
+"""Erase a person: their lines in every commit, their sessions and counts, and prove that nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memkit import __version__
+from memkit.errors import EnvironmentFault, NegativeAnswer
+from memkit.memory.archive import LOCK_SECONDS
+from memkit.memory.lines import encode_line
+from memkit.memory.locking import locked
+from memkit.memory.record import new_id
+from memkit.memory.shards import SHARD_LIMIT, ShardLog, shard_name
+from memkit.memory.tombstones import burials
+from memkit.privacy.belonging import ARCHIVE
+from memkit.privacy.certificate import as_text, certificate, person_digest, require_place, write_private
+from memkit.privacy.journal import Intent, Journal, Replacement
+from memkit.privacy.keys import keys_home
+from memkit.privacy.plumbing import require_git
+from memkit.privacy.rebuilding import Rebuilt, rebuild
+from memkit.privacy.repository import Repository, repository_of
+from memkit.privacy.scan import Place, Scanner, files_below, git_files
+from memkit.privacy.survey import FileChange, Survey, unopened
+from memkit.store.layout import cache_folder, state_folder
+from memkit.use_cases.make_store import starter_files
+from memkit.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an erasure would do."""
+
+    user_id: str
+    removed: Mapping[str, int]
+    commits: int
+    """To be made anew."""
+    refs: tuple[str, ...]
+    remotes: Mapping[str, str]
+    top: Path | None
+    """The root of the repository; None without one."""
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What was done, and how far it is proven."""
+
+    plan: Plan
+    done: bool
+    scanned: tuple[Place, ...] = ()
+    unprovable: tuple[Mapping[str, str], ...] = ()
+    certificate: Path | None = None
+    commit_map: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def proven(self) -> bool:
+        """Return whether nothing was found and nothing is left to others."""
+        return not self.unprovable and not any(place.traces for place in self.scanned)
+
+
+def erase_user(
+    workspace: Workspace,
+    user: str,
+    *,
+    confirm: Callable[[Plan], None],
+    out: Path | None = None,
+    dry_run: bool = False,
+    redact_files: bool = False,
+    whole_repository: bool = False,
+) -> Erasure:
+    """Remove everything that is held on ``user``, prove it by scanning, and write a certificate.
+
+    Args:
+        workspace: The store.
+        user: Whose memory goes.
+        confirm: Asks the person, and raises when the answer is no.
+        out: Where the certificate goes; a file outside of git. Default: beside the keys of the store.
+        dry_run: Only say what would be done.
+        redact_files: Also replace what files of people quote.
+        whole_repository: Agree to the rewriting of a repository of which the store is only a part.
+
+    Raises:
+        EnvironmentFault: Something here would keep, lose or break a part; nothing was changed.
+        NegativeAnswer: Nothing is held on ``user``.
+        UsageError: ``out`` is no place for a certificate.
+    """
+    repository = _erasable_repository(workspace.root, whole_repository=whole_repository)
+    if out is not None:
+        require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
+    with locked(state_folder(workspace.root) / "lock", timeout=LOCK_SECONDS):
+        survey = Survey(
+            workspace.root, repository, user, opened=unopened, spared=_starters(), redact_files=redact_files
+        )  # fmt: skip
+        plan = _plan(survey)
+        journal = Journal(workspace.root)
+        owed = _owed(workspace, journal, user)
+        if survey.is_empty() and owed is None:
+            raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.")
+        if dry_run:
+            return Erasure(plan, done=False)
+        confirm(plan)
+        key = workspace.keys.store_key(create=True)
+        assert key is not None
+        rebuilt = None
+        if not survey.is_empty():
+            before = repository.head()[1] if repository else None
+            rebuilt, owed = _change(workspace, survey, journal, key, before)
+        workspace.keys.destroy(user)
+        return _proven(workspace, survey, plan, journal, owed or {}, rebuilt, out)
+
+
+def _erasable_repository(store: Path, *, whole_repository: bool) -> Repository | None:
+    """Return the repository whose history is to be rewritten; raises ``EnvironmentFault`` where it must not be."""
+    repository = repository_of(store)
+    if repository is None:
+        return None
+    require_git()
+    repository.require_erasable()
+    if repository.top != store and not whole_repository:
+        raise EnvironmentFault(
+            f"The store is a part of the repository {repository.top}, and erasing makes every commit of it anew. "
+            "Agree to that with --whole-repository. Nothing was changed."
+        )
+    return repository
+
+
+def _is_ignored(workspace: Workspace, path: Path) -> bool:
+    return bool(workspace.git.run("check-ignore", "--", str(path.resolve()), check=False).strip())
+
+
+def _starters() -> list[str]:
+    return [content.decode() for content in starter_files("memory").values()]
+
+
+def _plan(survey: Survey) -> Plan:
+    repository = survey.repository
+    if repository is None:
+        return Plan(survey.user_id, survey.removed(), 0, (), {}, None)
+    refs = repository.refs()
+    return Plan(
+        survey.user_id, survey.removed(), repository.commit_count(), tuple(refs), repository.remotes(), repository.top
+    )  # fmt: skip
+
+
+def _owed(workspace: Workspace, journal: Journal, user: str) -> Mapping[str, Any] | None:
+    """Return what an interrupted erasure of this user still owes: its proof and its certificate."""
+    key = workspace.keys.store_key()
+    if key is None or journal.phase != "unproven":
+        return None
+    owed = journal.intent.owed
+    return owed if owed.get("digest") == person_digest(key, user) else None
+
+
+def _change(
+    workspace: Workspace, survey: Survey, journal: Journal, key: bytes, before: str | None
+) -> tuple[Rebuilt | None, Mapping[str, Any]]:
+    """Build everything beside, then put it in its place; a kill in between leaves the old store or the new one."""
+    repository = survey.repository
+    with journal.preparing(repository.folder if repository else None):
+        events = burials(key, survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id)
+        changes = _with_tombstones(
+            workspace, survey.file_changes, b"".join(encode_line(event.to_data()) for event in events)
+        )
+        rebuilt = rebuild(repository, journal.new_repository, survey.remainder) if repository else None
+        owed = {
+            "digest": person_digest(key, survey.user_id), "removed": survey.removed(), "before": before,
+            "tombstones": len(events),
+        }  # fmt: skip
+        wanted = [*changes, *((change.path, change.content) for change in survey.state_changes)]
+        replacements = tuple(
+            Replacement(str(path), None if content is None else journal.stage(number, content, like=path))
+            for number, (path, content) in enumerate(wanted)
+        )
+        journal.commit(Intent(str(repository.folder) if repository else None, replacements, owed))
+        journal.change()
+    if repository:
+        workspace.git.run("update-index", "-q", "--refresh", check=False)
+    workspace.commit_memory(added=len(events))
+    return rebuilt, owed
+
+
+def _with_tombstones(
+    workspace: Workspace, changes: Sequence[FileChange], lines: bytes
+) -> list[tuple[Path, bytes | None]]:
+    """Return the changes with the tombstones at the end of this clone's shard."""
+    wanted = {change.path: change.content for change in changes}
+    if lines:
+        shard = _open_shard(workspace, len(lines))
+        present = wanted[shard] if shard in wanted else shard.read_bytes() if shard.exists() else b""
+        wanted[shard] = (present or b"") + lines
+    return list(wanted.items())
+
+
+def _open_shard(workspace: Workspace, size: int) -> Path:
+    """Return the shard of this clone and month that takes so many more bytes."""
+    log = ShardLog(
+        workspace.root, clock=workspace.clock, writer=None, branch=workspace.git.head_branch,
+        observe=workspace.audit.append, timeout=LOCK_SECONDS,
+    )  # fmt: skip
+    month, part = workspace.root / ARCHIVE / f"{workspace.clock():%Y-%m}", 1
+    while (path := month / shard_name(log.writer, part)).exists() and path.stat().st_size + size > SHARD_LIMIT:
+        part += 1
+    return path
+
+
+def _proven(
+    workspace: Workspace, survey: Survey, plan: Plan, journal: Journal, owed: Mapping[str, Any],
+    rebuilt: Rebuilt | None, out: Path | None,
+) -> Erasure:  # fmt: skip
+    """Scan every place again, write the certificate, and forget the journal."""
+    workspace.audit.append({"event": "erasure", "actor": "person", "ids": [], "reason": owed["digest"]})
+    scanned = tuple(_scan(survey))
+    unprovable = tuple(_left_to_others(plan))
+    is_complete = rebuilt is not None or survey.repository is None
+    head = survey.repository.head()[1] if survey.repository else None
+    text = certificate(
+        digest=owed["digest"],
+        at=workspace.clock(),
+        versions={"memkit": __version__} | ({"git": survey.repository.version()} if survey.repository else {}),
+        heads={"before": owed["before"], "after": head},
+        removed=owed["removed"],
+        searched=survey.needles.counts(),
+        scanned=scanned,
+        unprovable=unprovable,
+        tombstones={"count": owed["tombstones"], "key": str(workspace.keys.folder)},
+        complete=is_complete,
+    )
+    place = (
+        out or keys_home().parent / "certificates" / f"{workspace.clock():%Y%m%dT%H%M%SZ}-{owed['digest'][:12]}.json"
+    )
+    write_private(place, as_text(text))
+    commit_map = {old: new for old, new in (rebuilt.commits if rebuilt else {}).items() if old != new}
+    if commit_map:
+        write_private(
+            place.with_name(f"{place.name}.commits"), "".join(f"{old} {new}\n" for old, new in commit_map.items())
+        )
+    journal.discard()
+    return Erasure(plan, True, scanned, unprovable, place, commit_map)
+
+
+def _scan(survey: Survey) -> Iterator[Place]:
+    scanner = Scanner(survey.needles)
+    store, repository = survey.store, survey.repository
+    yield scanner.files(Place("working tree"), survey.top, survey.files())
+    yield scanner.files(Place("state"), store, files_below(state_folder(store)))
+    yield scanner.files(Place("cache"), store, files_below(cache_folder(store)))
+    if repository:
+        yield scanner.objects(Place("git objects"), repository.git)
+        yield scanner.names(Place("git refs"), [*repository.refs(), *repository.symbolic_refs()])
+        yield scanner.files(Place("git files"), repository.folder, git_files(repository.folder))
+
+
+def _left_to_others(plan: Plan) -> Iterator[Mapping[str, str]]:
+    for name, url in plan.remotes.items():
+        yield {
+            "place": f"remote {name} ({url}) and every clone of it",
+            "owner": f"who looks after {url}: push with --force, delete old branches and tags there, have its server "
+            "drop what nothing refers to, and make every other clone anew",
+        }

@@ -1,0 +1,102 @@
+"""An erasure removes a person from everywhere, proves it, and leaves everybody else as they were."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+from tests.privacy.traces import BOB, TEXT, erase, git, leaking
+
+
+def test_nothing_is_left_and_the_answer_says_so(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After an erasure no byte of the texts is in any file or object, and the scan counted every place."""
+    assert leaking(peopled)
+
+    code, answer = erase(peopled, capsys)
+
+    assert leaking(peopled) == []
+    data = answer["data"]
+    assert (code, answer["ok"], data["user_id"], data["removed"]["records"]) == (0, True, "alice", 2)
+    assert {place["place"] for place in data["scanned"]} >= {"working tree", "git objects", "git refs", "state"}
+    assert sum(place["traces"] for place in data["scanned"]) == 0
+    assert data["unprovable"] == []
+    assert git(peopled, "fsck") == ""
+
+
+def test_others_keep_their_records(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What Bob has is there afterwards, in the file and in every commit."""
+    erase(peopled, capsys)
+
+    run(["memory", "list", "--user", "bob", "--json", "--store", str(peopled)])
+    assert [record["text"] for record in json.loads(capsys.readouterr().out)["data"]["records"]] == [BOB]
+    assert BOB in git(peopled, "show", "HEAD~1:archive", "--") or BOB in git(peopled, "log", "-p", "--all")
+    assert run(["fsck", "--store", str(peopled)]) == 0
+
+
+def test_the_certificate_names_nobody(peopled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It lies where it was asked for, for its owner alone, and holds counts and a keyed digest."""
+    out = tmp_path / "certificate.json"
+
+    _, answer = erase(peopled, capsys, "--out", str(out))
+
+    text = out.read_text()
+    assert answer["data"]["certificate"] == str(out)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert "alice" not in text.lower() and "canary" not in text
+    assert json.loads(text)["result"] == "nothing found"
+    assert len(json.loads(text)["user"]) == 64
+
+
+def test_the_map_of_commits_is_given(peopled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every commit that changed is named with the one in its place, also beside the certificate."""
+    before = git(peopled, "rev-parse", "HEAD")
+
+    _, answer = erase(peopled, capsys, "--out", str(tmp_path / "c"))
+
+    new = answer["data"]["commits"][before]
+    git(peopled, "cat-file", "-e", new)
+    assert f"{before} {new}\n" in (tmp_path / "c.commits").read_text()
+
+
+def test_an_erased_value_cannot_come_back(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A keyed tombstone bars the value for this user, however it is spelled, and for nobody else."""
+    erase(peopled, capsys)
+
+    assert run(["memory", "add", TEXT.upper(), "--user", "alice", "--store", str(peopled)]) == 1
+    assert "tombstone" in capsys.readouterr().out
+    assert run(["memory", "add", TEXT, "--user", "carol", "--store", str(peopled)]) == 0
+
+
+def test_nobody_is_erased_twice(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of whom nothing is held, nothing is changed: exit 1, and the commits stay."""
+    head = git(peopled, "rev-parse", "HEAD")
+
+    code, answer = erase(peopled, capsys, user="mallory")
+
+    assert (code, answer["ok"]) == (1, False)
+    assert "Nothing is held" in answer["diagnostics"][0]["message"]
+    assert git(peopled, "rev-parse", "HEAD") == head
+
+
+def test_a_dry_run_changes_nothing(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It counts what would go."""
+    before = {path: path.read_bytes() for path in peopled.rglob("*") if path.is_file()}
+
+    code, answer = erase(peopled, capsys, "--dry-run")
+
+    assert code == 0 and answer["data"]["removed"]["records"] == 2
+    after = {path: path.read_bytes() for path in peopled.rglob("*") if path.is_file()}
+    assert {path for path in before if before[path] != after.get(path)} == set()
+
+
+def test_without_a_terminal_nothing_is_erased(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody has to agree: exit 2, and the question names refs and counts."""
+    assert run(["memory", "erase", "--user", "alice", "--store", str(peopled)]) == 2
+
+    said = capsys.readouterr().err
+    assert "2 records" in said and "refs/heads/main" in said and "--yes" in said
+    assert leaking(peopled)
