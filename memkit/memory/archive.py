@@ -6,7 +6,7 @@ A search at the command line is a process of its own, so what only writing needs
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .access import AccessCounts
-from .errors import MAKE_ROOM, ArchiveError, RecordNotFound, Refused, StoreClosed, StoreFull
+from .errors import MAKE_ROOM, ArchiveError, NotAllowed, RecordNotFound, Refused, StoreClosed, StoreFull
 from .index import Index
 from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .change import Change
     from .context import MainContext
     from .forgetting import Swept
+    from .holdings import Brought
     from .revocation import Revocation, Source
     from .tools import MemoryTools
     from .view import IndexView
@@ -100,13 +101,43 @@ class ArchivalStore:
         with self._change() as change:
             return change.offer(draft, origin, consented=consented)
 
-    def import_many(self, pairs: Iterable[tuple[Draft, Origin]]) -> Iterator[Decision]:
-        """Offer many drafts, with one lock and one sync for some hundred of them; yield what became of each."""
-        remaining = iter(pairs)
+    def import_many(
+        self, pairs: Iterable[tuple[Draft, Origin]], *, consented: Callable[[str], bool] = lambda user_id: True
+    ) -> Iterator[Decision]:
+        """Offer many drafts, with one lock and one sync for some hundred of them; yield what became of each.
+
+        What an import brought before is not written again, and what supersedes a record of the same import finds it.
+        """
+        from .arrivals import Arrivals
+
+        arrivals, remaining = Arrivals(), iter(pairs)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
             with self._change() as change:
-                decisions = [change.offer(draft, origin, consented=True) for draft, origin in chunk]
+                decisions = [
+                    change.bring(draft, origin, arrivals, consented=consented(origin.user_id))
+                    if origin.actor == "import"
+                    else change.offer(draft, origin, consented=consented(origin.user_id))
+                    for draft, origin in chunk
+                ]
             yield from decisions
+
+    def restore(self, lines: Iterable[Mapping[str, JSON]], origin: Origin) -> Iterator[int]:
+        """Write the lines of an export as they are, for a person who brings a user back; yield how many, in steps.
+
+        This is the one way past the gate: an export says what was judged already. ``restorable`` says what may come.
+
+        Raises:
+            NotAllowed: It is no person who asks.
+            InvalidRecord: A line is too long or no JSON; what was yielded is on disk, and nothing of its step is.
+        """
+        if origin.actor != "person":
+            raise NotAllowed(f"Only a person can restore an export; this came from {origin.actor}.")
+        remaining = iter(lines)
+        while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
+            with self._change() as change:
+                for data in chunk:
+                    change.restore(data)
+            yield len(chunk)
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
         """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
@@ -261,6 +292,28 @@ class ArchivalStore:
         since = parse_time(timestamp)
         fresh = (record for record in self.records(user_id=None) if parse_time(record.created_at) > since)
         return sorted(fresh, key=lambda record: (parse_time(record.created_at), record.id))
+
+    def export(self, user_id: str) -> Iterator[str]:
+        """Yield every line about a user as it was written, without the line's end; the archive is held meanwhile."""
+        from .holdings import held_lines
+
+        with self._reading():
+            yield from held_lines(self._index, user_id)
+
+    def restorable(self, user_id: str, lines: Iterable[Mapping[str, JSON]]) -> "Iterator[Brought]":
+        """Yield for each line of an export of ``user_id`` whether it is here already, or why it may not come."""
+        from .holdings import brought
+
+        shared: set[str] = set()
+        with self._reading():
+            for data in lines:
+                yield brought(self._index, user_id, data, shared)
+
+    def from_source(self, user_id: str, source_url: str) -> list[StoredRecord]:
+        """Return the records of a user, and the shared ones, that a source told or bore out."""
+        with self._reading():
+            ids = [id for corpus in self._corpora(user_id) for id in corpus.from_source(source_url)]
+        return [stored for id in ids if (stored := self.get(id, user_id=user_id))]
 
     def search(
         self,

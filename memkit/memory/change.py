@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from .arrivals import Arrivals, is_news
 from .core import core_target
 from .errors import InvalidRecord, NotAllowed, RecordNotFound, Refused
 from .index import Index
@@ -66,6 +67,17 @@ class Change:
         except InvalidRecord as error:
             return self._decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
         return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=record.supersedes)
+
+    def bring(self, draft: Draft, origin: Origin, arrivals: Arrivals, *, consented: bool) -> Decision:
+        """Offer a draft of an import, unless it was here before, and return what became of it."""
+        linked = arrivals.linked(draft)
+        decision = arrivals.known(self._index, linked, origin)
+        if decision is None:
+            decision = self.offer(linked, origin, consented=consented)
+        elif decision.decision == "refused":
+            self._decided(origin, "refused", None, decision.reasons)
+        arrivals.note(draft, decision)
+        return decision
 
     def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> None:
         """Write down what happened to a record, or what is to be thought of an event.
@@ -161,6 +173,10 @@ class Change:
             raise NotAllowed(f"Record {id} is {folded.status}; only live records can be merged.")
         return folded.record
 
+    def restore(self, data: Mapping[str, JSON]) -> None:
+        """Write a line of an export as it is."""
+        self._write(data)
+
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
         record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
         if record.supersedes:
@@ -171,6 +187,8 @@ class Change:
 
     def _merge(self, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
         target = judgement.merge_into or ""
+        if origin.actor == "import" and not is_news(self._index, draft, target, origin):
+            return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to tell
         fields: dict[str, JSON] = {"confidence": draft.confidence}
         if url := judgement.record_fields.get("source_url", draft.source_url):
             fields["source_url"] = url

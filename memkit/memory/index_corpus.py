@@ -24,15 +24,19 @@ SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
-        digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT)""",
+        digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
+        source_url TEXT)""",
     "CREATE INDEX records_by_status ON records(status, id)",
     "CREATE INDEX records_by_type ON records(type, status, id)",
     "CREATE INDEX records_by_digest ON records(digest)",
     "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
-    "CREATE TABLE events(id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT)",
+    "CREATE INDEX records_by_source ON records(source_url) WHERE source_url IS NOT NULL",
+    """CREATE TABLE events(
+        id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT)""",
     "CREATE INDEX events_by_target ON events(target)",
     "CREATE INDEX keyed_tombstones ON events(target) WHERE op='tombstone'",
+    "CREATE INDEX events_by_source ON events(source_url) WHERE source_url IS NOT NULL",
 )
 REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
@@ -40,6 +44,13 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
+
+EVENTS_IN_ORDER = """
+SELECT line FROM (
+    SELECT line, about, writer, place, max(moment(line)) OVER (PARTITION BY about, writer ORDER BY place) AS moment
+    FROM (SELECT *, CASE WHEN op IN ('core', 'consent') THEN op ELSE target END AS about FROM events))
+ORDER BY about, moment, writer, place"""
+"""What ``in_order`` does, for all events at once and without holding them."""
 
 
 class Found(NamedTuple):
@@ -170,6 +181,39 @@ class CorpusIndex:
         """Return whether any erased value is barred here."""
         return self._sql.execute("SELECT 1 FROM events WHERE op='tombstone' LIMIT 1").fetchone() is not None
 
+    def from_source(self, source_url: str) -> list[str]:
+        """Return the ids of the records that this source told or bore out, whatever became of them."""
+        query = "SELECT id FROM records WHERE source_url=?1 UNION SELECT target FROM events WHERE source_url=?1"
+        return [id for (id,) in self._sql.execute(query, (source_url,))]
+
+    def imported(self, digest: str) -> list[Record]:
+        """Return the records that imports brought with this value, as they were written, whatever became of them."""
+        query = "SELECT written FROM records WHERE digest=? AND actor='import' ORDER BY id"
+        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
+
+    def line(self, id: str) -> str | None:
+        """Return the record or event with this id as it was written."""
+        query = "SELECT written FROM records WHERE id=?1 UNION ALL SELECT line FROM events WHERE id=?1"
+        row = self._sql.execute(query, (id,)).fetchone()
+        return str(row[0]) if row else None
+
+    def lines(self) -> Iterator[str]:
+        """Yield every record and then every event as it was written, in an order that reading them back keeps.
+
+        Records come by id. Events come by what they are about, in the order in which they are folded: written one
+        after the other by one writer, they are folded in this order again.
+        """
+        for (line,) in self._sql.execute("SELECT written FROM records ORDER BY id"):
+            yield line
+        self._sql.create_function("moment", 1, _moment, deterministic=True)
+        for (line,) in self._sql.execute(EVENTS_IN_ORDER):
+            yield line
+
+    def size(self) -> int:
+        """Return how many records and events are here."""
+        query = "SELECT (SELECT count(*) FROM records) + (SELECT count(*) FROM events)"
+        return int(self._sql.execute(query).fetchone()[0])
+
     def session_writes(self, session_id: str) -> int:
         """Return how many records people, agents and tools wrote in a session."""
         query = "SELECT count(*) FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
@@ -230,3 +274,11 @@ class CorpusIndex:
             for document, data, status, tokens in self._sql.execute(query, some):
                 rows[document] = Found(Record.from_checked(json.loads(data)), status, tokens.split())
         return [rows[document] for document in documents]
+
+
+def _moment(line: str) -> str:
+    """Return what events are ordered by: their time, then their id."""
+    from .replay import Event
+
+    event = Event.from_data(json.loads(line))
+    return f"{event.at}\x01{event.id}"

@@ -19,9 +19,10 @@ Line = tuple[int, Span, Mapping[str, JSON]]
 UNSETTLED = ""
 """Status of a record that was entered and is not in line with its events yet."""
 
-INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?)"
+INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
-    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes) VALUES(?,?,?,?,?,?,0,?,?,?)"""
+    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
+    VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
            EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
@@ -79,11 +80,13 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
     """Enter an event and return the id of the record it is about, also when it is about another event."""
     event = Event.from_data(data)
     text = encode_data(data)
-    sql.execute(INSERT_EVENT, (event.id, event.target, event.op, text, span.writer, span.place))
+    url = event.fields.get("source_url")
+    row = (event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None)
+    sql.execute(INSERT_EVENT, row)
     if event.op != "revoke":
         return event.target
-    row = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
-    return str(row[0]) if row else event.target
+    about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
+    return str(about[0]) if about else event.target
 
 
 def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, JSON]) -> str | None:
@@ -96,7 +99,7 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     found = tokens(record.text)
     row = (
         record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found),
-        fingerprint(record.text), record.actor, record.session_id, record.supersedes,
+        fingerprint(record.text), record.actor, record.session_id, record.supersedes, record.source_url,
     )  # fmt: skip
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:

@@ -105,12 +105,12 @@ class Folded(NamedTuple):
 
 def in_order(located: Iterable[Located]) -> list[Event]:
     """Return the events by time, where no writer's later line comes before an earlier one of the same writer."""
-    latest: dict[str, str] = {}
+    latest: dict[str, tuple[str, str]] = {}
     keyed = []
     for item in sorted(located, key=lambda item: (item.writer, item.place)):
-        at = max(item.event.at, latest.get(item.writer, ""))
-        latest[item.writer] = at
-        keyed.append(((at, item.event.id), item.event))
+        moment = max((item.event.at, item.event.id), latest.get(item.writer, ("", "")))
+        latest[item.writer] = moment
+        keyed.append((moment, item.event))
     return [event for _, event in sorted(keyed, key=lambda pair: pair[0])]
 
 
@@ -149,7 +149,7 @@ class _State:
         self.taken_back = False
         self._withdrawn = withdrawn
         self.allowed = False
-        self.sources = {_source(record.actor, record.session_id, record.source_url)}
+        self.sources = {source_of(record.actor, record.session_id, record.source_url)}
         self.history: list[Mapping[str, JSON]] = [_entry("add", record.created_at, record.actor, _reason(record))]
 
     def take(self, event: Event) -> None:
@@ -193,7 +193,7 @@ class _State:
         if event.op == "contradict" or event.actor in UNTOLD:
             return
         url = event.fields.get("source_url")
-        self.sources.add(_source(event.actor, event.session_id, url if isinstance(url, str) else None))
+        self.sources.add(source_of(event.actor, event.session_id, url if isinstance(url, str) else None))
         if self.record.trust == "candidate" and (person or len(self.sources) >= SOURCES_NEEDED):
             self.record = with_fields(self.record, {"trust": "verified"})
 
@@ -203,7 +203,8 @@ def successor_named(event: Event) -> str:
     return str(event.fields.get("by") or "") if event.op == "supersede" else ""
 
 
-def _source(actor: str, session_id: str | None, source_url: str | None) -> str:
+def source_of(actor: str, session_id: str | None, source_url: str | None) -> str:
+    """Return what counts as one independent source of evidence."""
     # Two sessions of one agent, or two pages, are two sources; the same one told twice is one.
     return source_url or f"{actor}/{session_id or ''}"
 
