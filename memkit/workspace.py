@@ -62,13 +62,19 @@ class Workspace:
     @cached_property
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
+        return self._opened(self.root, branch=lambda: self.git.head_branch(), observe=self._observed)
+
+    def scratch_archive(self, folder: Path) -> ArchivalStore:
+        """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
+        return self._opened(folder)
+
+    def _opened(self, root: Path, **more: Any) -> ArchivalStore:
         return ArchivalStore(
-            self.root,
+            root,
             settings=self.memory_settings,
-            branch=lambda: self.git.head_branch(),
             clock=self.clock,
-            observe=self._observed,
             tombstone_key=lambda: self.keys.store_key(),
+            **more,
         )
 
     @cached_property
@@ -137,6 +143,15 @@ class Workspace:
             return None
         self._pending_file.unlink(missing_ok=True)
         return commit
+
+    def end_batch(self, *, added: int = 0) -> None:
+        """Commit what a chat or an import wrote; where that cannot be done it is said, and nothing is lost."""
+        if self.settings["git.commit"] == "manual":
+            return
+        try:
+            self.commit_memory(force=True, added=added)
+        except MemkitError as error:
+            self.notice(f"Memory is safe but not committed: {error}")
 
     def _observed(self, event: Mapping[str, Any]) -> None:
         """Keep account of what the archive tells, and say what a person should know at once."""

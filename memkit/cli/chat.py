@@ -176,11 +176,6 @@ def _approval(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
 
 
 def _commit(conversation: Chat) -> None:
-    """Commit what the conversation wrote; where that cannot be done it is said, and nothing is lost."""
-    workspace = conversation.workspace
-    if not conversation.changed or workspace.settings["git.commit"] == "manual":
-        return
-    try:
-        workspace.commit_memory(force=True, added=0)
-    except MemkitError as error:
-        workspace.notice(f"Memory is safe but not committed: {error}")
+    """Commit what the conversation wrote."""
+    if conversation.changed:
+        conversation.workspace.end_batch()

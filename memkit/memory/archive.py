@@ -121,23 +121,25 @@ class ArchivalStore:
                 ]
             yield from decisions
 
-    def restore(self, lines: Iterable[Mapping[str, JSON]], origin: Origin) -> Iterator[int]:
-        """Write the lines of an export as they are, for a person who brings a user back; yield how many, in steps.
+    def restore(
+        self, user_id: str, lines: Iterable[Mapping[str, JSON]], origin: Origin
+    ) -> Iterator[list[Mapping[str, JSON]]]:
+        """Write the lines of an export as they are, for a person who brings a user back; yield what is on disk.
 
         This is the one way past the gate: an export says what was judged already. ``restorable`` says what may come.
 
         Raises:
             NotAllowed: It is no person who asks.
-            InvalidRecord: A line is too long or no JSON; what was yielded is on disk, and nothing of its step is.
+            InvalidRecord: A line may not come; what was yielded is on disk, and nothing else is.
         """
         if origin.actor != "person":
             raise NotAllowed(f"Only a person can restore an export; this came from {origin.actor}.")
+        shared: set[str] = set()
         remaining = iter(lines)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
             with self._change() as change:
-                for data in chunk:
-                    change.restore(data)
-            yield len(chunk)
+                written = [data for data in chunk if change.restore(user_id, data, shared)]
+            yield written
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
         """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
@@ -307,7 +309,7 @@ class ArchivalStore:
         shared: set[str] = set()
         with self._reading():
             for data in lines:
-                yield brought(self._index, user_id, data, shared)
+                yield brought(self._index, self.view.tombstones, user_id, data, shared)
 
     def from_source(self, user_id: str, source_url: str) -> list[StoredRecord]:
         """Return the records of a user, and the shared ones, that a source told or bore out."""

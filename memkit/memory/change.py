@@ -7,6 +7,7 @@ from typing import Any
 from .arrivals import Arrivals, is_news
 from .core import core_target
 from .errors import InvalidRecord, NotAllowed, RecordNotFound, Refused
+from .holdings import brought
 from .index import Index
 from .index_catalogue import SHARED, corpus_of, user_corpus
 from .interface import Decision, Gate, Judgement, Reason, Tombstone
@@ -173,9 +174,14 @@ class Change:
             raise NotAllowed(f"Record {id} is {folded.status}; only live records can be merged.")
         return folded.record
 
-    def restore(self, data: Mapping[str, JSON]) -> None:
-        """Write a line of an export as it is."""
-        self._write(data)
+    def restore(self, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> bool:
+        """Write a line of an export as it is and return True; False where it is here already."""
+        found = brought(self._index, self._view.tombstones, user_id, data, shared)
+        if found.reason:
+            raise InvalidRecord(masked(found.reason.message))
+        if not found.is_here:
+            self._write(data)
+        return not found.is_here
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
         record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())

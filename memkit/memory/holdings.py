@@ -11,7 +11,7 @@ from .interface import Reason
 from .lines import encode_data
 from .record import JSON, Record
 from .replay import Event
-from .view import IndexView
+from .tombstones import Tombstones
 
 
 class Brought(NamedTuple):
@@ -36,11 +36,12 @@ def held_lines(index: Index, user_id: str) -> Iterator[str]:
             yield line
 
 
-def brought(index: Index, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> Brought:
+def brought(index: Index, tombstones: Tombstones, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> Brought:
     """Return what restoring a line of ``user_id`` would mean.
 
     Args:
         index: What the archive has.
+        tombstones: The values that were erased from it; what was rejected comes back as rejected.
         user_id: Whose export it is.
         data: The line.
         shared: The ids of what this user shared, as far as the export was read; added to.
@@ -60,6 +61,6 @@ def brought(index: Index, user_id: str, data: Mapping[str, JSON], shared: set[st
         return Brought(is_here=True)
     if known is not None or index.catalogue.corpora_of_id(id):
         return Brought(reason=Reason("id_conflict", f"The id {id:.60} stands in the archive with other content."))
-    if "op" not in data and IndexView(index).is_tombstoned(user_id, str(data["text"])):
+    if "op" not in data and any(bar.kind == "erased" for bar in tombstones.of(user_id, str(data["text"]))):
         return Brought(reason=Reason("tombstone", "This value was erased for this user. A person can allow it again."))
     return Brought()

@@ -48,7 +48,11 @@ ASKED_AT_ONCE = 500
 EVENTS_IN_ORDER = """
 SELECT line FROM (
     SELECT line, about, writer, place, max(moment(line)) OVER (PARTITION BY about, writer ORDER BY place) AS moment
-    FROM (SELECT *, CASE WHEN op IN ('core', 'consent') THEN op ELSE target END AS about FROM events))
+    FROM (
+        SELECT said.*, CASE
+            WHEN coalesce(meant.op, said.op) IN ('core', 'consent') THEN coalesce(meant.op, said.op)
+            ELSE coalesce(meant.target, said.target) END AS about
+        FROM events AS said LEFT JOIN events AS meant ON said.op = 'revoke' AND meant.id = said.target))
 ORDER BY about, moment, writer, place"""
 """What ``in_order`` does, for all events at once and without holding them."""
 

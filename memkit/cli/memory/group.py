@@ -25,6 +25,8 @@ MEMORY_COMMANDS: Commands = {
     "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
     "restore": ("memkit.cli.memory.upkeep:restore", "Make a forgotten or swept record live again."),
     "erase": ("memkit.cli.memory.erase:erase", "Remove everything held on a user, and prove it."),
+    "export": ("memkit.cli.memory.carry:export", "Write everything held on a user."),
+    "import": ("memkit.cli.memory.carry:import_command", "Offer the memories of a file, or restore an export."),
 }
 
 

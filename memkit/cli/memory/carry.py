@@ -1,0 +1,189 @@
+"""``memkit memory export | import``: carry what is remembered from one store or system to another."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.memory.options import user_option
+from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.errors import UsageError
+from memkit.interchange.formats import FORMATS
+from memkit.interchange.interface import Source, Unfit, Wishes
+from memkit.memory.interface import Decision
+from memkit.store.change import whole_file
+from memkit.terminal import harmless
+from memkit.use_cases.export_memory import export_memory
+from memkit.use_cases.import_memory import Imported, import_memory
+from memkit.use_cases.restore_memory import Restored, restore_memory
+
+SHOWN = 20
+"""How many refused memories a person is shown; ``--json`` has all of them."""
+
+
+@click.command("export", cls=MemkitCommand)
+@user_option
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write FILE instead.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.pass_obj
+def export(front: Front, user: str | None, out: Path | None, force: bool) -> None:
+    """Write everything held on USER, one JSON object a line, to standard output or to a file only you can read."""
+    workspace = front.workspace
+    owner = workspace.user(user)
+    counts: Counter[str] = Counter()
+    lines = export_memory(workspace, owner, counts)
+    data: dict[str, Any] = {"user_id": owner, "out": str(out) if out else None}
+    if out is not None:
+        if not force and os.path.lexists(out):
+            raise UsageError(f"{out} exists already, and stays as it is. Name another file, or add --force.")
+        with whole_file(out) as file:
+            file.writelines(f"{line}\n".encode() for line in lines)
+    elif front.json:
+        data["entries"] = [json.loads(line) for line in lines]
+    else:
+        _print(lines)
+    data |= {"lines": counts.total(), "counts": dict(sorted(counts.items()))}
+    said = f"Exported {_listed(counts)} of {owner}{f' to {out}' if out else ''}."
+    if not front.json and out is None:
+        front.note(said)
+        return
+    front.answer(data, said)
+
+
+@click.command("import", cls=MemkitCommand)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--format", "format_name", type=Choice(list(FORMATS)), default="memkit", show_default=True, help="What FILE is."
+)
+@click.option("--user", help="Whose memories they are; lines of another user are refused.")
+@click.option("--restore", is_flag=True, help="Bring a user back from an export, unjudged, with everything it holds.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each, and keep nothing.")
+@click.pass_obj
+def import_command(front: Front, file: str, format_name: str, user: str | None, restore: bool, dry_run: bool) -> None:
+    """Offer the memories in FILE (or - for standard input) to long-term memory."""
+    workspace = front.workspace
+    with _source(file) as source:
+        if restore:
+            if format_name != "memkit":
+                raise UsageError("--restore brings back an export of memkit: it goes with --format memkit alone.")
+            _report_restored(front, restore_memory(workspace, source, user=user, dry_run=dry_run), dry_run=dry_run)
+        wishes = Wishes(user=user, importance=workspace.settings["importance"])
+        imported = import_memory(
+            workspace, source, wishes, format=format_name, dry_run=dry_run, progress=_progress(front)
+        )
+    _report_imported(front, imported, dry_run=dry_run)
+
+
+def _print(lines: Iterable[str]) -> None:
+    shown = harmless if sys.stdout.isatty() else str  # a program that reads along gets every byte as it is
+    for line in lines:
+        sys.stdout.write(f"{shown(line)}\n")
+
+
+@contextmanager
+def _source(name: str) -> Iterator[Source]:
+    """Give what is imported; standard input is kept in a file without a name, because it is read twice."""
+    if name != "-":
+        if not Path(name).exists():
+            raise UsageError(f"{name} does not exist. Name a file, or - for standard input.")
+        yield Source(name, Path(name))
+        return
+    with tempfile.TemporaryFile() as spooled:
+        shutil.copyfileobj(sys.stdin.buffer, spooled)
+        yield Source("standard input", None, spooled)
+
+
+def _progress(front: Front) -> Any:
+    if front.json or not sys.stderr.isatty():
+        return lambda count: None
+
+    def show(count: int) -> None:
+        if count % 200 == 0:
+            click.echo(f"\r{count:,} memories …", nl=False, err=True)
+
+    return show
+
+
+def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None:
+    counts = imported.counts
+    data = {
+        "counts": counts,
+        "refused": [_unfit(unfit) for unfit in imported.refused],
+        "quarantined": [
+            {"line": line, "id": decision.id, "reasons": _reasons(decision)} for line, decision in imported.quarantined
+        ],
+        "not_imported": [
+            {"what": item.what, "why": item.why, "line": item.line, "count": item.count} for item in imported.passed
+        ],
+        "format": imported.format,
+        "dry_run": dry_run,
+    }
+    lines = [", ".join(f"{count:,} {word}" for word, count in counts.items()) + (" (dry run)." if dry_run else ".")]
+    lines += _refused_lines(imported.refused)
+    lines += [
+        f"  line {line}: quarantined {decision.id}: {decision.reasons[0].message}"
+        for line, decision in imported.quarantined[:SHOWN]
+    ]
+    lines += [f"  not imported: {item.count:,} × {item.what}. {item.why}" for item in imported.passed]
+    findings = [_finding(unfit) for unfit in imported.refused]
+    if not imported.total:
+        lines = ["The file holds no memories.", *lines[1:]]
+        findings.append(diagnostic("empty", "The file holds no memories."))
+    ok = bool(imported.total) and not counts["refused"] and not counts["quarantined"]
+    front.answer(data, lines, ok=ok, diagnostics=findings)
+
+
+def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None:
+    records = restored.counts["records"]
+    counts = {"admitted": records, "merged": 0, "quarantined": 0, "refused": len(restored.refused)}
+    data = {
+        "counts": counts,
+        "refused": [_unfit(unfit) for unfit in restored.refused],
+        "user_id": restored.user_id,
+        "restored": dict(sorted(restored.counts.items())),
+        "already_here": restored.here,
+        "dry_run": dry_run,
+    }
+    if restored.refused:
+        lines = [
+            f"Nothing was restored: {len(restored.refused):,} lines may not come.",
+            *_refused_lines(restored.refused),
+        ]
+        front.answer(data, lines, ok=False, diagnostics=[_finding(unfit) for unfit in restored.refused])
+    said = "Every line may come; nothing was written." if dry_run else f"Restored {_listed(restored.counts)}"
+    front.answer(data, said if dry_run else f"{said} of {restored.user_id}.")
+
+
+def _refused_lines(refused: list[Unfit]) -> list[str]:
+    lines = [
+        f"  line {unfit.line}: {reason.code}: {reason.message}" for unfit in refused[:SHOWN] for reason in unfit.reasons
+    ]
+    more = len(refused) - SHOWN
+    return [*lines, f"  … and {more:,} more: --json has all of them."] if more > 0 else lines
+
+
+def _unfit(unfit: Unfit) -> dict[str, Any]:
+    return {"line": unfit.line, "reasons": [{"code": one.code, "message": one.message} for one in unfit.reasons]}
+
+
+def _reasons(decision: Decision) -> list[dict[str, str]]:
+    return [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+
+
+def _finding(unfit: Unfit) -> Diagnostic:
+    reason = unfit.reasons[0]
+    return diagnostic(reason.code, reason.message, line=unfit.line)
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()) if count) or "nothing new"

@@ -1,0 +1,61 @@
+"""From the fields of a memory, as a file has them, to what can be offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from memkit.interchange.interface import Found, Unfit, Wishes
+from memkit.memory.errors import InvalidRecord
+from memkit.memory.interface import Reason
+from memkit.memory.lines import encode_line
+from memkit.memory.masking import masked
+from memkit.memory.offers import IMPORTED_FIELDS, RESERVED
+from memkit.memory.record import JSON, RECORD_FIELDS, Draft, field_problems
+
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+OFFERED = tuple(name for name in Draft._fields if name != "extra")
+
+
+def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> Found | Unfit:
+    """Return the memory that ``data`` holds, in our own names of fields, or what is wrong with it."""
+    problem = _problem(data, wishes)
+    if problem:
+        return Unfit(line, (problem,))
+    given = {key: value for key, value in data.items() if value is not None}
+    defaults: dict[str, JSON] = {"type": wishes.kind, "importance": wishes.importance, "source": "imported"}
+    known = defaults | {key: given[key] for key in OFFERED if key in given}
+    tags = known.pop("tags", ())
+    brought = [key for key in given if key in IMPORTED_FIELDS]
+    unknown = [key for key in data if key not in RECORD_FIELDS]
+    extra = {key: data[key] for key in (*brought, *unknown)}
+    draft = Draft(**known, tags=tuple(tags), extra=extra)  # type: ignore[arg-type]
+    return Found(line, str(given["user_id"]), draft, replaces)
+
+
+def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:
+    absent = [key for key in ("text", "user_id") if data.get(key) is None]
+    if absent:
+        return Reason("schema", f"A memory needs {' and '.join(absent)}.")
+    reserved = [key for key in RESERVED if key in data]
+    if reserved:
+        return Reason("schema", f"{', '.join(reserved)} cannot be a field of a memory.")
+    own_id = data.get("id")
+    problems = field_problems(data)
+    if not problems and own_id is not None and not ID.fullmatch(str(own_id)):
+        problems = ["id is not letters, digits and . _ : - alone, at most 128 of them."]
+    if not problems:
+        problems = _unwritable(data)
+    if problems:
+        return Reason("schema", masked(problems[0]))
+    if wishes.user is not None and data["user_id"] != wishes.user:
+        return Reason("other_user", "The line is about another user than the one it is imported for.")
+    return None
+
+
+def _unwritable(data: Mapping[str, JSON]) -> list[str]:
+    try:
+        encode_line(data)
+    except InvalidRecord as error:
+        return [str(error)]
+    return []

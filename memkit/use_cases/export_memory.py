@@ -1,0 +1,31 @@
+"""Write down everything that is held on a user."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+from memkit.errors import NotFound
+from memkit.workspace import Workspace
+
+COUNTED = {"turn": "turns", "session": "sessions", "access": "access", "audit": "audit"}
+
+
+def export_memory(workspace: Workspace, user: str, counts: Counter[str]) -> Iterator[str]:
+    """Yield one JSON object after the other about ``user``, and count what they are in ``counts``.
+
+    Raises:
+        NotFound: Nothing is held on this user.
+    """
+    for line in workspace.archive.export(user):
+        counts[_kind(line)] += 1
+        yield line
+    if not counts:
+        raise NotFound(f"Nothing is held on {user!r:.60}.")
+    workspace.audit.append({"event": "export", "actor": "person", "user_id": user})
+
+
+def _kind(line: str) -> str:
+    op = json.loads(line).get("op")
+    return "records" if op is None else COUNTED.get(op, "events")

@@ -1,0 +1,104 @@
+"""Bring a user back from an export, exactly as they were."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from memkit.errors import NegativeAnswer
+from memkit.interchange.interface import Source, Unfit
+from memkit.interchange.json_text import numbered_objects
+from memkit.memory.interface import Reason
+from memkit.memory.masking import masked
+from memkit.memory.record import JSON
+from memkit.workspace import Workspace
+
+
+@dataclass
+class Restored:
+    """What became of an export."""
+
+    user_id: str
+    counts: Counter[str] = field(default_factory=Counter)
+    """Lines written, by kind: records, events …"""
+    here: int = 0
+    """Lines that the archive had already, from a restore that was interrupted."""
+    refused: list[Unfit] = field(default_factory=list)
+
+
+def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dry_run: bool = False) -> Restored:
+    """Write every line of an export as it is, or nothing where one of them may not come.
+
+    The export says what was judged already, so nothing is judged again; each line is checked against the format, and
+    none may be about somebody else. A restore that was interrupted is completed by giving it again.
+
+    Args:
+        workspace: The store.
+        source: The export.
+        user: Whose export it is; by default the user that its first line names.
+        dry_run: Check everything and write nothing.
+
+    Raises:
+        NegativeAnswer: The store holds something about this user that is not in the export, or the file is empty.
+        UsageError: The file cannot be read.
+    """
+    restored = Restored(user or _first_user(source))
+    _check(workspace, source, restored)
+    if restored.refused:
+        return restored
+    _require_absent(workspace, restored)
+    if not dry_run:
+        try:
+            _write(workspace, source, restored)
+        finally:
+            workspace.end_batch(added=restored.counts.total())
+    return restored
+
+
+def _first_user(source: Source) -> str:
+    with source.opened() as file:
+        for _, data in numbered_objects(file):
+            if not isinstance(data, Reason) and isinstance(data.get("user_id"), str):
+                return str(data["user_id"])
+    raise NegativeAnswer(f"{source.name} holds no line of any user, so there is nothing to restore.")
+
+
+def _check(workspace: Workspace, source: Source, restored: Restored) -> None:
+    numbers: deque[int] = deque()
+
+    def archived() -> Iterator[Mapping[str, JSON]]:
+        with source.opened() as file:
+            for number, data in numbered_objects(file):
+                if isinstance(data, Reason):
+                    restored.refused.append(Unfit(number, (data,)))
+                else:
+                    numbers.append(number)
+                    yield data
+
+    for answer in workspace.archive.restorable(restored.user_id, archived()):
+        number = numbers.popleft()
+        restored.here += answer.is_here
+        if answer.reason:
+            reason = Reason(answer.reason.code, masked(answer.reason.message))
+            restored.refused.append(Unfit(number, (reason,)))
+
+
+def _require_absent(workspace: Workspace, restored: Restored) -> None:
+    held = sum(1 for _ in workspace.archive.export(restored.user_id))
+    if held > restored.here:
+        raise NegativeAnswer(
+            f"This store holds {held - restored.here:,} lines about {restored.user_id!r:.60} that are not in the file. "
+            "--restore brings a user back into a store without them; without it, the memories pass the write gate."
+        )
+
+
+def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
+    def lines() -> Iterator[Mapping[str, JSON]]:
+        with source.opened() as file:
+            for _, data in numbered_objects(file):
+                if not isinstance(data, Reason):
+                    yield data
+
+    for written in workspace.archive.restore(restored.user_id, lines(), workspace.person(restored.user_id)):
+        restored.counts.update("events" if "op" in data else "records" for data in written)
