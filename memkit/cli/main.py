@@ -31,6 +31,7 @@ COMMANDS: Commands = {
     "targets": ("memkit.cli.targets:targets", "List the SDKs that gen renders for, and what each needs."),
     "fsck": ("memkit.cli.fsck:fsck", "Check every line of the archive."),
     "index": ("memkit.cli.index:index", "Say how the index stands, or rebuild it."),
+    "git": ("memkit.cli.git:git", "Set up how git merges and shows shards."),
     "commit": ("memkit.cli.commit:commit", "Commit memory that is not in git yet."),
     "config": ("memkit.cli.config:config", "Show every setting and where its value came from, or change one."),
     "audit": ("memkit.cli.audit:audit", "Show what was written, read, refused and decided."),

@@ -8,13 +8,13 @@ call, no text of a user is ever an option, and paths stand after ``--``.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memkit.errors import EnvironmentFault, MissingExtra
+from memkit.store.git_programs import silenced
 
 if TYPE_CHECKING:
     import subprocess
@@ -32,7 +32,6 @@ _SWITCHED_OFF = {
     "maintenance.auto": "false",
     "core.fsync": "committed,reference",
 }
-_FILTER = re.compile(r"filter\.(?P<name>.+)\.(?:clean|smudge|process|required)", re.IGNORECASE)
 _FORGOTTEN = [
     word
     for name in (
@@ -54,7 +53,7 @@ class Git:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._filters: tuple[str, ...] | None = None
+        self._programs: dict[str, str] | None = None
 
     def run(self, *arguments: str, check: bool = True) -> str:
         """Run ``git ARGUMENTS`` in the repository and return what it printed.
@@ -78,7 +77,9 @@ class Git:
             check: Whether a failure is an error; otherwise it prints nothing.
         """
         variables = {"GIT_INDEX_FILE": str(index)} if index else {}
-        return self._execute(arguments, self._environment(self._filter_names()), check, given, variables, seconds)
+        return self._execute(
+            arguments, _clean_environment(_SWITCHED_OFF | self._silenced()), check, given, variables, seconds
+        )
 
     def is_repository(self) -> bool:
         """Return whether the folder lies in a git work tree."""
@@ -91,7 +92,9 @@ class Git:
 
     def init(self) -> None:
         """Make a repository here, with the branch ``main``."""
-        self._execute(["init", "--quiet", "--template=", "--initial-branch=main"], self._environment(()), check=True)
+        self._execute(
+            ["init", "--quiet", "--template=", "--initial-branch=main"], _clean_environment(_SWITCHED_OFF), check=True
+        )
 
     def require_identity(self) -> None:
         """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
@@ -129,24 +132,17 @@ class Git:
             return None
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
 
-    def _filter_names(self) -> tuple[str, ...]:
-        """Return the filters that the repository's own configuration defines, asked once."""
-        if self._filters is None:
-            listed = self._asked("config", "--list", "--name-only", "-z")
-            names = {match["name"] for key in listed.split("\0") if (match := _FILTER.fullmatch(key))}
-            self._filters = tuple(sorted(names))
-        return self._filters
-
-    def _environment(self, filters: Sequence[str]) -> dict[str, str]:
-        settings = dict(_SWITCHED_OFF)
-        for name in filters:
-            settings |= {f"filter.{name}.clean": "", f"filter.{name}.process": "", f"filter.{name}.smudge": ""}
-            settings[f"filter.{name}.required"] = "false"
-        return _clean_environment(settings)
+    def _silenced(self) -> dict[str, str]:
+        """Return what keeps git from running the programs of the repository's own configuration, asked once."""
+        if self._programs is None:
+            self._programs = silenced(self._asked("config", "--list", "--name-only", "-z").split("\0"))
+        return self._programs
 
     def _asked(self, *arguments: str) -> str:
         """Return what a command prints that runs no filter, or nothing when it fails."""
-        return self._execute(arguments, self._environment(()), check=False).decode("utf-8", "surrogateescape")
+        return self._execute(arguments, _clean_environment(_SWITCHED_OFF), check=False).decode(
+            "utf-8", "surrogateescape"
+        )
 
     def _execute(
         self,
