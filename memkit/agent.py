@@ -23,6 +23,7 @@ from memkit.memory.context import MainContext
 from memkit.memory.masking import masked
 from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
+from memkit.memory.sealing import Sealer
 from memkit.memory.session_file import Kept, SessionFile
 from memkit.memory.tools import MemoryTools
 
@@ -44,6 +45,8 @@ class Parts:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     tools: Sequence[DeclaredTool] = ()
     observe: Callable[[dict[str, Any]], None] | None = None
+    sealer: Sealer | None = None
+    """Hides on the disk what a session leaves there; without it that is in clear."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,9 @@ class ReferenceAgent:
         self.setting = setting
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
-        self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts))
+        self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer)
         self._origin = origin
-        self._file = SessionFile(parts.sessions, setting.user, setting.session)
+        self._file = SessionFile(parts.sessions, setting.user, setting.session, parts.sealer)
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
         if self.may_remember():
             kept = self._file.load(self.main)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import MemkitError, UsageError
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.record import Origin
+from memkit.memory.sealing import NoSealer, Sealer
 from memkit.memory.settings import MemorySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
@@ -62,7 +63,9 @@ class Workspace:
     @cached_property
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
-        return self._opened(self.root, branch=lambda: self.git.head_branch(), observe=self._observed)
+        return self._opened(
+            self.root, branch=lambda: self.git.head_branch(), observe=self._observed, sealer=self.sealer
+        )
 
     def scratch_archive(self, folder: Path) -> ArchivalStore:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
@@ -83,6 +86,16 @@ class Workspace:
         from memkit.privacy.keys import KeyRing
 
         return KeyRing(self.root)
+
+    @cached_property
+    def sealer(self) -> Sealer:
+        """Return what seals and opens text: nothing at all where the store has no keys and wants none."""
+        seals = self.settings["privacy.seal"] == "user"
+        if not seals and self.settings["privacy.key_id"] is None:
+            return NoSealer()
+        from memkit.privacy.sealer import KeySealer
+
+        return KeySealer(lambda: self.keys, seals=seals)
 
     @cached_property
     def memory_settings(self) -> MemorySettings:

@@ -25,6 +25,7 @@ from .locking import NO_ROOM
 from .log import Log, MemoryLog, Observe
 from .masking import masked
 from .record import JSON, Draft, Origin, Record, new_id, utc_now
+from .sealing import NoSealer, Sealer
 from .search import Question, search
 from .settings import MemorySettings
 from .shards import Branch, ShardLog
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .forgetting import Swept
     from .holdings import Brought
     from .revocation import Revocation, Source
+    from .sealing import Sealed
     from .tools import MemoryTools
     from .view import IndexView
 
@@ -67,6 +69,7 @@ class ArchivalStore:
         tombstone_key: Callable[[], bytes | None] = lambda: None,
         log: Log | None = None,
         cache: Path | None = None,
+        sealer: Sealer | None = None,
     ) -> None:
         """Open the archive at ``path``, one in memory, or one that reads ``log`` and keeps its index in ``cache``."""
         self.settings = settings or MemorySettings()
@@ -76,6 +79,7 @@ class ArchivalStore:
         self._observe = observe or unobserved
         self._given_gate = gate
         self._tombstone_key = tombstone_key
+        self._sealer = sealer or NoSealer()
         self._guard = threading.RLock()
         self._log: Log = log or MemoryLog()
         if self.path is not None:
@@ -90,6 +94,7 @@ class ArchivalStore:
             word_index(engine),
             self._observe,
             self._forgotten_before,
+            sealer=self._sealer,
         )
         self._access = AccessCounts(self.path / ".memkit" / "state" / "access" if self.path else None)
         self._closed = False
@@ -405,12 +410,29 @@ class ArchivalStore:
         """Return which word index is at work: fts5, or postings where SQLite lacks it."""
         return self._index.engine
 
+    def sealed(self, user_id: str) -> int:
+        """Return how many records of a user nobody here can read: their text is sealed and the key is elsewhere."""
+        with self._reading():
+            return sum(corpus.sealed() for corpus in self._corpora(user_id))
+
+    def seals(self) -> "Sealed":
+        """Return how the sealed lines of the shards stand; every one of them is tried."""
+        from .sealing import examined
+
+        with self._guard:
+            return examined(self._log, self._sealer)
+
+    def forget_index(self, user_id: str) -> None:
+        """Delete the index of a user, which holds in clear what the shards may hold sealed; it is made anew."""
+        with self._guard:
+            self._index.forget(user_corpus(user_id))
+
     def check(self) -> list[Problem]:
         """Return what a person should look at in the shards, by file and line."""
         with self._guard:
             from .check import problems
 
-            return problems(self._log)
+            return [*problems(self._log), *self.seals().problems]
 
     def refresh(self) -> None:
         """Take in what other processes, people or git did to the shards."""
@@ -472,7 +494,7 @@ class ArchivalStore:
                 self._index.begin()
                 change = Change(
                     self._index, batch, lambda: self._gate,
-                    clock=self._clock, new_id=self._new_id, tombstone_key=self._tombstone_key,
+                    clock=self._clock, new_id=self._new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
                 )  # fmt: skip
                 try:
                     yield change

@@ -16,9 +16,10 @@ from .log import Batch
 from .masking import masked
 from .merging import merged_draft
 from .offers import record_from
-from .record import EMPTY, JSON, Draft, Origin, Record, check_fields, lowest_trust, with_fields
+from .record import EMPTY, JSON, Draft, Origin, Record, check_fields, is_sealed, lowest_trust, with_fields
 from .replay import CHANGEABLE, Event, Folded
 from .revocation import Revocation, Source, revocation
+from .sealing import NoSealer, Sealer
 from .times import parse_time, to_text
 from .tombstones import ERASED, TombstoneKey, burials, no_key
 from .view import IndexView
@@ -44,6 +45,7 @@ class Change:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         tombstone_key: TombstoneKey = no_key,
+        sealer: Sealer | None = None,
     ) -> None:
         self.events: list[dict[str, object]] = []
         """What happened, to be told once it is on disk. Nothing here repeats a refused text."""
@@ -52,6 +54,7 @@ class Change:
         self._gate = gate
         self._view = IndexView(index, tombstone_key)
         self._tombstone_key = tombstone_key
+        self._sealer = sealer or NoSealer()
         self._clock = clock
         self._new_id = new_id
 
@@ -230,10 +233,11 @@ class Change:
         return event.id
 
     def _write(self, data: Mapping[str, JSON]) -> None:
-        line = encode_line(data)
+        kept = self._sealer.seal(data)
+        line = encode_line(kept)
         name = corpus_of(data)
         self._index.corpus(name)  # before the line is entered, everything earlier has to be
-        self._index.add(self._batch.stage(line), data, name)
+        self._index.add(self._batch.stage(line), data, name, sealed=is_sealed(kept))
 
     def _decided(
         self,

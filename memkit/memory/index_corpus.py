@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .index_intake import Line
     from .replay import Event, Folded
 
-FORMAT = 5
+FORMAT = 6
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
-    "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT)",
+    "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
         digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
@@ -79,6 +79,8 @@ class Position(NamedTuple):
     generation: int
     seq: int
     place: str
+    keys: str = ""
+    """Under which key of its user its sealed lines were read; empty while none is sealed."""
 
 
 class CorpusIndex:
@@ -97,14 +99,19 @@ class CorpusIndex:
 
     def position(self) -> Position:
         """Return how far this index is."""
-        return Position(*self._sql.execute("SELECT generation, seq, place FROM corpus").fetchone())
+        return Position(*self._sql.execute("SELECT generation, seq, place, keys FROM corpus").fetchone())
 
     def clear(self, generation: int) -> None:
         """Forget everything, to be filled again."""
         self._words.clear(self._sql)
         for statement in ("DELETE FROM records", "DELETE FROM events"):
             self._sql.execute(statement)
-        self._sql.execute("UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0", (generation,))
+        state = "UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0, keys=''"
+        self._sql.execute(state, (generation,))
+
+    def note_keys(self, state: str) -> None:
+        """Note that a sealed line was taken in under these keys."""
+        self._sql.execute("UPDATE corpus SET keys=?", (state,))
 
     def apply(self, lines: "Iterable[Line]") -> None:
         """Take in lines."""
@@ -223,6 +230,10 @@ class CorpusIndex:
         query = "SELECT count(*) FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
         return int(self._sql.execute(query, (session_id,)).fetchone()[0])
 
+    def sealed(self) -> int:
+        """Return how many records nobody here can read, though nothing took them back."""
+        return int(self._sql.execute("SELECT count(*) FROM records WHERE status='sealed'").fetchone()[0])
+
     def has(self, id: str) -> bool:
         """Return whether a record or an event with this id is here."""
         query = f"SELECT 1 FROM records WHERE id=? AND {REMEMBERED} UNION ALL SELECT 1 FROM events WHERE id=?"
@@ -266,7 +277,7 @@ class CorpusIndex:
                 self._sql.execute(f"DROP TABLE {name}")
         for statement in (*SCHEMA, *self._words.schema):
             self._sql.execute(statement)
-        self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0)", (self._own_format,))
+        self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
 
     def _found(self, documents: Sequence[int]) -> list[Found]:
         """Return records in the order of ``documents``, in few questions: one each costs ten times as much."""

@@ -95,11 +95,13 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     is_known, has_more = sql.execute(KNOWN, (record.id,)).fetchone()
     if is_known:
         return None
-    is_plain = not has_more and not replaced_by(record) and record.trust in OPEN_TRUSTS
-    found = tokens(record.text)
+    readable = not record.is_sealed
+    is_plain = readable and not has_more and not replaced_by(record) and record.trust in OPEN_TRUSTS
+    found = tokens(record.text) if readable else []
+    digest = fingerprint(record.text) if readable else ""
     row = (
-        record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found),
-        fingerprint(record.text), record.actor, record.session_id, record.supersedes, record.source_url,
+        record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,
+        record.actor, record.session_id, record.supersedes, record.source_url,
     )  # fmt: skip
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
@@ -121,7 +123,8 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> Sequence[str]
     closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
     found = kept.split()
-    lives, lived = state.status == "live", before == "live"
+    status = "sealed" if base.is_sealed and state.status == "live" else state.status
+    lives, lived = status == "live", before == "live"
     if lives and not lived:
         words.add(sql, document, found)
         sql.execute(COUNT_IN, (1, len(found)))
@@ -130,6 +133,6 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> Sequence[str]
         sql.execute(COUNT_IN, (-1, -len(found)))
     sql.execute(
         "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",
-        (state.status, present, int(state.tombstone), closed_at, state.ended, document),
+        (status, present, int(state.tombstone), closed_at, state.ended, document),
     )
     return replaced_by(base)

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from .conversation import Conversation, Utterance
+from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
 from .text import words
 from .times import parse_time, to_text, utc_now
@@ -43,7 +44,9 @@ class RecallMemory:
         clock: Callable[[], datetime] = utc_now,
         ttl: float = 7 * 86400.0,
         max_items: int = 1000,
+        sealer: Sealer | None = None,
     ) -> None:
+        self._sealer = sealer or NoSealer()
         self._path = path
         self._clock = clock
         self._ttl = timedelta(seconds=ttl)
@@ -98,8 +101,8 @@ class RecallMemory:
         oldest, dropped = to_text(self._clock() - self._ttl), 0
         with _locked(directory / ".lock"):
             for file in sorted(directory.glob("*.jsonl")):
-                turns = list(read_turns(file))
-                old = sum(turn.at < oldest for turn in turns)
+                turns = list(_dated_lines(file))
+                old = sum(at < oldest for at, _ in turns)
                 if old == len(turns) and old:
                     file.unlink()
                 elif old:
@@ -118,7 +121,9 @@ class RecallMemory:
     def _all(self, user_id: str) -> Iterable[Turn]:
         if self._path is None:
             return [turn for (user, _), turns in self._kept.items() if user == user_id for turn in turns]
-        return [turn for file in sorted(self._directory(user_id).glob("*.jsonl")) for turn in read_turns(file)]
+        return [
+            turn for file in sorted(self._directory(user_id).glob("*.jsonl")) for turn in read_turns(file, self._sealer)
+        ]
 
     def _directory(self, user_id: str) -> Path:
         assert self._path is not None
@@ -132,7 +137,7 @@ class RecallMemory:
             if file not in self._lines:
                 self._forget_expired(directory)
                 self._lines[file] = file.read_bytes().count(b"\n") if file.exists() else 0
-            _append_line(file, _line(turn))
+            _append_line(file, self._line(turn))
             self._lines[file] += 1
             if self._lines[file] > self._max_items + SLACK:
                 self._lines[file] = self._rewrite(file)
@@ -140,32 +145,41 @@ class RecallMemory:
     def _forget_expired(self, directory: Path) -> None:
         oldest = to_text(self._clock() - self._ttl)
         for file in directory.glob("*.jsonl"):
-            if all(turn.at < oldest for turn in read_turns(file)):
+            if all(at < oldest for at, _ in _dated_lines(file)):
                 file.unlink()
 
     def _rewrite(self, file: Path) -> int:
         """Keep in ``file`` what is neither too old nor too much, and return how many turns that are."""
         oldest = to_text(self._clock() - self._ttl)
-        kept = [turn for turn in read_turns(file) if turn.at >= oldest][-self._max_items :]
+        kept = [line for at, line in _dated_lines(file) if at >= oldest][-self._max_items :]
         beside = file.with_suffix(".new")
         beside.touch(mode=0o600)
-        beside.write_bytes(b"".join(_line(turn) + b"\n" for turn in kept))
+        beside.write_bytes(b"".join(line + b"\n" for line in kept))
         beside.replace(file)
         return len(kept)
 
+    def _line(self, turn: Turn) -> bytes:
+        data = self._sealer.seal(asdict(turn))
+        return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
 
-def read_turns(file: Path) -> Iterator[Turn]:
-    """Yield the turns in ``file``; a line that a crash cut short is passed over."""
+
+def read_turns(file: Path, sealer: Sealer | None = None) -> Iterator[Turn]:
+    """Yield the turns in ``file``; a line that a crash cut short, or whose key is not here, is passed over."""
     for line in file.read_bytes().split(b"\n"):
         try:
-            yield Turn(**json.loads(line))
-        except (ValueError, TypeError):
+            data = json.loads(line)
+            yield Turn(**(shown(data, sealer) if sealer else data))
+        except (ValueError, TypeError, AttributeError):
             continue
 
 
-def _line(turn: Turn) -> bytes:
-    data = json.dumps(asdict(turn), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return data.encode(errors="replace")
+def _dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the time and the bytes of every turn in ``file``, also of those whose text nobody here can read."""
+    for line in file.read_bytes().split(b"\n"):
+        try:
+            yield str(json.loads(line)["at"]), line
+        except (ValueError, TypeError, KeyError):
+            continue
 
 
 def _append_line(file: Path, line: bytes) -> None:

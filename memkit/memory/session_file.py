@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .context import MainContext
+from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
 
 KNOWN = 500
@@ -28,7 +29,9 @@ class Kept:
 class SessionFile:
     """Messages, summary and books of one session, secrets masked, replaced as a whole after each turn."""
 
-    def __init__(self, folder: Path, user_id: str, session_id: str) -> None:
+    def __init__(self, folder: Path, user_id: str, session_id: str, sealer: Sealer | None = None) -> None:
+        self._whose = {"user_id": user_id, "session_id": session_id}
+        self._sealer = sealer or NoSealer()
         # Names of people and sessions are no file names: they may hold slashes.
         digest = hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
         self._path = folder / f"{digest}.json"
@@ -36,11 +39,11 @@ class SessionFile:
     def load(self, main: MainContext | None) -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
         try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
+            data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
             kept = Kept(int(data["turns"]), tuple(data["known"]))
             messages, summary = data.get("messages", []), data.get("summary", "")
-        except (OSError, ValueError, KeyError, TypeError):
-            # Nothing kept, or a file that somebody damaged: recall memory still has the turns.
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
             return None
         if main is not None:
             main.restore(messages, summary)
@@ -48,14 +51,14 @@ class SessionFile:
 
     def save(self, main: MainContext | None, kept: Kept) -> None:
         """Keep the books and, where ``main`` is given, what it holds."""
-        data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
+        data: dict[str, Any] = {**self._whose, "turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         if main is not None:
             data |= {"messages": masked_tree(main.messages), "summary": mask(main.summary)}
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         beside = self._path.with_suffix(f".{os.getpid()}.new")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            json.dump(data, file, ensure_ascii=False)
+            json.dump(self._sealer.seal(data), file, ensure_ascii=False)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self._path)

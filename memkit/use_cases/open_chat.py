@@ -59,6 +59,7 @@ def open_chat(
         domains=load_domains(workspace.root),
         tools=[_declared(tool) for tool in settings["tools"]],
         observe=workspace.audit.append,
+        sealer=workspace.sealer,
     )
     session = session or (_last_session(workspace, user) if resume and user else _new_session(workspace))
     _check_names(user or NOBODY, session)
@@ -90,7 +91,7 @@ def _new_session(workspace: Workspace) -> str:
 
 def _last_session(workspace: Workspace, user: str) -> str:
     policy = workspace.memory_settings.recall
-    recall = RecallMemory(workspace.sessions, workspace.clock, policy.ttl, policy.max_items)
+    recall = RecallMemory(workspace.sessions, workspace.clock, policy.ttl, policy.max_items, workspace.sealer)
     found = recall.sessions(user)
     if not found:
         raise NotFound(f"{user} has no session to go on with. Leave out -c, or name one with --session.")

@@ -1,0 +1,154 @@
+"""Seal what is about one user with a key of theirs: AES-256-GCM, one random nonce a line.
+
+What stays in clear on the line is authenticated with it, so a sealed text can be moved to no other line, no other user
+and no other trust. Sixteen letters in front say which key it was, so that a line whose key is gone is told from one
+that somebody changed.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from memkit.errors import MissingExtra
+from memkit.memory.lines import DECODER, encode_data
+from memkit.memory.record import JSON, is_sealed
+from memkit.memory.sealing import CLEAR, NO_KEY, SealDamaged, is_to_hide
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    from memkit.privacy.keys import KeyRing
+
+VERSION = "1"
+MARK = 16
+"""Letters that stand for a key."""
+NONCE = 12
+MISSING = 'Sealing needs the cryptography package, which is not installed: pip install "memkit-agent[sealing]"'
+
+
+class Lock(NamedTuple):
+    """A user's key, ready for use."""
+
+    cipher: AESGCM
+    mark: str
+
+
+class KeySealer:
+    """Seals with the keys of a ring, where the store wants it, and opens whatever the ring has a key for."""
+
+    def __init__(self, ring: Callable[[], KeyRing], *, seals: bool) -> None:
+        self._ring = ring
+        self._seals = seals
+        self._folder: Path | None = None
+        self._stamp = 0
+        self._locks: dict[str, Lock | None] = {}
+        """The locks of users, as long as no key came or went; None for a user without one."""
+
+    def seal(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """Return ``data`` sealed where the store seals and there is something to hide.
+
+        Raises:
+            MissingExtra: ``cryptography`` is not installed.
+            EnvironmentFault: The user's key is not here and cannot be made.
+        """
+        if not self._seals or is_sealed(data) or not is_to_hide(data):
+            return data
+        lock = self._lock(str(data["user_id"]), create=True)
+        assert lock is not None  # made if it was not there
+        clear = {key: value for key, value in data.items() if key in CLEAR}
+        hidden = encode_data({key: value for key, value in data.items() if key not in CLEAR})
+        nonce = os.urandom(NONCE)
+        content = nonce + lock.cipher.encrypt(nonce, hidden.encode(), _bound(clear))
+        return clear | {"sealed": f"{VERSION}.{lock.mark}.{b64encode(content).decode()}"}
+
+    def open(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """Return what was sealed, or ``data`` as it is when its key is not here.
+
+        Raises:
+            SealDamaged: The key is here and does not open it: the line, or what it holds, was changed.
+        """
+        if not is_sealed(data):
+            return data
+        version, _, rest = str(data["sealed"]).partition(".")
+        mark, _, content = rest.partition(".")
+        lock = self._lock(str(data.get("user_id"))) if has_cryptography() else None
+        if version != VERSION or lock is None:
+            return data
+        if lock.mark != mark:
+            if self._is_of_another_user(mark):
+                raise SealDamaged("The sealed text is that of another user: it was moved to this line.")
+            return data
+        return self._opened(data, lock, content)
+
+    def state(self, user_id: str) -> str:
+        """Return what stands for the user's key."""
+        lock = self._lock(user_id) if has_cryptography() else None
+        return lock.mark if lock else NO_KEY
+
+    def _opened(self, data: Mapping[str, JSON], lock: Lock, content: str) -> Mapping[str, JSON]:
+        from cryptography.exceptions import InvalidTag
+
+        clear = {key: value for key, value in data.items() if key in CLEAR}
+        try:
+            sealed = b64decode(content, validate=True)
+            hidden = lock.cipher.decrypt(sealed[:NONCE], sealed[NONCE:], _bound(clear))
+        except (InvalidTag, ValueError):
+            raise SealDamaged("The seal does not fit the line: one of them was changed after it was written.") from None
+        return clear | cast("dict[str, JSON]", DECODER.decode(hidden.decode()))
+
+    def _lock(self, user_id: str, *, create: bool = False) -> Lock | None:
+        self._forget_if_keys_changed()
+        known = self._locks.get(user_id)
+        if known is not None or (user_id in self._locks and not create):
+            return known
+        key = self._ring().user_key(user_id, create=create)
+        self._forget_if_keys_changed()
+        self._locks[user_id] = lock = _lock(key) if key else None
+        return lock
+
+    def _forget_if_keys_changed(self) -> None:
+        # Reading a key takes a hundred times as long as using it, and a file that comes or goes changes its folder.
+        self._folder = self._folder or self._ring().folder
+        try:
+            stamp = self._folder.stat().st_mtime_ns if self._folder else 0
+        except OSError:
+            stamp = 0
+        if stamp == 0 or stamp != self._stamp:
+            self._locks.clear()
+        self._stamp = stamp
+
+    def _is_of_another_user(self, mark: str) -> bool:
+        return any(mark_of(key) == mark for key in self._ring().contents().values())
+
+
+@cache
+def has_cryptography() -> bool:
+    """Return whether what seals and opens is installed."""
+    return find_spec("cryptography") is not None
+
+
+def mark_of(key: bytes) -> str:
+    """Return letters that stand for a key and tell nothing of it."""
+    import hmac
+
+    return hmac.digest(key, b"memkit: mark of a key", "sha256").hex()[:MARK]
+
+
+def _lock(key: bytes) -> Lock:
+    if not has_cryptography():
+        raise MissingExtra(MISSING)
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return Lock(AESGCM(key), mark_of(key))
+
+
+def _bound(clear: Mapping[str, JSON]) -> bytes:
+    """Return what the seal is bound to: everything of the line that is in clear."""
+    return encode_data(clear).encode()
