@@ -1,0 +1,314 @@
+"""Every path by which text can become memory passes the write gate, and a new one that does not is found here.
+
+The source is read for three things: who may write a line at all, which of the changes of an archive write text that no
+gate has judged, and who offers. Each place that offers has a twin below that runs it before a gate that refuses all.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.agent import Parts, ReferenceAgent, Setting
+from memkit.cli.main import run
+from memkit.llm.reference import ReferenceModel
+from memkit.memory.archive import ArchivalStore
+from memkit.memory.errors import Refused
+from memkit.memory.gate import WriteGate
+from memkit.memory.interface import Judgement, Reason
+from memkit.memory.record import Draft, Origin
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("memkit", "templates")
+
+LINE_WRITERS = {
+    "memkit/memory/change.py": "the changes, judged below one by one",
+    "memkit/memory/archive.py": "hands the log to the changes",
+    "memkit/memory/shards.py": "the log itself",
+    "memkit/store/shard_repair.py": "moves lines that are there, and makes none",
+    "memkit/use_cases/make_store.py": "makes the empty folder",
+    "memkit/workspace.py": "counts changes and commits what is there",
+}
+"""Modules that touch the shards, and why each may."""
+
+WITHOUT_TEXT = {
+    "mark": "says something about a record; reason masked, fields checked",
+    "set_consent": "yes or no",
+    "allow": "lifts a tombstone",
+    "bury": "digests",
+    "_write_event": "the line of an event that another method judged",
+}
+"""Methods of a change that write without a judgement, and what they write."""
+
+OFFERING = {"offer", "import_many", "supersede", "edit_core"}
+
+
+def sources() -> dict[str, str]:
+    """Return the text of every module of memkit and of the templates."""
+    paths = (path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py")))
+    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths if "tests" not in path.parts}
+
+
+def calls(tree: ast.AST) -> set[str]:
+    """Return the names of everything called in ``tree``."""
+    functions = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return {node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "") for node in functions}
+
+
+def names(tree: ast.AST) -> set[str]:
+    """Return every name and attribute that ``tree`` reads or imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            found.update(alias.name for alias in node.names)
+            found.add(getattr(node, "module", None) or "")
+    return found
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    """Yield every function in ``tree``."""
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def touches_shards(tree: ast.Module) -> bool:
+    """Return whether a module stages lines, opens the log to write, makes a change, or writes files of the archive."""
+    if calls(tree) & {"stage", "batch", "ShardLog", "MemoryLog"}:
+        return True
+    if {"encode_line", "memkit.memory.change"} & names(tree):
+        return True
+    said = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    about_shards = "archive" in said and ({"jsonl", ".jsonl", "*.jsonl"} & said or "mkdir" in calls(tree))
+    return bool(about_shards and calls(tree) & {"write", "write_text", "write_bytes", "replace", "rename"})
+
+
+def bypasses(modules: Mapping[str, str]) -> list[str]:
+    """Return every place that writes memory without the gate."""
+    found = []
+    for path, text in modules.items():
+        tree = ast.parse(text)
+        if path not in LINE_WRITERS and touches_shards(tree):
+            found.append(f"{path} touches the shards")
+        if path != "memkit/memory/change.py":
+            continue
+        for function in functions(tree):
+            writes = calls(function) & {"_write", "_write_event", "stage"}
+            judged = calls(function) & {"judge", "judge_core"} or "Judgement" in ast.unparse(function.args)
+            if writes and not judged and function.name not in {*WITHOUT_TEXT, "_write"}:
+                found.append(f"{path} {function.name} writes what nobody judged")
+            if "stage" in writes and function.name != "_write":
+                found.append(f"{path} {function.name} stages a line by itself")
+    return found
+
+
+def offering(modules: Mapping[str, str]) -> set[str]:
+    """Return the functions outside the archive that offer something, as ``path:function``."""
+    own = ("memkit/memory/archive.py", "memkit/memory/change.py")
+    return {
+        f"{path}:{function.name}"
+        for path, text in modules.items()
+        if path not in own
+        for function in functions(ast.parse(text))
+        if calls(function) & OFFERING
+    }
+
+
+def test_nothing_writes_past_the_gate() -> None:
+    """Only the log and the changes write lines, and every change with text in it was judged."""
+    assert bypasses(sources()) == []
+
+
+def test_the_lists_name_nothing_that_is_gone() -> None:
+    """An excuse for a module or method that no longer needs one would cover whatever comes in its place."""
+    modules = sources()
+    change = {function.name for function in functions(ast.parse(modules["memkit/memory/change.py"]))}
+
+    assert set(LINE_WRITERS) <= set(modules)
+    assert set(WITHOUT_TEXT) <= change
+
+
+PLANTED = {
+    "a change that nobody judged": (
+        "memkit/memory/change.py",
+        "class Change:\n    def sneak(self, record):\n        self._write(record.to_data())\n",
+    ),
+    "a change that stages by itself": (
+        "memkit/memory/change.py",
+        "class Change:\n    def offer(self, gate, line):\n        gate.judge(line)\n        self._batch.stage(line)\n",
+    ),
+    "a module with a log of its own": (
+        "memkit/use_cases/hurry.py",
+        "from memkit.memory.shards import ShardLog\ndef hurry(root, line):\n"
+        "    with ShardLog(root).batch() as batch:\n        batch.flush()\n",
+    ),
+    "a module that makes lines": (
+        "memkit/store/fast.py",
+        "from memkit.memory.lines import encode_line\ndef fast(file, data):\n    file.write(encode_line(data))\n",
+    ),
+    "a template that writes a shard": (
+        "templates/_shared/project/agent/quick.py",
+        "from pathlib import Path\ndef quick(root, text):\n"
+        "    with next((Path(root) / 'archive').rglob('*.jsonl')).open('a') as shard:\n        shard.write(text)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_a_planted_bypass_is_found(case: str) -> None:
+    """The search above can fail."""
+    path, text = PLANTED[case]
+
+    assert bypasses({path: text})
+
+
+def test_a_new_place_that_offers_needs_a_twin() -> None:
+    """Every function that offers is run below before a gate that refuses all; a new one has to be added there."""
+    planted = {"memkit/use_cases/new.py": "def learn(archive, text):\n    archive.offer(text)\n"}
+
+    assert offering(sources()) == set(TWINS)
+    assert offering({**sources(), **planted}) != set(TWINS)
+
+
+Twin = Callable[[Path, str, Path], object]
+"""Runs one path in: the store, a record of it, and a folder for files. It may raise what the gate refuses."""
+
+
+def command(*words: str) -> Twin:
+    """Return a twin that runs a command; KNOWN stands for the record."""
+    return lambda store, known, folder: run([word.replace("KNOWN", known) for word in words])
+
+
+def by_tool(name: str, **args: str) -> Twin:
+    """Return a twin in which a model calls a memory tool."""
+
+    def talk(store: Path, known: str, folder: Path) -> object:
+        script = folder / "answers.yaml"
+        script.write_text(json.dumps([{"tool": name, "args": args}, {"text": "done"}]), encoding="utf-8")
+        return run(["chat", "--provider", f"scripted:{script}", "-p", "I keep a lynx"])
+
+    return talk
+
+
+def by_task(store: Path, known: str, folder: Path) -> object:
+    """End a task, whose outcome is remembered."""
+    with ArchivalStore(store) as archive:
+        parts = Parts(archive, store, folder, archive._clock, ReferenceModel(), None, "")  # type: ignore[arg-type]
+        agent = ReferenceAgent(parts, Setting("ada", "s1"))._agent
+        agent.loop.tasks.start_task("keep a lynx")
+        agent.loop.tasks.record_step("buy a lynx", "bought")
+        return agent.loop.tasks.end_task(success=True, outcome="a lynx in the house")
+
+
+def by_hand(work: Callable[[ArchivalStore, str], object]) -> Twin:
+    """Return a twin that uses an archive directly."""
+
+    def twin(store: Path, known: str, folder: Path) -> object:
+        with ArchivalStore(store, gate=Refusing()) as archive:
+            return work(archive, known)
+
+    return twin
+
+
+ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
+TWINS: dict[str, tuple[Twin, ...]] = {
+    "memkit/use_cases/remember.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
+    "memkit/cli/core.py:set_section": (command("core", "set", "human", "Ada keeps a lynx"),),
+    "memkit/cli/memory/correct.py:supersede": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
+    "memkit/memory/tools.py:archival_memory_insert": (
+        by_tool("archival_memory_insert", text="Ada keeps a lynx"),
+        command("chat", "-p", "I keep a lynx."),
+        command("chat", "-p", "Remember that I keep a lynx."),
+        by_task,
+    ),
+    "memkit/memory/tools.py:_edit_core": (
+        by_tool("core_memory_append", section="human", text="Keeps a lynx"),
+        by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),
+    ),
+}
+"""What runs each function that offers."""
+DIRECT: dict[str, Twin] = {
+    "offer": by_hand(lambda archive, known: archive.offer(Draft(text="Ada keeps a lynx"), ADA)),
+    "offer again": by_hand(lambda archive, known: archive.offer(Draft(text="Ada likes tea", source_url="lynx"), ADA)),
+    "import": by_hand(lambda archive, known: list(archive.import_many([(Draft(text="Ada keeps a lynx"), ADA)]))),
+    "supersede": by_hand(lambda archive, known: archive.supersede(known, "Ada keeps a lynx", ADA)),
+    "core": by_hand(lambda archive, known: archive.edit_core("ada", "human", "Ada keeps a lynx", ADA)),
+    "undo": command("chat", "-p", "/undo"),
+}
+"""The ways into the archive itself, and the way back."""
+BRING_NOTHING = {"undo"}
+"""What brings no text in, whatever the gate says."""
+
+
+class Refusing:
+    """A gate that refuses everything."""
+
+    def judge(self, *offer: Any, **more: Any) -> Judgement:
+        """Refuse a record."""
+        return Judgement("refused", (Reason("refusing", "This gate refuses everything."),))
+
+    judge_core = judge
+
+
+def lines_with_text(store: Path) -> set[str]:
+    """Return the text of every record and core section that the shards hold."""
+    lines = [line for shard in (store / "archive").rglob("*.jsonl") for line in shard.read_text("utf-8").splitlines()]
+    parsed = [json.loads(line) for line in lines]
+    return {str(data.get("text") or data.get("fields", {}).get("text", "")) for data in parsed} | {
+        str(data.get("fields", {}).get("source_url", "")) for data in parsed
+    }
+
+
+@pytest.fixture
+def known(store: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the record that a consenting user's store holds, beside a line of core memory."""
+    monkeypatch.setenv("MEMKIT_STORE", str(store))
+    monkeypatch.setenv("MEMKIT_USER", "ada")
+    run(["consent", "grant"])
+    run(["core", "set", "human", "Ada L."])
+    with ArchivalStore(store) as archive:
+        return str(archive.offer(Draft(text="Ada likes tea"), ADA).id)
+
+
+EVERY_TWIN = [(path, twin) for path, twins in TWINS.items() for twin in twins] + list(DIRECT.items())
+
+
+@pytest.mark.parametrize("twin", [pytest.param(twin, id=f"{path}-{n}") for n, (path, twin) in enumerate(EVERY_TWIN)])
+def test_nothing_enters_past_a_gate_that_refuses_all(
+    twin: Twin, known: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each way in was open, and before a gate that refuses everything it brings no text into the archive."""
+    before = lines_with_text(store)
+    monkeypatch.setattr(WriteGate, "judge", Refusing.judge)
+    monkeypatch.setattr(WriteGate, "judge_core", Refusing.judge)
+
+    try:
+        twin(store, known, tmp_path)
+    except Refused as error:
+        assert error.codes == ("refusing",)
+
+    assert lines_with_text(store) == before
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [pytest.param(twin, id=f"{path}-{n}") for n, (path, twin) in enumerate(EVERY_TWIN) if path not in BRING_NOTHING],
+)
+def test_every_twin_would_enter_past_an_open_gate(
+    twin: Twin, known: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same ways with a gate that admits bring text in, so the test above shows something."""
+    before = lines_with_text(store)
+    monkeypatch.setattr(Refusing, "judge", lambda self, *offer, **more: WriteGate().judge(*offer, **more))
+    monkeypatch.setattr(Refusing, "judge_core", lambda self, *offer, **more: WriteGate().judge_core(*offer, **more))
+
+    twin(store, known, tmp_path)
+
+    assert {text for text in lines_with_text(store) - before if "lynx" in text.lower()}
