@@ -16,7 +16,8 @@ from memkit.memory.archive import ArchivalStore
 from memkit.memory.gate import WriteGate
 from memkit.memory.hostile import suspicions
 from memkit.memory.record import Draft, Origin
-from memkit.memory.secrets import entropy, find_secrets
+from memkit.memory.secret_contexts import entropy
+from memkit.memory.secrets import find_secrets
 
 PEOPLE = "Alice Bob Mia Jonas Priya Chen Fatima Oleg Ines Tomás".split()  # noqa: SIM905
 FRAMES = (
