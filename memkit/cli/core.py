@@ -7,6 +7,7 @@ import click
 from memkit.cli.memory.options import reason_option, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitGroup
 from memkit.terminal import one_line
+from memkit.use_cases.roll_back_core import roll_back_core
 
 SECTIONS = ["human", "system"]
 
@@ -46,6 +47,19 @@ def set_section(front: Front, section: str, text: str, user: str | None, reason:
     report_decision(front, decision, extra={"section": section})
 
 
+@core.command("rollback")
+@click.argument("section")
+@click.argument("version", default="1", metavar="[N|ID]")
+@user_option
+@reason_option
+@click.pass_obj
+def rollback(front: Front, section: str, version: str, user: str | None, reason: str) -> None:
+    """Bring back what SECTION of USER said N versions ago (default 1), or in the edit ID, as a new version."""
+    workspace = front.workspace
+    done = roll_back_core(workspace, section, version, user=workspace.user(user), reason=reason)
+    report_decision(front, done.decision, extra={"section": section, "text": done.text})
+
+
 @core.command("history")
 @user_option
 @click.pass_obj
@@ -54,7 +68,8 @@ def history(front: Front, user: str | None) -> None:
     workspace = front.workspace
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
     lines = [
-        f"{event['at']}  {event['section']}  by {event['actor']}, {event['trust']}: {one_line(str(event['text']))}"
+        f"{event['id']}  {event['at']}  {event['section']}  by {event['actor']}, {event['trust']}: "
+        f"{one_line(str(event['text']))}"
         for event in versions
     ]
     front.answer({"versions": versions}, lines or ["No edits."])

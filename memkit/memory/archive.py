@@ -20,11 +20,11 @@ from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
 from .index_database import is_damaged
 from .index_words import word_index
-from .interface import Decision, Gate, Problem, SearchReport, StoredRecord, Tombstone
+from .interface import Decision, Gate, Problem, Reason, SearchReport, StoredRecord, Tombstone
 from .locking import NO_ROOM
 from .log import Log, MemoryLog, Observe
 from .masking import masked
-from .record import JSON, Draft, Origin, Record, new_id, utc_now
+from .record import JSON, Draft, Origin, Record, lowest_trust, new_id, utc_now
 from .sealing import NoSealer, Sealer
 from .search import Question, search
 from .settings import MemorySettings
@@ -155,7 +155,8 @@ class ArchivalStore:
             confidence=0.95 if by_person else old.confidence, source="explicit" if by_person else "inferred",
             extra={"reason": masked(reason)} if reason else {},
         )  # fmt: skip
-        return self.offer(draft, origin)
+        least = lowest_trust(origin.trust_cap, old.trust)
+        return self.offer(draft, origin if by_person else origin._replace(trust_cap=least))
 
     def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> None:
         """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated."""
@@ -191,6 +192,22 @@ class ArchivalStore:
         """
         with self._change() as change:
             return change.revoke(source, origin, user_id, reason)
+
+    def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
+        """Let the outcome of an action move the confidence of the live records it used; return which those were.
+
+        It says nothing about where they come from, so it makes none of them more trusted.
+        """
+        op, program = "confirm" if success else "contradict", origin._replace(actor="program")
+        with self._change() as change:
+            return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason)]
+
+    def echo(self, record_id: str, origin: Origin) -> Decision:
+        """Decide that an offer repeats a record which was recalled in the same turn: no new evidence, and told so."""
+        reason = Reason("recalled", f"It repeats {record_id}, recalled in this turn; that is no new evidence.")
+        who = {"actor": origin.actor, "user_id": origin.user_id, "session_id": origin.session_id}
+        self._observe({"event": "merge", **who, "turn_id": origin.turn_id, "ids": [record_id], "reason": reason.code})
+        return Decision("merged", record_id, (reason,))
 
     def edit_core(
         self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
@@ -362,6 +379,14 @@ class ArchivalStore:
             from .core import core_history
 
             return core_history(self._index.user(user_id))
+
+    def core_edit(self, id: str, *, user_id: str | None = None) -> dict[str, JSON] | None:
+        """Return one edit of a core section; another user's is None."""
+        with self._reading():
+            from .core import core_edit
+
+            name = self._index.corpus_holding(id, user_id)
+            return core_edit(self._index.corpus(name), id) if name else None
 
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None when they never said."""

@@ -98,10 +98,18 @@ class Change:
         self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=fields)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], masked(reason))
 
+    def learn(self, op: str, record_id: str, origin: Origin, reason: str) -> bool:
+        """Write down that an action which used a record succeeded or failed, if the record is live; return that."""
+        name = self._index.corpus_holding(record_id, origin.user_id)
+        if name is None or self._index.corpus(name).live(record_id) is None:
+            return False
+        self.mark(op, record_id, origin, reason, EMPTY)
+        return True
+
     def merge(self, ids: Sequence[str], text: str | None, origin: Origin, reason: str) -> Decision:
         """Offer one record in the place of several, and let them be superseded where the gate takes it."""
         parents = [self._live(id, origin.user_id) for id in dict.fromkeys(ids)]
-        draft = merged_draft(parents, text, reason)
+        draft = merged_draft(parents, text, masked(reason))
         # Words that nobody wrote anew are worth as much as the least of those they were made of.
         least = lowest_trust(*(record.trust for record in parents))
         writer = origin if text is not None else origin._replace(actor="program", trust_cap=least)

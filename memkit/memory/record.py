@@ -47,9 +47,10 @@ class Record(NamedTuple):
     importance: float = 0.5
     source: str = "explicit"
     source_url: str | None = None
-    actor: str = "person"
-    """Set by the channel, never by the payload."""
-    trust: str = "verified"
+    actor: str = "import"
+    """Set by the channel, never by the payload; a line that does not say it was brought here by somebody."""
+    trust: str = "candidate"
+    """A line that does not say how far it is trusted is a candidate, whoever wrote it."""
     valid_from: str | None = None
     valid_until: str | None = None
     """A bare date means its end."""

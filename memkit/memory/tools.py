@@ -1,6 +1,6 @@
 """The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from .context import MainContext, Message
@@ -8,7 +8,7 @@ from .duplicates import likeness
 from .errors import Refused
 from .extract import draft_from_tool, is_users_own
 from .fence import fence, fence_turns
-from .interface import ACCOUNTED, Decision, Hit, Reason, SearchReport, accounted
+from .interface import ACCOUNTED, Decision, Hit, SearchReport, accounted
 from .recall import RecallMemory, Turn
 from .record import Draft, Origin, Record, lowest_trust
 from .secrets import mask
@@ -41,6 +41,12 @@ class Archive(Protocol):
         session_id: str | None = None,
     ) -> SearchReport:
         """Return what matches ``query``."""
+
+    def echo(self, record_id: str, origin: Origin) -> Decision:
+        """Decide that an offer repeats a record recalled in the same turn."""
+
+    def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
+        """Let an outcome move the confidence of the live records among ``ids``, and return which those are."""
 
     def records(self, *, user_id: str | None, types: Sequence[str] = ()) -> list[Record]:
         """Return live records."""
@@ -130,8 +136,7 @@ class MemoryTools:
         origin = self._stamped()
         echoed = self._echo_of(said, origin)
         if echoed is not None:
-            reason = Reason("recalled", f"It repeats {echoed.id}, recalled in this turn; that is no new evidence.")
-            decision = Decision("merged", echoed.id, (reason,))
+            decision = self.archive.echo(echoed.id, origin)
         else:
             draft = draft_from_tool(said, origin, type=type, tags=_tags(tags), supersedes=supersedes)
             decision = self.archive.offer(draft, origin, consented=self.consented())
@@ -172,6 +177,15 @@ class MemoryTools:
             why = f"{section} would have {len(changed):,} characters and may have {self.main.section_limit:,}"
             return self._unchanged("core_memory_replace", section, why)
         return self._edit_core("core_memory_replace", section, changed)
+
+    def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
+        """Let the outcome of an action move the confidence of the records it used, and return which those were."""
+        if not self.consented():
+            return []
+        learned = self.archive.learn(ids, success, self._stamped(), reason=reason)
+        if learned:
+            self._record("learn", ids=learned, success=success)
+        return learned
 
     def conversation_search(self, query: str, *, limit: int | None = None, top_k: int | None = None) -> list[Turn]:
         """Return the turns of this user that match ``query`` best, of every session, visible or not."""

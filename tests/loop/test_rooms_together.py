@@ -172,6 +172,26 @@ def test_what_failed_before_is_a_warning(script: Callable[..., Any]) -> None:
     assert record.id in model.seen[0][1]["content"]
 
 
+@pytest.mark.parametrize(("success", "confidence"), [(True, 0.85), (False, 0.55)])
+def test_an_outcome_teaches_about_what_was_cited(script: Callable[..., Any], success: bool, confidence: float) -> None:
+    """What replies of the task cited and steps named moves; what another task used before does not."""
+    archive = ArchivalStore()
+    person = Origin(actor="person", user_id="local")
+    texts = ("The staging key rotates on Mondays", "Ada prefers green tea", "Backups run at night")
+    cited, before, named = (str(archive.offer(Draft(text, confidence=0.75), person).id) for text in texts)
+    search = ("archival_memory_search", {"query": "staging key rotates"})
+    agent = MemGPTAgent(archival_store=archive, llm_client=script(search, f"On Mondays [{cited}]."))
+    agent.toolbox.known_ids.add(before)
+    agent.loop.start_task("rotate the key")
+
+    agent.step("When does the key rotate?")
+    agent.loop.record_step("rotate", used=[named])
+    agent.loop.end_task(success, "that was it")
+
+    kept = [archive.get(id).record.confidence for id in (cited, before, named)]
+    assert kept == [confidence, 0.75, confidence]
+
+
 def test_a_task_of_a_domain_becomes_a_plan(script: Callable[..., Any]) -> None:
     """The plan is in the answer of the tool and in the report."""
     call = ("plan_task", {"task": "deliver book shop", "state": ["at home", "has book"]})

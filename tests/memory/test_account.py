@@ -118,3 +118,16 @@ def test_a_session_is_full_after_ten_records(store: Path, capsys: pytest.Capture
     assert [answer["decision"] for answer in answers] == ["admitted"] * 10 + ["refused"]
     assert [reason["code"] for reason in answers[-1]["reasons"]] == ["quota"]
     assert add("Ada owns a silver bicycle")["decision"] == "admitted"
+
+
+def test_an_echo_of_what_was_recalled_is_told(archive: ArchivalStore, told: Told) -> None:
+    """Repeating a recalled record is no evidence, and the account says which record and why."""
+    archive.offer(Draft(text="Ada prefers espresso over latte"), ADA)
+    tools = archive.tools(user_id="ada", session_id="s2")
+    tools.begin_turn("What do I drink?", 1)
+    found = tools.archival_memory_search("espresso latte")
+
+    tools.archival_memory_insert("Ada prefers espresso over latte")
+
+    assert told[-1]["event"] == "merge"
+    assert (told[-1]["ids"], told[-1]["reason"], told[-1]["session_id"]) == ([found[0].id], "recalled", "s2")

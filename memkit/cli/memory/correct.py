@@ -9,6 +9,7 @@ import click
 from memkit.cli.memory.options import UNIT, Date, owned_record, owner_option, reason_option, report_decision
 from memkit.cli.output import Front, MemkitCommand
 from memkit.errors import UsageError
+from memkit.use_cases.mark_entry import mark_entry
 
 
 @click.command("supersede", cls=MemkitCommand)
@@ -34,12 +35,7 @@ def _mark_command(op: str, help_line: str) -> click.Command:
     @reason_option
     @click.pass_obj
     def mark(front: Front, record_id: str, user: str | None, reason: str) -> None:
-        workspace = front.workspace
-        record = owned_record(front, record_id, user)
-        workspace.archive.mark(op, record_id, workspace.person(record.user_id), reason=reason)
-        workspace.commit_memory()
-        stored = workspace.archive.get(record_id)
-        status = stored.status if stored else "unknown"
+        status = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
         front.answer({"id": record_id, "op": op, "status": status}, f"{op}: {record_id} is {status} now.")
 
     return mark
@@ -48,7 +44,7 @@ def _mark_command(op: str, help_line: str) -> click.Command:
 confirm = _mark_command("confirm", "Say that record ID is true: its confidence and trust rise.")
 contradict = _mark_command("contradict", "Doubt record ID: its confidence falls, and it stays.")
 reject = _mark_command("reject", "Say that record ID is false: it goes, and the same value cannot come back.")
-approve = _mark_command("approve", "Release record ID from quarantine.")
+approve = _mark_command("approve", "Release record or core edit ID from quarantine.")
 forget = _mark_command("forget", "Retire record ID; history keeps it, and it may be told again.")
 
 

@@ -19,7 +19,7 @@ class ListView:
 
     def add(self, text: str, user_id: str = "alice", **fields: object) -> Record:
         """Hold one more record and return it."""
-        known = {"id": f"R{len(self.held)}", "created_at": "2026-01-01T00:00:00.000000Z", **fields}
+        known = {"id": f"R{len(self.held)}", "created_at": "2026-01-01T00:00:00.000000Z", "trust": "verified", **fields}
         record = Record(text=text, user_id=user_id, **known)  # type: ignore[arg-type]
         self.held.append(record)
         return record
