@@ -52,6 +52,7 @@ class Workspace:
         self.notice = notice or (lambda message: None)
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
+        self._past: list[ArchivalStore] = []
 
     @cached_property
     def git(self) -> Git:
@@ -67,18 +68,32 @@ class Workspace:
             self.root, branch=lambda: self.git.head_branch(), observe=self._observed, sealer=self.sealer
         )
 
+    def archive_at(self, name: str | None) -> ArchivalStore:
+        """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
+
+        Its time is that of the commit: what was believed then had not expired, and was as fresh as it was.
+        """
+        if name is None:
+            return self.archive
+        from memkit.store.tree_log import TreeLog, index_folder, moment_of
+
+        moment = moment_of(self.git, name)
+        log, cache = TreeLog(self.git, moment.commit), index_folder(self.cache, moment.commit)
+        past = self._opened(None, log=log, cache=cache, clock=lambda: moment.at)
+        self._past.append(past)
+        return past
+
     def scratch_archive(self, folder: Path) -> ArchivalStore:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
         return self._opened(folder)
 
-    def _opened(self, root: Path, **more: Any) -> ArchivalStore:
-        return ArchivalStore(
-            root,
-            settings=self.memory_settings,
-            clock=self.clock,
-            tombstone_key=lambda: self.keys.store_key(),
-            **more,
-        )
+    def _opened(self, root: Path | None, **more: Any) -> ArchivalStore:
+        usual: dict[str, Any] = {
+            "settings": self.memory_settings,
+            "clock": self.clock,
+            "tombstone_key": lambda: self.keys.store_key(),
+        }
+        return ArchivalStore(root, **usual | more)
 
     @cached_property
     def keys(self) -> KeyRing:
@@ -185,9 +200,11 @@ class Workspace:
         return path.stat().st_size if path.exists() else 0
 
     def close(self) -> None:
-        """Release the archive if it was opened."""
+        """Release the archives that were opened."""
         if "archive" in self.__dict__:
             self.archive.close()
+        while self._past:
+            self._past.pop().close()
 
     def __enter__(self) -> Workspace:
         """Return the workspace itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memkit.cli.memory.options import reason_option, report_decision, user_option
+from memkit.cli.memory.options import at_option, reason_option, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitGroup
 from memkit.terminal import one_line
 from memkit.use_cases.roll_back_core import roll_back_core
@@ -19,11 +19,13 @@ def core() -> None:
 
 @core.command("show")
 @user_option
+@at_option
 @click.pass_obj
-def show(front: Front, user: str | None) -> None:
-    """Print the sections of USER; the persona stands in memkit.yaml."""
+def show(front: Front, user: str | None, at: str | None) -> None:
+    """Print the sections of USER; the persona stands in memkit.yaml, and is always the present one."""
     workspace = front.workspace
-    sections = {"persona": str(workspace.settings["persona"])} | workspace.archive.core_sections(workspace.user(user))
+    told = workspace.archive_at(at).core_sections(workspace.user(user))
+    sections = {"persona": str(workspace.settings["persona"])} | told
     lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
     front.answer({"sections": sections}, lines[:-1])
 

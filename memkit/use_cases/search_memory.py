@@ -18,13 +18,22 @@ def search_memory(
     types: Sequence[str] = (),
     tags: Sequence[str] = (),
     as_of: str | None = None,
+    at: str | None = None,
 ) -> SearchReport:
-    """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log."""
-    report = workspace.archive.search(query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), as_of=as_of)
+    """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log.
+
+    With ``at`` as the archive stood at that commit: that is no recall, which counts as a use, but a look back.
+
+    Raises:
+        UsageError: ``at`` names no commit.
+        EnvironmentFault: ``at`` is given and the store lies in no repository.
+    """
+    archive = workspace.archive_at(at)
+    report = archive.search(query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), as_of=as_of)
     workspace.audit.append(
         {
-            "event": "retrieved", "actor": "person", "user_id": user, "query": masked(query),
-            "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
+            "event": "retrieved" if at is None else "looked back", "actor": "person", "user_id": user,
+            "query": masked(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
         }
     )  # fmt: skip
     return report

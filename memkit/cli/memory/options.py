@@ -35,6 +35,7 @@ class Date(click.ParamType[str]):
 UNIT = click.FloatRange(0.0, 1.0)
 user_option = click.option("--user", help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 owner_option = click.option("--user", help="Whose record it is; another user's id is not found.")
+at_option = click.option("--at", metavar="COMMIT", help="What was believed at this commit.")
 reason_option = click.option("--reason", default="", help="Why; kept in the record's history.")
 
 
@@ -58,9 +59,12 @@ def owned_record(front: Front, record_id: str, user: str | None) -> Record:
     return stored_record(front, record_id, user).record
 
 
-def stored_record(front: Front, record_id: str, user: str | None) -> StoredRecord:
-    """Return the record with this id and its history; raises ``NotFound`` where this user has none."""
-    archive = front.workspace.archive
+def stored_record(front: Front, record_id: str, user: str | None, at: str | None = None) -> StoredRecord:
+    """Return the record with this id and its history; raises ``NotFound`` where this user has none.
+
+    With ``at`` as it stood at that commit.
+    """
+    archive = front.workspace.archive_at(at)
     stored = archive.get(record_id, user_id=user)
     if stored is not None:
         return stored

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import STATUSES, Date, record_line, stored_record, user_option
+from memkit.cli.memory.options import STATUSES, Date, at_option, record_line, stored_record, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.errors import UsageError
 from memkit.memory.record import SCOPES, TYPES
@@ -15,10 +15,11 @@ from memkit.memory.record import SCOPES, TYPES
 @click.command("get", cls=MemkitCommand)
 @click.argument("record_id", metavar="ID")
 @user_option
+@at_option
 @click.pass_obj
-def get(front: Front, record_id: str, user: str | None) -> None:
+def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
-    stored = stored_record(front, record_id, user)
+    stored = stored_record(front, record_id, user, at)
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
     lines = [stored.record.text, ""] + [
         f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
@@ -38,6 +39,7 @@ def get(front: Front, record_id: str, user: str | None) -> None:
 @click.option("--session", help="Only from this session.")
 @click.option("--status", type=Choice(STATUSES), help="Only in this state (default: live).")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
+@at_option
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
 @click.pass_obj
 def list_command(
@@ -49,13 +51,14 @@ def list_command(
     session: str | None,
     status: str | None,
     as_of: str | None,
+    at: str | None,
     limit: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
     workspace = front.workspace
-    records = workspace.archive.records(
+    records = workspace.archive_at(at).records(
         user_id=user or workspace.settings["user"],
         types=types,
         tags=tags,

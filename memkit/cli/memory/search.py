@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import Date, user_option
+from memkit.cli.memory.options import Date, at_option, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.memory.interface import Hit
 from memkit.memory.record import TYPES
@@ -23,6 +23,7 @@ _HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "
 @click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
+@at_option
 @click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
 @click.pass_obj
 def search(
@@ -33,12 +34,13 @@ def search(
     types: tuple[str, ...],
     tags: tuple[str, ...],
     as_of: str | None,
+    at: str | None,
     explain: bool,
 ) -> None:
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
     workspace = front.workspace
     report = search_memory(
-        workspace, query, user=workspace.user(user), count=count, types=types, tags=tags, as_of=as_of
+        workspace, query, user=workspace.user(user), count=count, types=types, tags=tags, as_of=as_of, at=at
     )
     data: dict[str, Any] = {
         "results": [hit_data(hit, explain=explain) for hit in report.hits],
