@@ -1,18 +1,27 @@
 """Time the write gate and count what it suspects in ordinary sentences.
 
-Two peers run on the same sentences: one takes words of high entropy for secrets, one words of attacks for attacks.
+Two sorts of sentences: generated chat, with numbers, digests, addresses and dates in it, and what people wrote in the
+standard library's docstrings and in the licences on this machine. The peers run on the same sentences: detect-secrets
+(where it is installed, else a filter that takes words of high entropy for secrets) and a list of words of attacks.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import random
 import re
+import sysconfig
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.util import find_spec
+from itertools import combinations
+from pathlib import Path
 
 from memkit.memory.archive import ArchivalStore
+from memkit.memory.contradictions import contradict
 from memkit.memory.gate import WriteGate
 from memkit.memory.hostile import suspicions
 from memkit.memory.record import Draft, Origin
@@ -64,6 +73,47 @@ def sentences(count: int, seed: int = 1) -> Iterator[str]:
         )
 
 
+def written_sentences(most: int) -> list[str]:
+    """Return sentences of the standard library's docstrings and of the licences on this machine, each once."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    paragraphs = [text for path in sorted(library.glob("*.py")) for text in _docstrings(path)]
+    licences = sorted(Path("/usr/share/common-licenses").glob("*"))
+    paragraphs += [text for path in licences for text in path.read_text(errors="ignore").split("\n\n")]
+    found = dict.fromkeys(part for text in paragraphs for part in re.split(r"(?<=[.!?])\s+", " ".join(text.split())))
+    ordinary = [part for part in found if 4 <= len(part.split()) <= 40]
+    return random.Random(1).sample(ordinary, min(most, len(ordinary)))
+
+
+def _docstrings(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8", errors="ignore"))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            yield from (ast.get_docstring(node) or "").split("\n\n")
+
+
+def by_detect_secrets(text: str) -> bool:
+    """Return whether a plugin of detect-secrets sees a secret on a line."""
+    from detect_secrets.core.scan import scan_line
+
+    return any(scan_line(text))
+
+
+@contextmanager
+def without_entropy() -> Iterator[None]:
+    """Run detect-secrets without the plugins that take a random word for a secret: they flag nearly every line."""
+    from detect_secrets.settings import default_settings
+
+    with default_settings() as settings:
+        settings.disable_plugins("Base64HighEntropyString", "HexHighEntropyString")
+        yield
+
+
+def secret_peer() -> tuple[str, Callable[[str], object], Callable[[], AbstractContextManager[object]]]:
+    """Return the name of the peer for secrets, how to ask it, and the settings it runs under."""
+    if find_spec("detect_secrets") is None:
+        return "entropy", by_entropy, nullcontext
+    return "detect-secrets without entropy", by_detect_secrets, without_entropy
+
+
 def by_entropy(text: str) -> bool:
     """Return whether a long word of ``text`` looks random; what a filter without context does."""
     return any(len(word) >= 20 and entropy(word) > 3.6 for word in text.split())
@@ -75,6 +125,17 @@ def per_second(work: Callable[[str], object], texts: list[str]) -> float:
     for text in texts:
         work(text)
     return len(texts) / (time.perf_counter() - started)
+
+
+def speed_row(case: str, ours: Callable[[str], object], peer: Callable[[str], object], texts: list[str]) -> object:
+    """Return how many sentences a second two filters read."""
+    rates = [round(per_second(judge, texts)) for judge in (ours, peer)]
+    return {
+        "case": f"sentences per second: {case}",
+        "ours": rates[0],
+        "peer": rates[1],
+        "ratio": round(rates[0] / rates[1], 2),
+    }
 
 
 def speed_rows(texts: list[str], held: int) -> Iterator[dict[str, object]]:
@@ -96,6 +157,19 @@ def suspicion_row(case: str, ours: Callable[[str], object], peer: Callable[[str]
     return {"case": f"false positives per 1,000 sentences: {case}", "ours": found[0], "peer": found[1], "ratio": ratio}
 
 
+def contradiction_row(texts: list[str]) -> object:
+    """Return how many of a thousand pairs of neighbouring sentences are said to contradict each other."""
+    near = sorted(texts, key=str.casefold)
+    pairs = [pair for start in range(0, len(near) - 4, 5) for pair in combinations(near[start : start + 5], 2)]
+    found = round(1000 * sum(contradict(*pair) for pair in pairs) / len(pairs), 2)
+    return {
+        "case": f"contradictions per 1,000 pairs of prose, {len(pairs):,} pairs",
+        "ours": found,
+        "peer": None,
+        "ratio": None,
+    }
+
+
 def main() -> None:
     """Print decisions per second and false positives per 1,000 ordinary sentences."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -103,12 +177,17 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--records", type=int, default=2000)
     options = parser.parse_args()
-    texts = list(sentences(options.sentences))
-    rows = [
-        *speed_rows(texts, options.records),
-        suspicion_row("secrets (peer: entropy)", find_secrets, by_entropy, texts),
-        suspicion_row("orders to a model (peer: word list)", suspicions, HOSTILE_WORDS.search, texts),
-    ]
+    chat, prose = list(sentences(options.sentences)), written_sentences(options.sentences)
+    peer, asked, settings = secret_peer()
+    rows = [*speed_rows(chat, options.records), contradiction_row(prose)]
+    with settings():
+        for name, texts in (("chat", chat), ("prose", prose)):
+            size = f"{len(texts):,} of {name}"
+            rows += [
+                speed_row(f"secrets, {size} (peer: {peer})", find_secrets, asked, texts),
+                suspicion_row(f"secrets, {size} (peer: {peer})", find_secrets, asked, texts),
+                suspicion_row(f"orders, {size} (peer: word list)", suspicions, HOSTILE_WORDS.search, texts),
+            ]
     print(json.dumps(rows, indent=1) if options.json else "\n".join(map(str, rows)))
 
 
