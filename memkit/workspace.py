@@ -79,13 +79,13 @@ class Workspace:
 
         moment = moment_of(self.git, name)
         log, cache = TreeLog(self.git, moment.commit), index_folder(self.cache, moment.commit)
-        past = self._opened(None, log=log, cache=cache, clock=lambda: moment.at)
+        past = self._opened(None, log=log, cache=cache, clock=lambda: moment.at, sealer=self._sealer(seals=False))
         self._past.append(past)
         return past
 
     def scratch_archive(self, folder: Path) -> ArchivalStore:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
-        return self._opened(folder)
+        return self._opened(folder, sealer=self._sealer(seals=False))
 
     def _opened(self, root: Path | None, **more: Any) -> ArchivalStore:
         usual: dict[str, Any] = {
@@ -105,7 +105,9 @@ class Workspace:
     @cached_property
     def sealer(self) -> Sealer:
         """Return what seals and opens text: nothing at all where the store has no keys and wants none."""
-        seals = self.settings["privacy.seal"] == "user"
+        return self._sealer(seals=self.settings["privacy.seal"] == "user")
+
+    def _sealer(self, *, seals: bool) -> Sealer:
         if not seals and self.settings["privacy.key_id"] is None:
             return NoSealer()
         from memkit.privacy.sealer import KeySealer

@@ -29,6 +29,7 @@ COMMANDS: Commands = {
     "rule": ("memkit.cli.rule:rule", "Say what a lint rule checks, and why."),
     "gen": ("memkit.cli.gen:gen", "Render the agent into a project for an SDK."),
     "targets": ("memkit.cli.targets:targets", "List the SDKs that gen renders for, and what each needs."),
+    "key": ("memkit.cli.key:key", "List, export, import and destroy the keys that open sealed text."),
     "fsck": ("memkit.cli.fsck:fsck", "Check every line of the archive."),
     "index": ("memkit.cli.index:index", "Say how the index stands, or rebuild it."),
     "git": ("memkit.cli.git:git", "Set up how git merges and shows shards."),

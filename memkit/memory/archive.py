@@ -286,11 +286,13 @@ class ArchivalStore:
         session_id: str | None = None,
         status: str | None = "live",
         as_of: str | datetime | None = None,
+        sealed: bool = False,
         limit: int | None = None,
     ) -> list[Record]:
         """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None.
 
         With ``as_of`` those that were true then, which takes in what was superseded since; ``status`` is passed over.
+        With ``sealed`` also those that would be live and whose text nobody here can read.
         """
         moment = parse_time(as_of) if as_of is not None else None
 
@@ -309,6 +311,9 @@ class ArchivalStore:
                 held = corpus.records(status="live" if moment else status, types=types, session_id=session_id)
                 found += islice(filter(wanted, held), limit)
                 found += filter(wanted, superseded_since(corpus, moment)) if moment else ()
+                if sealed and status == "live":
+                    unread = corpus.records(status="sealed", types=types, session_id=session_id)
+                    found += islice(filter(wanted, unread), limit)
         return sorted(found, key=lambda record: record.id)[:limit]
 
     def list_records_since(self, timestamp: str | datetime) -> list[Record]:

@@ -29,6 +29,8 @@ _KEY_ID = re.compile(r"[a-z0-9]{16,64}")
 _MARK = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".key"
 _SECONDS = 30.0
+NAMING = "Name the keys of this store"
+"""What the commit says that puts the key_id into memkit.yaml."""
 
 
 class KeysElsewhere(EnvironmentFault):
@@ -145,6 +147,14 @@ class KeyRing:
                 raise EnvironmentFault(f"Another key {name!r} is here, and it stays as it is.")
             return present is None
 
+    def adopt(self, key_id: str) -> None:
+        """Name the keys of a store that has none yet as another clone of it does; raises ``UsageError`` for no name."""
+        if not _KEY_ID.fullmatch(key_id):
+            raise UsageError(f"{key_id!r:.80} cannot name the keys of a store.")
+        with self._locked():
+            if self.key_id is None:
+                change_manifest(self._root, "privacy.key_id", key_id, NAMING)
+
     def contents(self) -> dict[str, bytes]:
         """Return every key by its name: ``store`` and the marks of users."""
         found = {name: self._read(name) for name in (STORE, *self.users())}
@@ -163,7 +173,7 @@ class KeyRing:
         # The key comes first: a key_id without keys would read as "made on another machine".
         _store_file(self.home / key_id / (STORE + _SUFFIX), key)
         try:
-            change_manifest(self._root, "privacy.key_id", key_id, "Name the keys of this store")
+            change_manifest(self._root, "privacy.key_id", key_id, NAMING)
         except BaseException:
             (self.home / key_id / (STORE + _SUFFIX)).unlink()
             (self.home / key_id).rmdir()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, diagnostic
+from memkit.cli.output import Diagnostic, Front, diagnostic
 from memkit.errors import NotFound
 from memkit.memory.errors import InvalidRecord
 from memkit.memory.interface import Decision, StoredRecord
@@ -75,6 +75,17 @@ def stored_record(front: Front, record_id: str, user: str | None, at: str | None
         else ""
     )
     raise NotFound(f"No record {record_id!r} here.{hint}")
+
+
+def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
+    """Say that so many records cannot be read here, and return that as findings; nothing where all can be."""
+    if not count:
+        return []
+    what = "1 record is" if count == 1 else f"{count} records are"
+    message = f"{what} sealed, and the key is not here. 'memkit key import FILE' brings it."
+    if not front.json:
+        front.note(message)
+    return [diagnostic("sealed", message, severity="warning")]
 
 
 def record_line(record: Record) -> str:

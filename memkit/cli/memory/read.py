@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import STATUSES, Date, at_option, record_line, stored_record, user_option
+from memkit.cli.memory.options import (
+    STATUSES,
+    Date,
+    at_option,
+    record_line,
+    sealed_findings,
+    stored_record,
+    user_option,
+)
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.errors import UsageError
 from memkit.memory.record import SCOPES, TYPES
@@ -28,7 +36,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
         f"{event.get('at')}  {event.get('op')}  by {event.get('actor')}  {event.get('reason') or ''}"
         for event in stored.history
     ]
-    front.answer(data, lines)
+    front.answer(data, lines, diagnostics=sealed_findings(front, int(stored.record.is_sealed)))
 
 
 @click.command("list", cls=MemkitCommand)
@@ -66,6 +74,7 @@ def list_command(
         session_id=session,
         status=status or "live",
         as_of=as_of,
+        sealed=True,
         limit=None if limit is None else limit + 1,
     )
     truncated = limit is not None and len(records) > limit
@@ -76,7 +85,8 @@ def list_command(
     lines = [record_line(record) for record in shown] or ["No records."]
     if truncated:
         lines.append(f"… more than {limit}: raise --limit.")
-    front.answer(data, lines)
+    unread = sum(record.is_sealed for record in shown)
+    front.answer(data, lines, diagnostics=sealed_findings(front, unread))
 
 
 def _shown(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import Date, at_option, user_option
+from memkit.cli.memory.options import Date, at_option, sealed_findings, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.memory.interface import Hit
 from memkit.memory.record import TYPES
@@ -53,7 +53,9 @@ def search(
         lines.append("Nothing relevant.")
     if explain:
         lines += [f"  lost  [{loser.id}]  {loser.reason}" for loser in report.losers]
-    front.answer(data, lines)
+    has_keys = workspace.settings["privacy.key_id"] is not None
+    unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
+    front.answer(data, lines, diagnostics=sealed_findings(front, unread))
 
 
 def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
