@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from itertools import islice
+from typing import Any
 
-from memkit.interchange.interface import Reader
+from memkit.errors import UsageError
+from memkit.interchange.interface import Reader, Source
+from memkit.interchange.json_text import BOM, is_json_lines, numbered_objects, whole_document
+from memkit.interchange.sqlite_file import is_sqlite, tables
+from memkit.memory.interface import Reason
 
 FORMATS: Mapping[str, str] = {
     "memkit": "memkit.interchange.memkit:MemkitReader",
+    "mem0": "memkit.interchange.mem0:Mem0Reader",
+    "letta": "memkit.interchange.letta:LettaReader",
+    "langgraph": "memkit.interchange.langgraph:LangGraphReader",
+    "claude": "memkit.interchange.claude:ClaudeReader",
+    "markdown": "memkit.interchange.markdown:MarkdownReader",
 }
 """Name → ``module:Class``, imported when asked for."""
+OWNERLESS = ("letta", "claude", "markdown")
+"""Formats that never say whose memories they hold."""
+LINES = (".jsonl", ".ndjson")
+LOOKED_AT = 100
+"""Lines among which the first object is looked for."""
 
 
 def open_reader(name: str) -> Reader:
@@ -18,3 +34,59 @@ def open_reader(name: str) -> Reader:
     module, _, attribute = FORMATS[name].partition(":")
     reader: Reader = getattr(import_module(module), attribute)()
     return reader
+
+
+def format_of(source: Source) -> str:
+    """Return the format that a file or folder shows to be in; raises ``UsageError`` where it shows none."""
+    found = _by_shape(source)
+    if found is None:
+        raise UsageError(f"{source.name} shows no format. Name it with --format: {', '.join(FORMATS)}.")
+    return found
+
+
+def _by_shape(source: Source) -> str | None:
+    if source.path is not None and source.path.is_dir():
+        if (source.path / "system").is_dir():
+            return "letta"
+        return "claude" if (source.path / "MEMORY.md").is_file() else None
+    if is_sqlite(source):
+        names = tables(source)
+        return "mem0" if "history" in names else "langgraph" if "store" in names else None
+    with source.opened() as file:
+        start = file.read(4096).removeprefix(BOM).lstrip()
+    suffix = source.path.suffix.lower() if source.path else ""
+    if suffix in LINES or not start:
+        return _by_keys(_first_object(source)) or "memkit"
+    if start[:1] in (b"{", b"["):
+        return _by_keys(_sample(source))
+    if source.path is not None and suffix in (".md", ".markdown"):
+        ours = source.path.name in ("MEMORY.md", "CLAUDE.md", "CLAUDE.local.md")
+        return "claude" if ours or start.startswith(b"---") else "markdown"
+    return None
+
+
+def _sample(source: Source) -> Any:
+    """Return the first object of JSON lines, or the whole document."""
+    return _first_object(source) if is_json_lines(source) else whole_document(source)
+
+
+def _first_object(source: Source) -> Any:
+    with source.opened() as file:
+        lines = islice(numbered_objects(file), LOOKED_AT)
+        return next((data for _, data in lines if not isinstance(data, Reason)), None)
+
+
+def _by_keys(document: Any) -> str | None:
+    if isinstance(document, Mapping) and {"agents", "core_memory"} & document.keys():
+        return "letta"
+    if isinstance(document, Mapping) and isinstance(document.get("results"), list):
+        document = document["results"]
+    entry = document[0] if isinstance(document, list) and document else document
+    if not isinstance(entry, Mapping):
+        return None
+    keys = entry.keys()
+    if {"namespace", "key", "value"} <= keys:
+        return "langgraph"
+    if "memory" in keys:
+        return "mem0"
+    return "memkit" if {"text", "op"} & keys else None

@@ -17,6 +17,16 @@ ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 OFFERED = tuple(name for name in Draft._fields if name != "extra")
 
 
+FOREIGN_CONFIDENCE = 0.8
+"""Of what another system stored without saying how sure it was."""
+
+
+def foreign(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> Found | Unfit:
+    """Return the memory of another system: its owner is who it names, else who the person who imports names."""
+    owner = data.get("user_id") or wishes.user or wishes.fallback
+    return found(line, {"confidence": FOREIGN_CONFIDENCE, **data, "user_id": owner}, wishes, replaces=replaces)
+
+
 def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> Found | Unfit:
     """Return the memory that ``data`` holds, in our own names of fields, or what is wrong with it."""
     problem = _problem(data, wishes)

@@ -53,6 +53,8 @@ class Wishes:
 
     user: str | None = None
     """Whose memories they are; None where the file says so."""
+    fallback: str | None = None
+    """Whose memories those are that name nobody."""
     importance: float = 0.5
     """Of memories that say nothing about it."""
     kind: str = "fact"

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, BinaryIO, NoReturn
 
+from memkit.errors import UsageError
+from memkit.interchange.interface import Source
 from memkit.memory.interface import Reason
 from memkit.memory.record import JSON, MAX_LINE_BYTES
 
+LARGEST_DOCUMENT = 256 * 1024 * 1024
 LONGEST_LINE = 4 * MAX_LINE_BYTES
 BOM = b"\xef\xbb\xbf"
 
@@ -49,6 +53,46 @@ def parsed(text: bytes) -> Any:
         raise ValueError("The text is not JSON that anybody wrote: it is nested too deeply.") from None
     except ValueError as error:
         raise ValueError(f"The text is not JSON: {error}.") from None
+
+
+def whole_document(source: Source) -> Any:
+    """Return the one JSON value that a file holds; raises ``UsageError`` where it holds none."""
+    with source.opened() as file:
+        text = file.read(LARGEST_DOCUMENT + 1)
+    if len(text) > LARGEST_DOCUMENT:
+        raise UsageError(f"{source.name} is larger than {LARGEST_DOCUMENT >> 20} MB. Split it.")
+    try:
+        return parsed(text.removeprefix(BOM))
+    except ValueError as error:
+        raise UsageError(f"{source.name} cannot be read: {error}") from None
+
+
+def objects(source: Source, *lists: str) -> Iterator[Line]:
+    """Yield the objects of a JSON array, of the array under one of ``lists``, or of JSON lines, with their numbers.
+
+    Raises:
+        UsageError: The file holds no such thing.
+    """
+    if is_json_lines(source):
+        with source.opened() as file:
+            yield from numbered_objects(file)
+        return
+    document = whole_document(source)
+    if isinstance(document, dict):
+        named = [document[name] for name in lists if isinstance(document.get(name), list)]
+        others = [value for value in document.values() if isinstance(value, list)]
+        document = named[0] if named else others[0] if len(others) == 1 else None
+    if not isinstance(document, list):
+        raise UsageError(f"{source.name} holds no list of memories.")
+    for number, entry in enumerate(document, 1):
+        yield number, entry if isinstance(entry, dict) else Reason("schema", f"Entry {number} is not an object.")
+
+
+def is_json_lines(source: Source) -> bool:
+    """Return whether the first line of a file that is not blank is an object of its own, and not the only line."""
+    with source.opened() as file:
+        found = list(islice(numbered_objects(file), 2))
+    return len(found) == 2 and not isinstance(found[0][1], Reason)
 
 
 def _rest_of_line(file: BinaryIO) -> int:

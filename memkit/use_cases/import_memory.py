@@ -7,10 +7,10 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memkit.interchange.formats import open_reader
+from memkit.interchange.formats import OWNERLESS, open_reader
 from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.interface import Decision
@@ -76,8 +76,10 @@ def import_memory(
         progress: Is told how many memories are through, from time to time.
 
     Raises:
-        UsageError: The file cannot be read or is not in this format.
+        UsageError: The file cannot be read or is not in this format, or nobody says whose memories it holds.
     """
+    if format in OWNERLESS:
+        wishes = replace(wishes, user=workspace.user(wishes.user))
     imported = Imported(format)
     try:
         with _archive(workspace, scratch=dry_run) as archive:

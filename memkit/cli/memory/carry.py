@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,18 @@ import click
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.interchange.formats import FORMATS
+from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import Source, Unfit, Wishes
 from memkit.memory.interface import Decision
+from memkit.memory.record import TYPES
 from memkit.store.change import whole_file
 from memkit.terminal import harmless
 from memkit.use_cases.export_memory import export_memory
 from memkit.use_cases.import_memory import Imported, import_memory
 from memkit.use_cases.restore_memory import Restored, restore_memory
 
+MAPPED = ("text", "id", "user_id", "agent_id", "session_id", "created_at", "valid_until", "tags")
+"""Fields that ``--map`` may name."""
 SHOWN = 20
 """How many refused memories a person is shown; ``--json`` has all of them."""
 
@@ -63,25 +66,64 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
 @click.command("import", cls=MemkitCommand)
 @click.argument("file", metavar="FILE")
 @click.option(
-    "--format", "format_name", type=Choice(list(FORMATS)), default="memkit", show_default=True, help="What FILE is."
+    "--format", "format_name", type=Choice(list(FORMATS)), help="What FILE is (default: what it shows to be)."
 )
-@click.option("--user", help="Whose memories they are; lines of another user are refused.")
+@click.option("--user", help="Whose memories they are; those of another user are refused.")
 @click.option("--restore", is_flag=True, help="Bring a user back from an export, unjudged, with everything it holds.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each, and keep nothing.")
+@click.option("--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What they are, unsaid.")
+@click.option(
+    "--map", "pairs", multiple=True, metavar="OURS=THEIRS", help="What FILE calls a field, as in text=memory."
+)
+@click.option("--user-label", type=click.IntRange(1), metavar="N", help="The label of a namespace that is the user.")
 @click.pass_obj
-def import_command(front: Front, file: str, format_name: str, user: str | None, restore: bool, dry_run: bool) -> None:
-    """Offer the memories in FILE (or - for standard input) to long-term memory."""
+def import_command(
+    front: Front,
+    file: str,
+    format_name: str | None,
+    user: str | None,
+    restore: bool,
+    dry_run: bool,
+    kind: str,
+    pairs: tuple[str, ...],
+    user_label: int | None,
+) -> None:
+    """Offer the memories in FILE (a folder for claude and letta, - for standard input) to long-term memory."""
     workspace = front.workspace
     with _source(file) as source:
         if restore:
-            if format_name != "memkit":
+            if format_name not in (None, "memkit"):
                 raise UsageError("--restore brings back an export of memkit: it goes with --format memkit alone.")
             _report_restored(front, restore_memory(workspace, source, user=user, dry_run=dry_run), dry_run=dry_run)
-        wishes = Wishes(user=user, importance=workspace.settings["importance"])
-        imported = import_memory(
-            workspace, source, wishes, format=format_name, dry_run=dry_run, progress=_progress(front)
+        wishes = Wishes(
+            user=user,
+            fallback=workspace.settings["user"],
+            importance=workspace.settings["importance"],
+            kind=kind,
+            names=_names(pairs),
+            user_label=user_label,
         )
+        name = format_name or _shown_format(front, source)
+        imported = import_memory(workspace, source, wishes, format=name, dry_run=dry_run, progress=_progress(front))
     _report_imported(front, imported, dry_run=dry_run)
+
+
+def _shown_format(front: Front, source: Source) -> str:
+    found = format_of(source)
+    if not front.json:
+        front.note(f"{source.name} is read as {found}; --format says otherwise.")
+    return found
+
+
+def _names(pairs: Sequence[str]) -> dict[str, str]:
+    """Return our field → theirs; raises ``UsageError`` for what is no such pair."""
+    found = {}
+    for pair in pairs:
+        ours, equals, theirs = pair.partition("=")
+        if not equals or not theirs or ours not in MAPPED:
+            raise UsageError(f"--map {pair!r:.80} is not OURS=THEIRS with OURS one of {', '.join(MAPPED)}.")
+        found[ours] = theirs
+    return found
 
 
 def _print(lines: Iterable[str]) -> None:

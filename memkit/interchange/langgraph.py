@@ -1,0 +1,117 @@
+"""LangGraph: items of a store as JSON, as LangMem writes them too, or the ``store`` table of its SQLite back end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.interchange.found import foreign
+from memkit.interchange.interface import Item, Source, Unfit, Wishes
+from memkit.interchange.json_text import Line, objects, parsed_object
+from memkit.interchange.sqlite_file import is_sqlite, opened_table
+from memkit.memory.interface import Reason
+from memkit.memory.record import JSON
+
+COLUMNS = frozenset({"prefix", "key", "value"})
+TEXTS = ("content", "text", "memory", "data", "fact")
+"""Keys of a value under which its text is looked for; ``--map text=KEY`` names another."""
+
+
+class LangGraphReader:
+    """Reads the items of a store."""
+
+    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+        """Yield one memory an item.
+
+        Raises:
+            UsageError: Nobody said whose items these are.
+        """
+        if wishes.user is None and wishes.user_label is None:
+            raise UsageError(
+                "Whose are these items? Say which label of their namespace is the user with --user-label N (the first "
+                "is 1), or name the one user they all belong to with --user."
+            )
+        labelled = wishes.user_label is None and _names_users(source, str(wishes.user))
+        for number, entry in _items(source):
+            if isinstance(entry, Reason):
+                yield Unfit(number, (entry,))
+            else:
+                yield _memory(number, entry, wishes, labelled=labelled)
+
+
+def _items(source: Source) -> Iterator[Line]:
+    if is_sqlite(source):
+        yield from _rows(source)
+    else:
+        yield from objects(source, "items", "results")
+
+
+def _names_users(source: Source, user: str) -> bool:
+    """Return whether namespaces name this user, so that an item which does not is another's."""
+    entries = (entry for _, entry in _items(source) if not isinstance(entry, Reason))
+    return any(user in _labels(entry) for entry in entries)
+
+
+def _memory(number: int, entry: Mapping[str, JSON], wishes: Wishes, *, labelled: bool) -> Item:
+    labels, value = _labels(entry), entry.get("value")
+    owner = _owner(labels, wishes, labelled=labelled)
+    if owner is None:
+        return Unfit(number, (Reason("other_user", "Its namespace does not name the user it is imported for."),))
+    text, rest = _text_of(value, wishes)
+    if text is None:
+        message = "Its value holds no text that is known as one. Name its key with --map text=KEY."
+        return Unfit(number, (Reason("schema", message),))
+    data: dict[str, Any] = {
+        "text": text, "user_id": owner, "created_at": entry.get("created_at"), "valid_until": entry.get("expires_at"),
+        "source_url": f"langgraph:{'.'.join(labels)}/{entry.get('key')}",
+        "tags": [label for label in labels if label != owner],
+    }  # fmt: skip
+    if rest:
+        data["langgraph"] = rest
+    return foreign(number, data, wishes, replaces=True)
+
+
+def _labels(entry: Mapping[str, JSON]) -> list[str]:
+    namespace = entry.get("namespace")
+    if isinstance(namespace, str):
+        return namespace.split(".")
+    return [str(label) for label in namespace] if isinstance(namespace, list) else []
+
+
+def _owner(labels: list[str], wishes: Wishes, *, labelled: bool) -> str | None:
+    if wishes.user_label is not None:
+        return labels[wishes.user_label - 1] if wishes.user_label <= len(labels) else None
+    return wishes.user if not labelled or wishes.user in labels else None
+
+
+def _text_of(value: JSON, wishes: Wishes) -> tuple[str | None, JSON]:
+    """Return the text of a value and what else the value says."""
+    if isinstance(value, str):
+        return value, None
+    if not isinstance(value, Mapping):
+        return None, None
+    keys = (wishes.names["text"],) if "text" in wishes.names else TEXTS
+    for key in keys:
+        inner = value.get(key)
+        rest = {name: other for name, other in value.items() if name != key}
+        if isinstance(inner, str):
+            return inner, rest
+        if isinstance(inner, Mapping) and isinstance(text := inner.get("content"), str):
+            return text, rest | {name: other for name, other in inner.items() if name != "content"}
+    return None, None
+
+
+def _rows(source: Source) -> Iterator[Line]:
+    with opened_table(source, "store", COLUMNS) as (sql, columns):
+        times = [name if name in columns else f"NULL AS {name}" for name in ("created_at", "updated_at", "expires_at")]
+        rows = sql.execute(f"SELECT prefix, key, value, {', '.join(times)} FROM store ORDER BY prefix, key")
+        for number, (prefix, key, value, created, updated, expires) in enumerate(rows, 1):
+            inner = parsed_object(value if isinstance(value, bytes) else str(value).encode())
+            if isinstance(inner, Reason):
+                yield number, inner
+                continue
+            yield number, {
+                "namespace": prefix, "key": key, "value": inner, "created_at": created, "updated_at": updated,
+                "expires_at": expires,
+            }  # fmt: skip

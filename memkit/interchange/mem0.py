@@ -1,0 +1,69 @@
+"""Mem0: what ``get_all`` returns, an export with fields of one's own, or the ``history.db`` beside its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from memkit.interchange.found import foreign
+from memkit.interchange.interface import Item, Passed, Source, Unfit, Wishes
+from memkit.interchange.json_text import objects
+from memkit.interchange.sqlite_file import is_sqlite, opened_table
+from memkit.memory.interface import Reason
+from memkit.memory.record import JSON
+
+FIELDS = {
+    "id": "id", "text": "memory", "user_id": "user_id", "agent_id": "agent_id", "session_id": "run_id",
+    "created_at": "created_at", "valid_until": "expiration_date", "tags": "categories",
+}  # fmt: skip
+"""Our field → Mem0's; ``--map`` replaces entries."""
+MEANINGLESS = ("hash", "score")
+HISTORY = frozenset({"memory_id", "new_memory", "event"})
+"""Columns that a history has to have."""
+
+
+class Mem0Reader:
+    """Reads the memories that Mem0 keeps."""
+
+    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+        """Yield one memory after the other; of a history the last wording of each that was not deleted."""
+        if is_sqlite(source):
+            yield from _history(source, wishes)
+            return
+        for number, entry in objects(source, "results", "memories"):
+            yield Unfit(number, (entry,)) if isinstance(entry, Reason) else _memory(number, entry, wishes)
+
+
+def _memory(number: int, entry: Mapping[str, JSON], wishes: Wishes) -> Item:
+    names = {**FIELDS, **wishes.names}
+    data: dict[str, Any] = {ours: entry[theirs] for ours, theirs in names.items() if entry.get(theirs) is not None}
+    rest = {key: value for key, value in entry.items() if key not in (*names.values(), *MEANINGLESS)}
+    own_id = data.pop("id", None)
+    if own_id is not None:
+        data["source_url"] = f"mem0:{own_id}"
+    if "tags" not in data and isinstance(metadata := entry.get("metadata"), Mapping):
+        data["tags"] = [metadata["category"]] if isinstance(metadata.get("category"), str) else []
+    if kept := {key: value for key, value in rest.items() if value not in (None, {}, [])}:
+        data["mem0"] = kept
+    return foreign(number, data, wishes, replaces=own_id is not None)
+
+
+def _history(source: Source, wishes: Wishes) -> Iterator[Item]:
+    with opened_table(source, "history", HISTORY) as (sql, columns):
+        deleted = "is_deleted" if "is_deleted" in columns else "0"
+        created = "created_at" if "created_at" in columns else "NULL"
+        rows = sql.execute(
+            f"SELECT memory_id, new_memory, upper(event), {deleted}, {created} FROM history ORDER BY memory_id, rowid"
+        )
+        gone = 0
+        for number, (memory_id, changes) in enumerate(groupby(rows, key=lambda row: row[0]), 1):
+            versions = list(changes)
+            if any(event == "DELETE" or is_deleted for _, _, event, is_deleted, _ in versions):
+                gone += 1
+                continue
+            entry = {"id": memory_id, "memory": versions[-1][1], "created_at": versions[0][4]}
+            yield _memory(number, entry, replace(wishes, names={}))
+    if gone:
+        yield Passed("deleted memory", "Mem0 was told to delete it; it does not come back.", count=gone)

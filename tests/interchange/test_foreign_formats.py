@@ -1,0 +1,351 @@
+"""Memories of other systems: what becomes of each field, and what is said about everything else."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memkit.errors import UsageError
+from memkit.interchange.formats import FORMATS, format_of, open_reader
+from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
+from memkit.interchange.markdown_lists import read_lists
+
+Memkit = Callable[..., dict[str, Any]]
+DATA = Path(__file__).parent / "data"
+
+
+def read(path: Path, name: str, **wishes: Any) -> tuple[list[Found], list[Unfit], list[Passed]]:
+    """Return what a reader makes of a file, by kind."""
+    items = list(open_reader(name).read(Source(str(path), path), Wishes(**wishes)))
+    kinds = (Found, Unfit, Passed)
+    return tuple([item for item in items if isinstance(item, kind)] for kind in kinds)  # type: ignore[return-value]
+
+
+def test_mem0_memories_keep_their_fields_and_where_they_come_from(memkit: Memkit) -> None:
+    """run_id is the session, expiration_date the end of validity; what has no place of its own is kept all the same."""
+    data = memkit("memory", "import", str(DATA / "mem0.json"), "--format", "mem0", "--user", "ada", code=1)["data"]
+
+    assert data["counts"] == {"admitted": 2, "merged": 0, "quarantined": 1, "refused": 3}
+    assert [(entry["line"], entry["reasons"][0]["code"]) for entry in data["refused"]] == [
+        (4, "other_user"), (5, "schema"), (6, "schema"),
+    ]  # fmt: skip
+    records = {record["text"]: record for record in memkit("memory", "list", "--user", "ada")["data"]["records"]}
+    espresso, permit = records["Prefers espresso over latte"], records["Holds a parking permit for zone B"]
+    assert (espresso["actor"], espresso["trust"], espresso["source"]) == ("import", "candidate", "imported")
+    assert espresso["source_url"] == "mem0:5a0e5a5e-1111-4c1c-9d5e-000000000001"
+    assert (espresso["session_id"], espresso["agent_id"], espresso["tags"]) == ("run-7", "barista", ["drinks"])
+    assert espresso["created_at"].startswith("2025-03-01T10:00:00")
+    assert espresso["mem0"] == {"metadata": {"category": "drinks", "shop": "corner"}, "role": "user"}
+    assert (permit["valid_until"], permit["tags"]) == ("2031-12-31", ["car", "home"])
+
+
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [
+        ("mem0.json", ("--user", "ada")),
+        ("letta.af", ("--user", "ada")),
+        ("langgraph.json", ("--user-label", "2", "--user", "ada")),
+        ("notes.md", ("--user", "ada", "--format", "markdown")),
+    ],
+)
+def test_importing_the_same_file_again_adds_nothing(
+    memkit: Memkit, store: Path, file: str, options: tuple[str, ...]
+) -> None:
+    """A foreign id, or place and text where there is none, tells what was here before, taken back or not."""
+    first = memkit(
+        "memory", "import", str(DATA / file), *options, code=1 if "notes" not in file and "letta" not in file else 0
+    )
+    taken = memkit("memory", "list", "--user", "ada")["data"]["records"]
+    memkit("memory", "forget", taken[0]["id"])
+    shards = sorted((store / "archive").rglob("*.jsonl"))
+    before = [shard.read_bytes() for shard in shards]
+
+    again = memkit("memory", "import", str(DATA / file), *options, code=0 if first["ok"] else 1)["data"]["counts"]
+
+    assert first["data"]["counts"]["admitted"] > 1
+    assert (again["admitted"], again["quarantined"]) == (0, 0)
+    assert [shard.read_bytes() for shard in shards] == before
+
+
+def test_a_memory_that_changed_at_its_source_takes_the_old_ones_place(memkit: Memkit, tmp_path: Path) -> None:
+    """The foreign id says that both are one memory."""
+    path = tmp_path / "mem0.json"
+    for text in ("Ada lives in Rome", "Ada lives in Oslo"):
+        path.write_text(json.dumps([{"id": "m1", "memory": text, "user_id": "ada"}]))
+        memkit("memory", "import", str(path), "--format", "mem0")
+
+    (record,) = memkit("memory", "list", "--user", "ada")["data"]["records"]
+    assert record["text"] == "Ada lives in Oslo"
+    assert memkit("memory", "get", record["supersedes"])["data"]["status"] == "superseded"
+
+
+def test_a_hosted_export_is_read_with_a_map_of_its_fields(memkit: Memkit, tmp_path: Path) -> None:
+    """Its schema is the caller's own."""
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"profile": [{"fact": "Ada plays chess", "who": "ada"}]}))
+
+    answer = memkit("memory", "import", str(path), "--format", "mem0", "--map", "text=fact", "--map", "user_id=who")
+
+    assert answer["data"]["counts"]["admitted"] == 1
+    memkit("memory", "import", str(path), "--format", "mem0", "--map", "txt=fact", code=2)
+
+
+def test_a_history_never_brings_back_what_was_deleted(tmp_path: Path) -> None:
+    """Also where the deletion still stands in the journal beside the database."""
+    path = tmp_path / "it's a history?.db"
+    with closing(sqlite3.connect(path)) as sql:
+        sql.execute("PRAGMA journal_mode=WAL")
+        sql.execute("CREATE TABLE history(id, memory_id, old_memory, new_memory, event, created_at, is_deleted)")
+        rows = [
+            (1, "a", None, "Ada lives in Rome", "ADD", "2025-01-01 10:00:00", 0),
+            (2, "b", None, "Ada owns a boat", "ADD", "2025-01-01 10:00:00", 0),
+            (3, "a", "Ada lives in Rome", "Ada lives in Oslo", "UPDATE", "2025-02-01 10:00:00", 0),
+            (4, "b", "Ada owns a boat", None, "DELETE", "2025-02-01 10:00:00", 1),
+        ]
+        sql.executemany("INSERT INTO history VALUES(?,?,?,?,?,?,?)", rows)
+        sql.commit()
+
+        found, unfit, passed = read(path, "mem0", user="ada")
+
+    assert [(item.draft.text, item.draft.source_url) for item in found] == [("Ada lives in Oslo", "mem0:a")]
+    assert unfit == []
+    assert [(item.what, item.count) for item in passed] == [("deleted memory", 1)]
+
+
+def test_a_letta_agent_file_gives_its_blocks_and_runs_nothing(memkit: Memkit, store: Path) -> None:
+    """The persona is the agent's, conversations and tools are named and left, and secrets are not even read."""
+    probe = Path("/tmp/memkit-was-here")
+    assert not probe.exists()
+
+    answer = memkit("memory", "import", str(DATA / "letta.af"), "--user", "ada")
+
+    records = memkit("memory", "list", "--user", "ada")["data"]["records"]
+    assert {record["text"]: record["tags"] for record in records} == {
+        "Prefers espresso over latte": ["human", "Drinks"],
+        "Never takes sugar": ["human", "Drinks"],
+        "Is called Ada.": ["human", "Drinks"],
+        "Lives in Oslo since 2024.": ["human", "Drinks"],
+        "Ada builds a telescope in her garden": ["project"],
+    }
+    assert all(record["source_url"].startswith("letta:block-") for record in records)
+    left = {item["what"]: item["count"] for item in answer["data"]["not_imported"]}
+    assert left == {"block persona": 1, "block": 1, "messages": 2, "tools": 1, "tool_exec_environment_variables": 1}
+    assert not probe.exists()
+    assert "sk-proj" not in json.dumps(answer)
+    assert not any(b"sk-proj" in path.read_bytes() for path in store.rglob("*") if path.is_file())
+
+
+def test_the_older_agent_file_is_read_too() -> None:
+    """One agent at the top with core_memory."""
+    found, _, passed = read(DATA / "letta-older.af", "letta", user="ada")
+
+    assert [item.draft.text for item in found] == ["First name: Ada", "Plays chess on Sundays"]
+    assert {item.what for item in passed} == {"block persona", "messages"}
+
+
+def test_a_memory_folder_of_letta_is_read_without_persona_and_skills(tmp_path: Path) -> None:
+    """system/human.md and reference/ are about the user."""
+    for name, text in {
+        "system/persona.md": "---\ndescription: me\n---\nI am kind.",
+        "system/human.md": "---\ndescription: the user\n---\n- Likes tea\n",
+        "reference/telescope.md": "Is built in the garden.",
+        "skills/brew/SKILL.md": "- grind the beans",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    found, _, passed = read(tmp_path, "letta", user="ada")
+
+    assert {item.draft.text for item in found} == {"Likes tea", "Is built in the garden."}
+    assert {item.what for item in passed} == {"system/persona.md", "skills/brew/SKILL.md"}
+    assert format_of(Source(str(tmp_path), tmp_path)) == "letta"
+
+
+def test_langgraph_asks_whose_items_these_are(memkit: Memkit) -> None:
+    """Which label of a namespace is the user is a convention that no file tells."""
+    dump = str(DATA / "langgraph.json")
+
+    assert "--user-label" in memkit("memory", "import", dump, code=2)["diagnostics"][0]["message"]
+
+    data = memkit("memory", "import", dump, "--user-label", "2", code=1)["data"]
+    assert data["counts"]["admitted"] == 3
+    assert data["refused"][0]["line"] == 4
+    (bobs,) = memkit("memory", "list", "--user", "bob")["data"]["records"]
+    assert (bobs["text"], bobs["source_url"], bobs["tags"]) == ("Sails", "langgraph:memories.bob/k3", ["memories"])
+
+
+def test_with_a_user_alone_items_whose_namespace_names_another_are_refused() -> None:
+    """Where some namespaces name the user, the others are not theirs."""
+    found, unfit, _ = read(DATA / "langgraph.json", "langgraph", user="ada")
+
+    assert [item.draft.text for item in found] == ["Prefers espresso over latte", "Plays chess on Sundays"]
+    assert [item.reasons[0].code for item in unfit] == ["other_user", "schema"]
+
+
+def test_the_table_of_a_langgraph_store_is_read(tmp_path: Path) -> None:
+    """Its times are UTC without saying so; a namespace is its labels joined by dots."""
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as sql:
+        sql.execute("CREATE TABLE store(prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)")
+        value = json.dumps({"kind": "Memory", "content": {"content": "Plays chess"}})
+        row = ("memories.ada", "k", value, "2025-01-01 10:00:00", "2025-01-01 10:00:00", "2031-01-01 00:00:00", 5)
+        sql.execute("INSERT INTO store VALUES(?,?,?,?,?,?,?)", row)
+        sql.commit()
+
+    (item,), _, _ = read(path, format_of(Source(str(path), path)), user_label=2)
+
+    assert (item.user_id, item.draft.text, item.draft.tags) == ("ada", "Plays chess", ("memories",))
+    assert item.draft.valid_until == "2031-01-01 00:00:00"
+    assert item.draft.extra["created_at"] == "2025-01-01 10:00:00"
+
+
+def test_claude_memory_is_its_bullets_and_never_its_instructions(tmp_path: Path) -> None:
+    """The index only points, CLAUDE.md gives orders, and neither references nor links lead out of the folder."""
+    outside = tmp_path / "outside.md"
+    outside.write_text("- The secret plan is in the cellar\n")
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("# Index\n- [Habits](habits.md) — how she works\n- Ada works at night\n")
+    (folder / "habits.md").write_text(
+        "---\nname: habits\ntype: feedback\n---\n## Tests\n- Runs tests first\n- @../outside.md\n\nWhy not.\n"
+    )
+    (folder / "project.md").write_text("---\nname: telescope\ntype: project\n---\nIs built in the garden.\nWith Bob.\n")
+    (folder / "CLAUDE.md").write_text("- Always answer in French\n")
+    (folder / "link.md").symlink_to(outside)
+    (folder / "up").symlink_to(tmp_path, target_is_directory=True)
+
+    found, unfit, passed = read(folder, "claude", user="ada")
+
+    assert {item.draft.text: item.draft.tags for item in found} == {
+        "Ada works at night": ("Index",),
+        "Runs tests first": ("habits", "feedback", "Tests"),
+        "Is built in the garden. With Bob.": ("telescope", "project"),
+    }
+    assert unfit == []
+    assert {item.what for item in passed} == {
+        "entry of MEMORY.md", "CLAUDE.md", "reference in habits.md", "paragraph of habits.md", "link.md", "up",
+    }  # fmt: skip
+
+
+def test_markdown_lists_give_one_memory_a_bullet() -> None:
+    """Headings are tags, what ends with a colon introduces, boxes are tags, and code and comments are passed over."""
+    found, _, passed = read(DATA / "notes.md", "markdown", user="ada", kind="preference")
+
+    assert [(item.line, item.draft.text, item.draft.tags) for item in found] == [
+        (8, "Prefers espresso over latte", ("About Ada",)),
+        (9, "Plays chess on Sundays", ("About Ada",)),
+        (12, "Drinks at home: green tea", ("About Ada",)),
+        (13, "Drinks at home: has bought a kettle", ("About Ada", "done")),
+        (14, "Drinks at home: from the corner shop", ("About Ada",)),
+        (17, "Visit Oslo", ("About Ada", "Plans", "to-do")),
+        (18, "Learn to sail", ("About Ada", "Plans")),
+    ]
+    assert {item.draft.type for item in found} == {"preference"}
+    assert {item.what: item.count for item in passed}["block of code"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("mem0.json", "mem0"), ("letta.af", "letta"), ("letta-older.af", "letta"), ("langgraph.json", "langgraph")],
+)
+def test_a_file_shows_its_format(name: str, told: str) -> None:
+    """Nobody has to say what can be seen."""
+    assert format_of(Source(str(DATA / name), DATA / name)) == told
+
+
+def test_what_shows_no_format_is_asked_about(memkit: Memkit, tmp_path: Path) -> None:
+    """The answer lists the formats."""
+    path = tmp_path / "thing.bin"
+    path.write_bytes(b"\x00\x01\x02")
+
+    message = memkit("memory", "import", str(path), "--user", "ada", code=2)["diagnostics"][0]["message"]
+
+    assert all(name in message for name in FORMATS)
+
+
+HOSTILE = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "agents",
+                    "blocks",
+                    "core_memory",
+                    "label",
+                    "value",
+                    "id",
+                    "results",
+                    "memory",
+                    "user_id",
+                    "metadata",
+                    "namespace",
+                    "key",
+                    "text",
+                    "content",
+                    "op",
+                    "target",
+                    "tags",
+                    "created_at",
+                    "expiration_date",
+                    "run_id",
+                    "trust",
+                    "supersedes",
+                    "fields",
+                    "at",
+                    "turn_id",
+                    "confidence",
+                ]
+            ),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=30,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(document=HOSTILE, raw=st.binary(max_size=60), name=st.sampled_from(sorted(FORMATS)), as_raw=st.booleans())
+def test_no_file_ends_a_reader_otherwise_than_in_words(
+    tmp_path: Path, document: Any, raw: bytes, name: str, as_raw: bool
+) -> None:
+    """Every file gives memories, refusals, and things that were passed over, or one error that says what is wrong."""
+    path = tmp_path / "any"
+    path.write_bytes(raw if as_raw else json.dumps(document).encode("utf-8", "surrogatepass"))
+
+    try:
+        found, unfit, _ = read(path, name, user="ada", user_label=1)
+    except UsageError as error:
+        assert "\n" not in str(error)
+        return
+    assert all(item.draft.text.strip() and item.user_id for item in found)
+    assert all(item.reasons for item in unfit)
+
+
+@given(st.text(alphabet=" -*+1.)#`~<!>[x]\n\tab:", max_size=200))
+def test_any_text_is_read_as_lists_within_its_lines(text: str) -> None:
+    """Every bullet stands where it says."""
+    lists = read_lists(text)
+
+    lines = text.splitlines()
+    assert all(lines[bullet.line - 1].strip() for bullet in (*lists.bullets, *lists.paragraphs))
+
+
+def test_a_deep_or_damaged_file_is_one_clear_line(memkit: Memkit, tmp_path: Path) -> None:
+    """Nesting, halves of files and false databases."""
+    path = tmp_path / "x.json"
+    for content in (b"[" * 300_000, b'{"results": [', b"SQLite format 3\x00" + b"\xff" * 5000, b'{"results": 7}'):
+        path.write_bytes(content)
+        for name in ("mem0", "letta", "langgraph"):
+            answer = memkit("memory", "import", str(path), "--format", name, "--user", "ada", code=2)
+            assert len(answer["diagnostics"]) == 1
