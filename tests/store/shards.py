@@ -15,7 +15,9 @@ SHARD = "archive/2026-11/w.jsonl"
 def record(number: int, text: str = "", user: str = "ada") -> bytes:
     """Return the line of a record; the same number gives the same id."""
     moment = f"2026-11-21T09:{number // 60 % 60:02d}:{number % 60:02d}.000000Z"
-    return encode_line(Record(f"01KAJ3Q{number:019d}", text or f"fact {number}", user, moment).to_data())
+    return encode_line(
+        Record(f"01KAJ3Q{number:019d}", text or f"fact {number}", user, moment, actor="person").to_data()
+    )
 
 
 def event(number: int, target: int, op: str = "confirm", user: str = "ada") -> bytes:

@@ -27,6 +27,7 @@ MEMORY_COMMANDS: Commands = {
     "erase": ("memkit.cli.memory.erase:erase", "Remove everything held on a user, and prove it."),
     "export": ("memkit.cli.memory.carry:export", "Write everything held on a user."),
     "import": ("memkit.cli.memory.carry:import_command", "Offer the memories of a file, or restore an export."),
+    "blame": ("memkit.cli.memory.blame:blame", "Say which commit brought a record and what happened to it."),
 }
 
 
