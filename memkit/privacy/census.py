@@ -66,18 +66,23 @@ class Census:
             self.values.add(data["text"])
 
 
-def needles_of(census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str]) -> Needles:
+def needles_of(
+    census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Iterable[str]
+) -> Needles:
     """Return what to look for: the person's texts without what others say as well.
 
     Args:
         census: What the person's lines say.
         belonging: Which lines are the person's.
         more: Texts of theirs that lie elsewhere, in sessions and the audit log.
-        spared: Texts that every store starts with, or that others said elsewhere.
+        spared: Texts that others said elsewhere.
+        shipped: Files that every store starts with.
     """
     needles = Needles(census.user_id, census.texts | set(more), census.ids)
     for text in census.of_others(belonging):
         needles.spare(text)
     for text in spared:
         needles.spare(text)
+    for text in shipped:
+        needles.spare_shipped(text)
     return needles

@@ -53,7 +53,10 @@ class History:
             return self.commit(id)
         if found.kind == "tag":
             return self._tag(found)
-        return self._tree(id, False) if found.kind == "tree" else self.blob(id, "")
+        if found.kind == "tree":
+            return self._tree(id, (id, True) in self._trees)
+        in_shards = (id, f"{ARCHIVE}/{SUFFIX}") in self._blobs
+        return self.blob(id, f"{ARCHIVE}/{SUFFIX if in_shards else 'file'}")
 
     def blob(self, id: str, path: str) -> str | None:
         """Return the new id of a file's content; None when the file held only what is gone."""

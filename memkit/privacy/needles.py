@@ -21,6 +21,8 @@ MOST_JOINED = 4
 """So many words in a row are tried as one value: ``+49-151-2345`` is written in several ways."""
 SHORTEST_NUMBER = 7
 LONGEST_VALUE = 64
+DISTINCT_END = 16
+"""The random letters at the end of a record's id; what comes before is a time that others share."""
 SHORTEST_NAME = 3
 REDACTED = "[erased]"
 STRUCTURAL = frozenset({
@@ -44,20 +46,30 @@ class Needles:
         self.user_id = user_id
         texts = list(texts)
         self.texts = frozenset(filter(None, map(flat, texts)))
-        self.ids = frozenset(filter(None, map(flat, ids)))
+        self.ids = frozenset(id for id in map(flat, ids) if len(id) >= SHORTEST_TEXT)
         self.runs = {run for text in self.texts for run in _runs(text)}
+        # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
+        self.runs |= {run for id in self.ids for run in _runs(id[-DISTINCT_END:])}
         self.values = {value for text in texts for value in _values(text)} | self.ids
         self.values |= {text for text in self.texts if SHORTEST_TEXT <= len(text) < RUN}
         self.names_person = len(user_id) >= SHORTEST_NAME and user_id.casefold() not in STRUCTURAL
         """Whether the id is a name of its own and no word of the store's."""
         self.bare = self.names_person
         """Whether the id alone, outside of a line, is a trace: not where others use the word as well."""
+        self._shipped: set[str] = set()
         self._name = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
         self._field = re.compile(rf"user_id\W{{0,5}}[:=]\s*[\"']?{re.escape(user_id)}(?!\w)")
 
     def counts(self) -> dict[str, int]:
         """Return how much is looked for, by kind."""
         return {"runs": len(self.runs), "values": len(self.values), "name": int(self.bare), "texts": len(self.texts)}
+
+    def spare_shipped(self, text: str) -> None:
+        """Leave out what a file of every store holds as well; the name is known in these very lines alone."""
+        self._shipped.update(line.strip() for line in text.splitlines())
+        bare = self.bare
+        self.spare(text)
+        self.bare = bare
 
     def spare(self, text: str) -> None:
         """Leave out what ``text``, which is somebody else's, holds as well."""
@@ -94,7 +106,8 @@ class Needles:
     def _names(self, text: str) -> bool:
         if self.user_id not in text:
             return False
-        return bool(self._field.search(text) or (self.bare and self._name.search(text)))
+        own = "\n".join(line for line in text.splitlines() if line.strip() not in self._shipped)
+        return bool(self._field.search(own) or (self.bare and self._name.search(own)))
 
     def _run_spans(self, text: str) -> Iterator[tuple[int, int]]:
         places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]

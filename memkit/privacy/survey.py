@@ -30,7 +30,7 @@ class Survey:
     """What one store holds on one person; ``take`` reads it."""
 
     def __init__(
-        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, spared: Iterable[str],
+        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Iterable[str],
         redact_files: bool,
     ) -> None:  # fmt: skip
         self.store = store
@@ -41,8 +41,9 @@ class Survey:
         self._read_lines()
         self.belonging: Belonging = self.census.close()
         self.sessions = self.census.sessions | self.state.session_ids()
-        texts = [*self.state.texts()]
-        self.needles: Needles = needles_of(self.census, self.belonging, texts, [*spared, *self.state.texts_of_others()])
+        self.needles: Needles = needles_of(
+            self.census, self.belonging, self.state.texts(), self.state.texts_of_others(), shipped
+        )
         self.scanner = Scanner(self.needles)
         self.remainder = Remainder(self.belonging, self.needles, redact_files)
 

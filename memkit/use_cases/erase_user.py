@@ -91,7 +91,7 @@ def erase_user(
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
     with locked(state_folder(workspace.root) / "lock", timeout=LOCK_SECONDS):
         survey = Survey(
-            workspace.root, repository, user, opened=unopened, spared=_starters(), redact_files=redact_files
+            workspace.root, repository, user, opened=unopened, shipped=_starters(), redact_files=redact_files
         )  # fmt: skip
         plan = _plan(survey)
         journal = Journal(workspace.root)
