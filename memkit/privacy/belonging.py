@@ -44,9 +44,12 @@ class Belonging:
         """
         lines = content.split(b"\n")
         kept = [rest for line in lines if (rest := self._rest_of(line, torn)) or not line.strip()]
-        if len(kept) == len(lines) and kept == lines:
+        if kept == lines:
             return content
-        return b"\n".join(kept) if any(line.strip() for line in kept) else b""
+        if not any(line.strip() for line in kept):
+            return b""
+        # Where the end of the file went, the line before it is the last one and keeps its own end.
+        return b"\n".join(kept) + (b"\n" if kept[-1] else b"")
 
     def _rest_of(self, line: bytes, torn: bool) -> bytes:
         known = self._decided.get((line, torn))

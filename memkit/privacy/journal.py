@@ -145,6 +145,7 @@ class Journal:
         if replacement.staged is not None:
             staged = self.folder / _FILES / replacement.staged
             if staged.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
                 staged.replace(path)
         elif path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -90,9 +90,11 @@ def _says_something(data: bytes) -> bool:
         return True
     for cut in range(4):  # a character may be cut at either end
         try:
-            return data[cut : len(data) - 3].decode().strip().isprintable()
-        except UnicodeDecodeError:
-            continue
+            return data[cut:].decode().strip().isprintable()
+        except UnicodeDecodeError as error:
+            whole = data[cut : cut + error.start]
+            if error.start >= len(data) - cut - 3 and whole.decode().strip().isprintable():
+                return True
     return False
 
 

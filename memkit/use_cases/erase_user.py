@@ -28,6 +28,11 @@ from memkit.store.layout import cache_folder, state_folder
 from memkit.use_cases.make_store import starter_files
 from memkit.workspace import Workspace
 
+_FORGOTTEN = {
+    "place": "texts that an interrupted run removed before they could be looked for",
+    "owner": "nobody: the scan looked for the name alone",
+}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -212,8 +217,7 @@ def _proven(
     """Scan every place again, write the certificate, and forget the journal."""
     workspace.audit.append({"event": "erasure", "actor": "person", "ids": [], "reason": owed["digest"]})
     scanned = tuple(_scan(survey))
-    unprovable = tuple(_left_to_others(plan))
-    is_complete = rebuilt is not None or survey.repository is None
+    unprovable = (*_left_to_others(plan), *([_FORGOTTEN] if survey.is_empty() else []))
     head = survey.repository.head()[1] if survey.repository else None
     text = certificate(
         digest=owed["digest"],
@@ -225,7 +229,6 @@ def _proven(
         scanned=scanned,
         unprovable=unprovable,
         tombstones={"count": owed["tombstones"], "key": str(workspace.keys.folder)},
-        complete=is_complete,
     )
     place = (
         out or keys_home().parent / "certificates" / f"{workspace.clock():%Y%m%dT%H%M%SZ}-{owed['digest'][:12]}.json"

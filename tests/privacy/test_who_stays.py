@@ -67,7 +67,7 @@ def test_a_quote_in_a_file_is_reported_and_goes_when_asked_for(
     git(peopled, "add", "notes.md")
     git(peopled, "commit", "-qm", "notes")
 
-    code, answer = erase(peopled, capsys, "--dry-run")
+    code, _ = erase(peopled, capsys, "--dry-run")
     assert code == 0
     code, _ = erase(peopled, capsys, "--redact")
 

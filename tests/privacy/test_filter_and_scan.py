@@ -1,0 +1,182 @@
+"""Properties of the filter and the scan, on histories and encodings that nobody thought of."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from memkit.cli.main import run
+from memkit.privacy.belonging import Belonging
+from memkit.privacy.needles import Needles
+from memkit.privacy.scan import Scanner
+from tests.privacy.traces import TEXT, erase, git, leaking, objects
+
+USERS = ("alice", "bob", "carol")
+users = st.sampled_from(USERS)
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=30)
+records = st.fixed_dictionaries(
+    {"id": st.uuids().map(str), "text": words, "user_id": users, "created_at": st.just("2026-01-01T00:00:00Z")}
+)
+
+
+def _line(data: dict[str, Any]) -> bytes:
+    return json.dumps(data, ensure_ascii=False).encode() + b"\n"
+
+
+@given(st.lists(records))
+def test_only_lines_of_the_person_go(found: list[dict[str, Any]]) -> None:
+    """What stays are the lines of the others, byte for byte and in their order."""
+    content = b"".join(map(_line, found))
+
+    rest = Belonging("alice").rest(content, torn=True)
+
+    assert rest == b"".join(_line(data) for data in found if data["user_id"] != "alice")
+
+
+@given(st.lists(records, min_size=1), st.data())
+def test_a_torn_end_of_anybody_goes(found: list[dict[str, Any]], data: st.DataObject) -> None:
+    """A line that was cut before it named its owner may be anybody's; whole lines of others are untouched."""
+    torn = _line(found[0]).split(b'"user_id"')[0][: data.draw(st.integers(1, 40))]
+    others = b"".join(_line(record) for record in found if record["user_id"] != "alice")
+
+    assert Belonging("alice").rest(others + torn, torn=True) == others
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_can_be_filtered_and_scanned(content: bytes) -> None:
+    """Nothing that lies in a shard or an object makes either fail; filtering twice changes nothing more."""
+    belonging = Belonging("alice")
+    once = belonging.rest(content, torn=True)
+
+    assert belonging.rest(once, torn=True) == once
+    Scanner(Needles("alice", [TEXT])).finds(content)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        str.encode,
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16-be"),
+        lambda text: text.encode("utf-16"),
+        lambda text: "".join(f"\\u{ord(letter):04x}" for letter in text).encode(),
+        lambda text: json.dumps({"x": json.dumps({"y": text})}).encode(),
+        lambda text: base64.b64encode(text.encode()),
+        lambda text: base64.b64encode(b"x" + text.encode()),
+        lambda text: base64.b64encode(b"xy" + text.encode()),
+        lambda text: b'"k":"' + base64.urlsafe_b64encode(text.encode()) + b'"',
+        lambda text: base64.b64encode(gzip.compress(text.encode())),
+        lambda text: text.encode().hex().encode(),
+        lambda text: text.encode().hex().upper().encode(),
+        lambda text: quote(text).encode(),
+        lambda text: quote(text).replace("%20", "+").encode(),
+        lambda text: "".join(f"%{byte:02X}" for byte in text.encode()).encode(),
+        lambda text: zlib.compress(text.encode()),
+        lambda text: b"\x00\x01binary" + gzip.compress(text.encode()) + b"tail",
+        lambda text: text.upper().encode(),
+        lambda text: text.replace(" ", "\r\n  ").encode(),
+        lambda text: text.replace(" ", "-").encode(),
+        lambda text: text[5:30].encode(),
+    ],
+)
+def test_no_encoding_hides_a_text(hidden: Callable[[str], bytes]) -> None:
+    """A text is found however it is written down, with anything around it."""
+    scanner = Scanner(Needles("alice", [TEXT, "Ключ лежит под ковриком у двери"]))
+
+    assert scanner.finds(b'{"before": 1}\n\xff noise ' + hidden(TEXT) + b" more")
+    if hidden(TEXT) != TEXT[5:30].encode():
+        assert scanner.finds(hidden("Ключ лежит под ковриком у двери"))
+
+
+@pytest.mark.parametrize("data", [b"", b"The rain in Spain", b"canary islands", b"0123456789abcdef" * 4, b"A" * 5000])
+def test_other_texts_are_no_traces(data: bytes) -> None:
+    """Single words, digests and other people's sentences accuse nobody."""
+    assert not Scanner(Needles("alice", [TEXT])).finds(data)
+
+
+def test_what_others_say_as_well_is_no_trace() -> None:
+    """A piece that also stands in somebody else's line is left out, the rest of the text is still looked for."""
+    needles = Needles("alice", ["The quarterly meeting is in room 5512, bring the purple folder"])
+
+    needles.spare("The quarterly meeting is in room 7000")
+
+    assert not needles.found_in("the quarterly meeting")
+    assert needles.found_in("bring the purple folder")
+
+
+@settings(max_examples=6, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_any_history_is_cleaned(data: st.DataObject) -> None:
+    """Over branches, merges and stashes of any shape nothing of Alice is in any object, and the others lose no line."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "store"
+        assert run(["init", str(root)]) == 0
+        written = _random_history(root, data)
+        commits = int(git(root, "rev-list", "--all", "--count"))
+        bobs = _lines_of(root, "alice")
+
+        code = run(["memory", "erase", "--user", "alice", "--yes", "--store", str(root)])
+
+        assert code == (0 if written else 1)
+        assert not any(b"zanzibar" in content for _, content in objects(root))
+        assert _lines_of(root, "alice") == bobs
+        named_keys = bool(written)
+        assert int(git(root, "rev-list", "--all", "--count")) == commits + named_keys
+        assert git(root, "fsck") == ""
+
+
+def _random_history(root: Path, data: st.DataObject) -> int:
+    """Write, branch and merge at random; return how many lines are Alice's."""
+    alices = 0
+    for step in range(data.draw(st.integers(1, 6))):
+        kind = data.draw(st.sampled_from(["write", "branch", "merge", "stash"]))
+        branches = git(root, "branch", "--format=%(refname:short)").split()
+        if kind == "branch":
+            git(root, "checkout", "-q", "-b", f"b{step}")
+        elif kind == "merge":
+            git(root, "merge", "-q", "--no-edit", "-s", "ours", data.draw(st.sampled_from(branches)))
+        user = data.draw(users)
+        alices += user == "alice"
+        shard = root / f"archive/2026-0{data.draw(st.integers(1, 3))}/w.jsonl"
+        shard.parent.mkdir(parents=True, exist_ok=True)
+        secret = f"in the zanzibar cupboard {step}" if user == "alice" else f"green tea number {step}"
+        line = _line({"id": f"R{step:025d}", "text": secret, "user_id": user, "created_at": "2026-01-01T00:00:00Z"})
+        shard.write_bytes((shard.read_bytes() if shard.exists() else b"") + line)
+        git(root, "add", "archive")
+        git(root, *(("stash",) if kind == "stash" else ("commit", "-qm", f"step {step}")))
+    return alices
+
+
+def _lines_of(root: Path, without: str) -> set[bytes]:
+    """Return every line of the others in any object."""
+    found = (line for _, content in objects(root) for line in content.split(b"\n"))
+    return {line for line in found if b'"user_id"' in line and f'"{without}"'.encode() not in line} - _tombstones(root)
+
+
+def _tombstones(root: Path) -> set[bytes]:
+    return {line for _, content in objects(root) for line in content.split(b"\n") if b"tombstone" in line}
+
+
+def test_a_broken_filter_is_caught_by_the_scan(
+    peopled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The scan does not trust the filter: with one that lets every line pass it finds traces, and exits 1."""
+    monkeypatch.setattr(Belonging, "rest", lambda self, content, *, torn: content)
+
+    code, answer = erase(peopled, capsys)
+
+    assert code == 1
+    traces = {place["place"]: place["traces"] for place in answer["data"]["scanned"]}
+    assert traces["git objects"] > 0 and traces["working tree"] > 0
+    assert leaking(peopled)
