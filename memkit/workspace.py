@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
 
-_MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget")
+_MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate")
 BATCH = 100
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 

@@ -34,7 +34,9 @@ from .validity import was_true
 
 if TYPE_CHECKING:
     from .change import Change
+    from .consolidation import Consolidated, Plan
     from .context import MainContext
+    from .episodes import Tell
     from .forgetting import Swept
     from .holdings import Brought
     from .revocation import Revocation, Source
@@ -252,6 +254,23 @@ class ArchivalStore:
             return swept
         with self._change() as change:
             return cycle.carry_out(swept, change, self._index)
+
+    def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "Plan":
+        """Return what consolidating memory, of one user or of all, would do; ``tell`` finds better words for events."""
+        from .consolidation import Core, planned
+
+        users = self.users() if user_id is None else [user_id]
+        cores = {user: Core(self.core_sections(user), self.core_history(user)) for user in users}
+        records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
+        with self._reading():
+            return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)
+
+    def consolidate(self, plan: "Plan", *, note: str = "") -> "Consolidated":
+        """Carry out a plan through the write gate, in one batch; ``note`` says what it was planned from."""
+        from .consolidation import carry_out
+
+        with self._change() as change:
+            return carry_out(plan, change, note)
 
     def drop_stale_counts(self, *, user_id: str | None = None) -> int:
         """Drop the access counts of records that no shard holds any more, and return how many."""

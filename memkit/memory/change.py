@@ -120,12 +120,25 @@ class Change:
             return self._decided(origin, "refused", None, (repeats,))
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons)
-        record = self._record(draft, writer, judgement)
-        self._write(record.to_data())
-        for parent in parents:
-            fields = {"by": record.id}
-            self._write_event("supersede", parent.id, origin, reason=reason, scope=_scope(parent), fields=fields)
-        return self._decided(origin, judgement.decision, record.id, judgement.reasons, merges=draft.extra["merges"])
+        return self._put_in_place(draft, judgement, parents, writer=writer, origin=origin, reason=reason)
+
+    def replace(self, draft: Draft, parents: Sequence[Record], origin: Origin, reason: str) -> Decision:
+        """Let what a program made of live ``parents`` take their place, where the gate has nothing against it."""
+        view = IndexView(self._index, self._tombstone_key, hidden=[parent.id for parent in parents])
+        judgement = self._gate().judge(draft, origin, view)
+        if judgement.decision != "admitted":
+            return self._decided(origin, "refused", None, judgement.reasons)
+        return self._put_in_place(draft, judgement, parents, writer=origin, origin=origin, reason=reason)
+
+    def repeats(self, record_id: str, other_id: str, origin: Origin, reason: str) -> None:
+        """Let a record give way to a live one that says the same."""
+        scope = _scope(self._live(record_id, origin.user_id))
+        self._write_event("supersede", record_id, origin, reason=reason, scope=scope, fields={"by": other_id})
+        self._tell("supersede", origin, [record_id, other_id], reason)
+
+    def admits(self, draft: Draft, origin: Origin) -> bool:
+        """Return whether the gate would admit a draft, or finds it here already."""
+        return self._gate().judge(draft, origin, self._view).decision in ("admitted", "merged")
 
     def revoke(self, source: Source, origin: Origin, user_id: str | None, reason: str) -> Revocation:
         """Take back everything that came from a source and everything made of it."""
@@ -175,6 +188,25 @@ class Change:
             self._write(event.to_data())
         self._tell("tombstone", Origin("program", ERASED), [event.id for event in events], "erased")
         return len(events)
+
+    def _put_in_place(
+        self,
+        draft: Draft,
+        judgement: Judgement,
+        parents: Sequence[Record],
+        *,
+        writer: Origin,
+        origin: Origin,
+        reason: str,
+    ) -> Decision:
+        """Write down a record that the gate took, and that its parents are superseded by it."""
+        record = self._record(draft, writer, judgement)
+        self._write(record.to_data())
+        for parent in parents:
+            fields = {"by": record.id}
+            self._write_event("supersede", parent.id, origin, reason=reason, scope=_scope(parent), fields=fields)
+        ids = [parent.id for parent in parents]
+        return self._decided(origin, judgement.decision, record.id, judgement.reasons, merges=ids)
 
     def _live(self, id: str, user_id: str) -> Record:
         name = self._index.corpus_holding(id, user_id)

@@ -44,7 +44,7 @@ def likeness(one: str, other: str) -> float:
     """
     if plain(one) == plain(other):
         return 1.0
-    left, right = _telling(one), _telling(other)
+    left, right = telling(one), telling(other)
     if not left or not right:
         return 0.0
     if left == right:
@@ -69,8 +69,8 @@ def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:
     return any(not any(one_slip(one, other) for other in yours) for one in mine) and bool(yours)
 
 
-def _telling(text: str) -> tuple[str, ...]:
-    """Return the words of ``text`` that matter, levelled by stem; without any, its signs."""
+def telling(text: str) -> tuple[str, ...]:
+    """Return the words of ``text`` that matter, levelled by stem and in their order; without any, its signs."""
     return _short_telling(text) if len(text) <= SHORT else _all_telling(text)
 
 

@@ -158,10 +158,10 @@ def lowest_trust(*trusts: str) -> str:
 
 
 def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
-    """Return the ids of the records that ``offered`` supersedes or merges."""
-    merges = offered.extra.get("merges")
-    merged = [id for id in merges if isinstance(id, str)] if isinstance(merges, list | tuple) else []
-    return tuple(dict.fromkeys([*([offered.supersedes] if offered.supersedes else []), *merged]))
+    """Return the ids of the records that ``offered`` supersedes, merges or summarises."""
+    named = [offered.extra.get(key) for key in ("merges", "summarises")]
+    several = [id for ids in named if isinstance(ids, list | tuple) for id in ids if isinstance(id, str)]
+    return tuple(dict.fromkeys([*([offered.supersedes] if offered.supersedes else []), *several]))
 
 
 def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:

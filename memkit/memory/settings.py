@@ -92,6 +92,17 @@ class ForgetSettings(NamedTuple):
     min_importance: float = 0.3
 
 
+class ConsolidateSettings(NamedTuple):
+    """What consolidation may tell in fewer words."""
+
+    after: float = 30 * 86400.0
+    """In seconds: what is younger stays as it was told."""
+    fewest: int = 3
+    """So many events or outcomes of one topic are worth a summary."""
+    max_importance: float = 0.5
+    """What matters more stays by itself."""
+
+
 class MemorySettings(NamedTuple):
     """Everything that may be tuned about memory."""
 
@@ -100,6 +111,7 @@ class MemorySettings(NamedTuple):
     context: ContextSettings = ContextSettings()
     recall: RecallSettings = RecallSettings()
     forget: ForgetSettings = ForgetSettings()
+    consolidate: ConsolidateSettings = ConsolidateSettings()
     importance: float = 0.5
 
     @classmethod
@@ -118,8 +130,16 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "hostile": ("quarantine", "refuse"),
 }
 """The words that each setting of words may have."""
-DURATIONS = {"ttl", "max_age", "keep_superseded"}
-SECTIONS = (WriteSettings, Weights, RetrievalSettings, ContextSettings, RecallSettings, ForgetSettings)
+DURATIONS = {"after", "ttl", "max_age", "keep_superseded"}
+SECTIONS = (
+    WriteSettings,
+    Weights,
+    RetrievalSettings,
+    ContextSettings,
+    RecallSettings,
+    ForgetSettings,
+    ConsolidateSettings,
+)
 
 
 def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, Any]:

@@ -53,6 +53,7 @@ DEFAULTS: Mapping[str, Any] = {
         "decay": "0.02 per 30d unused",
         "min_importance": 0.3,
     },
+    "consolidate": {"after": "30d", "fewest": 3, "max_importance": 0.5},
     "importance": 0.5,
     "privacy": {"consent": "agent", "long_term": "on", "seal": "off", "key_id": None},
     "audit": {"keep": "365d"},

@@ -23,6 +23,7 @@ MEMORY_COMMANDS: Commands = {
     "forget": ("memkit.cli.memory.correct:forget", "Retire a record; it may be told again."),
     "update": ("memkit.cli.memory.correct:update", "Change tags, confidence, importance or validity of a record."),
     "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
+    "consolidate": ("memkit.cli.memory.consolidate:consolidate", "Summarise and deduplicate on a branch to review."),
     "restore": ("memkit.cli.memory.upkeep:restore", "Make a forgotten or swept record live again."),
     "erase": ("memkit.cli.memory.erase:erase", "Remove everything held on a user, and prove it."),
     "export": ("memkit.cli.memory.carry:export", "Write everything held on a user."),
