@@ -19,6 +19,7 @@ from memkit.store.layout import cache_folder, find_store, state_folder
 
 if TYPE_CHECKING:
     from memkit.guard.core import Guard
+    from memkit.memory.log import Log
     from memkit.privacy.keys import KeyRing
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
@@ -86,6 +87,10 @@ class Workspace:
     def scratch_archive(self, folder: Path) -> ArchivalStore:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
         return self._opened(folder, sealer=self._sealer(seals=False))
+
+    def archive_on(self, log: Log) -> ArchivalStore:
+        """Return an archive that reads and writes ``log``, with its index in memory, and of which nothing is told."""
+        return self._opened(None, log=log, sealer=self.sealer)
 
     def _opened(self, root: Path | None, **more: Any) -> ArchivalStore:
         usual: dict[str, Any] = {

@@ -55,12 +55,7 @@ def consolidate_memory(
         base = workspace.commit_memory(force=True, added=0) or base
     log = BranchLog.at(objects, base, month=f"{workspace.clock():%Y-%m}", writer=f"consolidated-{_letters()}")
     retelling = _retelling(workspace)
-    with ArchivalStore(
-        settings=workspace.memory_settings,
-        clock=workspace.clock,
-        log=log,
-        tombstone_key=lambda: workspace.keys.store_key(),
-    ) as archive:
+    with workspace.archive_on(log) as archive:
         plan = archive.consolidation(user_id=user, tell=retelling)
         done = archive.consolidate(plan, note=base) if plan else Consolidated()
         notes = (*(retelling.refused if retelling else ()), *done.refused)

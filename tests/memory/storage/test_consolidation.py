@@ -23,7 +23,7 @@ DEFAULTS = MemorySettings()
 
 def record(id: str, text: str, age: int = 0, user_id: str = "ada", **fields: object) -> Record:
     """Return a live record of so many days ago."""
-    return Record(id, text, user_id, to_text(NOW - age * DAY), **fields)
+    return Record(id, text, user_id, to_text(NOW - age * DAY), **{"trust": "verified", **fields})
 
 
 def events(count: int, **fields: object) -> list[Record]:
