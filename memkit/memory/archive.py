@@ -33,6 +33,7 @@ from .times import parse_time, seconds_before, to_text
 from .validity import was_true
 
 if TYPE_CHECKING:
+    from .census import Census
     from .change import Change
     from .consolidation import Consolidated, Plan
     from .context import MainContext
@@ -334,6 +335,20 @@ class ArchivalStore:
                     unread = corpus.records(status="sealed", types=types, session_id=session_id)
                     found += islice(filter(wanted, unread), limit)
         return sorted(found, key=lambda record: record.id)[:limit]
+
+    def census(self, user_id: str | None = None) -> "Census":
+        """Count what is held, of everybody or of one user."""
+        from .census import census
+
+        with self._reading():
+            return census(self._corpora(user_id), user_id)
+
+    def most_used(self, user_id: str, limit: int = 5) -> list[tuple[str, int]]:
+        """Return the ids of the records that this user recalled most on this machine, each with how often."""
+        with self._guard:
+            totals = self._access.totals(user_id)
+        ranked = sorted(totals, key=lambda id: (-totals[id].uses, id))
+        return [(id, totals[id].uses) for id in ranked[:limit]]
 
     def list_records_since(self, timestamp: str | datetime) -> list[Record]:
         """Return the live records of all users that were created after a moment, oldest first."""

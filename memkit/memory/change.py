@@ -142,11 +142,16 @@ class Change:
 
     def revoke(self, source: Source, origin: Origin, user_id: str | None, reason: str) -> Revocation:
         """Take back everything that came from a source and everything made of it."""
+        _check_mark("revoke", origin, EMPTY)
         names = [user_corpus(user_id), SHARED] if user_id is not None else self._index.corpora()
         found = revocation(source, map(self._index.corpus, names), user_id)
-        taken = [(thing.id, thing.user_id) for things in (found.records, found.marks, found.core) for thing in things]
-        for id, owner in taken:
-            self.mark("revoke", id, origin._replace(user_id=owner), reason or f"revoked: {source}", EMPTY)
+        taken = [(thing.id, thing.user_id, _scope(thing)) for thing in found.records]
+        taken += [(thing.id, thing.user_id, _scope(thing)) for thing in (*found.marks, *found.core)]
+        for id, owner, scope in taken:
+            # What is past its time of grace is taken back too: otherwise it would return with what had replaced it.
+            own, why = origin._replace(user_id=owner), reason or f"revoked: {source}"
+            self._write_event("revoke", id, own, reason=why, scope=scope)
+            self._tell("revoke", own, [id], masked(why))
         return found
 
     def edit_core(self, section: str, text: str, origin: Origin, reason: str, *, consented: bool) -> Decision:
@@ -313,8 +318,8 @@ class Change:
         self.events.append({"event": event, **who, **when, "ids": ids, "reason": reason or None, **more})
 
 
-def _scope(record: Record) -> str:
-    return SHARED if record.scope == SHARED else "user"
+def _scope(thing: Record | Event) -> str:
+    return SHARED if thing.scope == SHARED else "user"
 
 
 def _check_validity(folded: Folded | None, changes: Mapping[str, JSON]) -> None:

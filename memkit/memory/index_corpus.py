@@ -148,10 +148,13 @@ class CorpusIndex:
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""
+        return None if self.forgotten_since(id) else self.folded(id)
+
+    def folded(self, id: str) -> "Folded | None":
+        """Return the same, also of a record whose time of grace is over."""
         from .index_intake import folded
 
-        query = f"SELECT written FROM records WHERE id=? AND {REMEMBERED}"
-        row = self._sql.execute(query, (id, self._forgotten_before())).fetchone()
+        row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
         return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
 
     def live(self, id: str) -> Record | None:
@@ -178,6 +181,11 @@ class CorpusIndex:
         for (data,) in self._sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
 
+    def everything(self) -> Iterator[tuple[Record, str]]:
+        """Yield every record with its status in the order of their ids, also where the time of grace is over."""
+        for data, status in self._sql.execute("SELECT coalesce(present, written), status FROM records ORDER BY id"):
+            yield Record.from_checked(json.loads(data)), status
+
     def same_value(self, digest: str) -> list[Record]:
         """Return the live records whose value is spelled like this or otherwise."""
         query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
@@ -187,6 +195,15 @@ class CorpusIndex:
         """Return the ids of the records whose rejection, which nobody took back, bars a value."""
         query = "SELECT id FROM records WHERE digest=? AND tombstone=1 ORDER BY id"
         return [row[0] for row in self._sql.execute(query, (digest,))]
+
+    def tombstone_counts(self) -> dict[str, int]:
+        """Return how many values are barred here because they were rejected, and how many because they were erased."""
+        queries = {
+            "rejected": "SELECT count(DISTINCT digest) FROM records WHERE tombstone=1",
+            "erased": """SELECT count(DISTINCT target) FROM events WHERE op='tombstone'
+                         AND target NOT IN (SELECT target FROM events WHERE op='allow')""",
+        }
+        return {kind: int(self._sql.execute(query).fetchone()[0]) for kind, query in queries.items()}
 
     def has_keyed_tombstones(self) -> bool:
         """Return whether any erased value is barred here."""

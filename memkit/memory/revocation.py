@@ -58,7 +58,7 @@ class Revocation(NamedTuple):
 def revocation(source: Source, corpora: Iterable[CorpusIndex], user_id: str | None = None) -> Revocation:
     """Return what has to go with ``source``; with ``user_id`` only what that user's part in it led to."""
     opened = list(corpora)
-    records = {record.id: record for corpus in opened for record in corpus.records(status=None)}
+    records = {record.id: record for corpus in opened for record, _ in corpus.everything()}
     going = _closure(records, {id for id, record in records.items() if _gave(source, record, user_id)})
     found = [_of_corpus(source, corpus, records, going, user_id) for corpus in opened]
     parts = zip(*found, strict=True) if found else [()] * len(Revocation._fields)
@@ -95,7 +95,7 @@ def _of_corpus(
 ) -> Revocation:
     events = corpus.events()
     gone = {event.target for event in events if event.op == "revoke"}
-    own = {id: folded for id in sorted(going) if (folded := corpus.stored(id)) is not None}
+    own = {id: folded for id in sorted(going) if (folded := corpus.folded(id)) is not None}
     marks = (event for event in events if event.op in GIVEN and event.target not in going and event.id not in gone)
     return Revocation(
         records=tuple(folded.record for folded in own.values() if not folded.taken_back),
@@ -108,16 +108,16 @@ def _of_corpus(
 def _revived(corpus: CorpusIndex, events: Sequence[Event], going: Collection[str]) -> Iterable[str]:
     """Yield the superseded records all of whose successors go."""
     successors: dict[str, set[str]] = defaultdict(set)
-    for record in corpus.records(status=None):
+    for record, _ in corpus.everything():
         if record.supersedes:
             successors[record.supersedes].add(record.id)
     for event in events:
         if successor_named(event):
             successors[event.target].add(successor_named(event))
-    for record in corpus.records(status="superseded"):
-        if record.id in going or not successors[record.id] & set(going):
+    for record, status in corpus.everything():
+        if status != "superseded" or record.id in going or not successors[record.id] & set(going):
             continue
-        others = (corpus.stored(id) for id in successors[record.id] - set(going))
+        others = (corpus.folded(id) for id in successors[record.id] - set(going))
         if not any(other and takes_places(other) for other in others):
             yield record.id
 

@@ -15,6 +15,8 @@ MEMORY_COMMANDS: Commands = {
     "supersede": ("memkit.cli.memory.correct:supersede", "Put a new text in the place of a record."),
     "confirm": ("memkit.cli.memory.correct:confirm", "Say that a record is true."),
     "merge": ("memkit.cli.memory.merge:merge", "Put one record in the place of several."),
+    "refine": ("memkit.cli.memory.refine:refine", "Reword a record by what you say about it."),
+    "stats": ("memkit.cli.memory.stats:stats", "Count what is remembered."),
     "revoke": ("memkit.cli.memory.revoke:revoke", "Take back everything derived from a session or a source."),
     "contradict": ("memkit.cli.memory.correct:contradict", "Doubt a record: its confidence falls."),
     "reject": ("memkit.cli.memory.correct:reject", "Say that a record is false; its value cannot come back."),

@@ -17,6 +17,7 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.errors import UsageError
+from memkit.memory.questions import OpenQuestion, open_questions
 from memkit.memory.record import SCOPES, TYPES
 
 
@@ -48,6 +49,9 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
 @click.option("--status", type=Choice(STATUSES), help="Only in this state (default: live).")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
+@click.option(
+    "--open", "unsettled", is_flag=True, help="Only what contradicts another live record, and how to settle it."
+)
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
 @click.pass_obj
 def list_command(
@@ -60,14 +64,24 @@ def list_command(
     status: str | None,
     as_of: str | None,
     at: str | None,
+    unsettled: bool,
     limit: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
+    if unsettled and (status or as_of or limit):
+        raise UsageError(
+            "--open lists every pair of live records that is unsettled: leave out --status, --as-of, --limit."
+        )
     workspace = front.workspace
-    records = workspace.archive_at(at).records(
-        user_id=user or workspace.settings["user"],
+    archive, owner = workspace.archive_at(at), user or workspace.settings["user"]
+    if unsettled:
+        asked = archive.records(user_id=owner, types=types, tags=tags, scope=scope, session_id=session)
+        _answer_open(front, open_questions(asked, archive.records(user_id=owner)))
+        return
+    records = archive.records(
+        user_id=owner,
         types=types,
         tags=tags,
         scope=scope,
@@ -87,6 +101,26 @@ def list_command(
         lines.append(f"… more than {limit}: raise --limit.")
     unread = sum(record.is_sealed for record in shown)
     front.answer(data, lines, diagnostics=sealed_findings(front, unread))
+
+
+def _answer_open(front: Front, questions: list[OpenQuestion]) -> None:
+    """Print what contradicts what, and what to run to settle it."""
+    records = {record.id: record for asked in questions for record in (asked.record, *asked.against)}
+    lines: list[str] = []
+    for asked in questions:
+        lines += [record_line(record) for record in (asked.record, *asked.against)]
+        other = asked.against[0].id
+        lines += [
+            "  one is false:      memkit memory reject ID",
+            f"  one is outdated:   memkit memory forget {other}",
+            f"  both hold:         memkit memory merge {asked.record.id} {other} --text TEXT",
+            "",
+        ]
+    data = {
+        "records": [records[id].to_data() for id in sorted(records)],
+        "open": [{"id": asked.record.id, "contradicts": [one.id for one in asked.against]} for asked in questions],
+    }
+    front.answer(data, lines[:-1] or ["No open questions."])
 
 
 def _shown(value: Any) -> str:

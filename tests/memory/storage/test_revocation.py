@@ -1,6 +1,7 @@
 """Taking back a session or a source: after it nothing that is live depends on it, and what it replaced is back."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,19 @@ def test_nothing_live_depends_on_what_was_revoked(
         before = [store.get(id) for id in ids]
         store.rebuild()
         assert [store.get(id) for id in ids] == before
+
+
+def test_what_is_past_its_grace_does_not_return_in_place_of_what_goes(open_store: OpenStore) -> None:
+    """A session's record that was superseded long ago goes with its successor, and what it had replaced is back."""
+    moment = [datetime(2026, 1, 1, tzinfo=UTC)]
+    store = open_store(None, clock=lambda: moment[0])
+    old = note(store, "Ada lives in Berlin")
+    wrong = store.supersede(old, "Ada lives in Paris", person(session_id="s1")).id
+    later = store.supersede(str(wrong), "Ada lives in Paris since May", person()).id
+    moment[0] += timedelta(days=200)
+    assert store.get(str(wrong)) is None
+
+    taken = store.revoke(S1, person())
+
+    assert {record.id for record in taken.records} == {wrong, later}
+    assert [record.id for record in store.records(user_id="ada")] == [old]
