@@ -220,6 +220,8 @@ class Change:
             raise RecordNotFound(f"No record {id!r:.60} of user {user_id!r:.60} is here.")
         if folded.status != "live":
             raise NotAllowed(f"Record {id} is {folded.status}; only live records can be merged.")
+        if folded.record.is_sealed:
+            raise NotAllowed(f"Record {id} is sealed, and the key that opens it is not here.")
         return folded.record
 
     def restore(self, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> bool:

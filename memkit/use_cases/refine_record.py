@@ -34,7 +34,7 @@ def refine_record(
 
     Raises:
         NotFound: There is no such record, or it is not this user's.
-        NegativeAnswer: The record is not live, or the feedback is not understood.
+        NegativeAnswer: The record is not live or not readable, or the feedback is not understood.
     """
     stored = workspace.archive.get(id, user_id=user)
     if stored is None:
@@ -42,6 +42,8 @@ def refine_record(
     old = stored.record
     if stored.status != "live":
         raise NegativeAnswer(f"Record {id} is {stored.status}; only a live record can be refined.")
+    if old.is_sealed:
+        raise NegativeAnswer(f"Record {id} is sealed, and the key that opens it is not here.")
     proposal = refined(old.text, feedback)
     if proposal is None:
         raise NegativeAnswer(

@@ -41,6 +41,7 @@ WITHOUT_TEXT = {
     "set_consent": "yes or no",
     "allow": "lifts a tombstone",
     "bury": "digests",
+    "revoke": "takes back what is there; reason masked",
     "_write_event": "the line of an event that another method judged",
 }
 """Methods of a change that write without a judgement, and what they write."""
@@ -217,6 +218,11 @@ def by_hand(work: Callable[[ArchivalStore, str], object]) -> Twin:
     return twin
 
 
+def every_id(archive: ArchivalStore) -> list[str]:
+    """Return the ids of all live records."""
+    return [record.id for record in archive.records(user_id="ada")]
+
+
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
 TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/remember.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
@@ -232,6 +238,8 @@ TWINS: dict[str, tuple[Twin, ...]] = {
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),
         by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),
     ),
+    "memkit/use_cases/refine_record.py:refine_record": (command("memory", "refine", "KNOWN", "a lynx, not tea"),),
+    "memkit/use_cases/roll_back_core.py:roll_back_core": (command("core", "rollback", "human"),),
 }
 """What runs each function that offers."""
 DIRECT: dict[str, Twin] = {
@@ -240,10 +248,11 @@ DIRECT: dict[str, Twin] = {
     "import": by_hand(lambda archive, known: list(archive.import_many([(Draft(text="Ada keeps a lynx"), ADA)]))),
     "supersede": by_hand(lambda archive, known: archive.supersede(known, "Ada keeps a lynx", ADA)),
     "core": by_hand(lambda archive, known: archive.edit_core("ada", "human", "Ada keeps a lynx", ADA)),
+    "merge": by_hand(lambda archive, known: archive.merge(every_id(archive), ADA, text="Ada keeps a lynx")),
     "undo": command("chat", "-p", "/undo"),
 }
 """The ways into the archive itself, and the way back."""
-BRING_NOTHING = {"undo"}
+BRING_NOTHING = {"undo", "memkit/use_cases/roll_back_core.py:roll_back_core"}
 """What brings no text in, whatever the gate says."""
 
 
@@ -274,6 +283,7 @@ def known(store: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     run(["consent", "grant"])
     run(["core", "set", "human", "Ada L."])
     with ArchivalStore(store) as archive:
+        archive.offer(Draft(text="Ada owns a red bicycle"), ADA)
         return str(archive.offer(Draft(text="Ada likes tea"), ADA).id)
 
 
