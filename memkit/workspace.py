@@ -19,6 +19,7 @@ from memkit.store.layout import cache_folder, find_store, state_folder
 
 if TYPE_CHECKING:
     from memkit.guard.core import Guard
+    from memkit.memory.interface import Gate
     from memkit.memory.log import Log
     from memkit.privacy.keys import KeyRing
     from memkit.skills.skill import Skill
@@ -98,7 +99,20 @@ class Workspace:
             "clock": self.clock,
             "tombstone_key": lambda: self.keys.store_key(),
         }
+        if self.settings["write.contradiction_model"] == "provider" and self.settings["provider"] != "reference":
+            usual["gate"] = self._gate_with_model()
         return ArchivalStore(root, **usual | more)
+
+    def _gate_with_model(self) -> Gate:
+        """Return a gate that asks the configured language model about contradictions."""
+        from memkit.llm.contradictions import contradictions_by
+        from memkit.llm.providers import open_model
+        from memkit.memory.gate import WriteGate
+
+        asked = contradictions_by(
+            lambda: open_model(self.settings["provider"], self.settings["model"], folder=Path.cwd())
+        )
+        return WriteGate(self.memory_settings.write, asked)
 
     @cached_property
     def keys(self) -> KeyRing:

@@ -1,6 +1,6 @@
 """The write gate: the one judge of everything that wants to become a memory.
 
-It asks in this order and stops at the first refusal:
+It asks in this order and stops at the first refusal; the answers are those of the built-in policy:
 
 ====  =====================  =========================================================  ===========
 step  code                   question                                                   answer
@@ -31,7 +31,7 @@ from .contradictions import contradicted
 from .duplicates import near_duplicate
 from .extract import is_users_own
 from .hostile import Suspicion, suspicions
-from .interface import ArchiveView, Judgement, Reason
+from .interface import ArchiveView, Contradicts, Judgement, Reason, UnreadableAnswer
 from .masked_drafts import differences, masked_draft
 from .record import JSON, MAX_TEXT_BYTES, Draft, Origin, Record, field_problems, lowest_trust
 from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
@@ -66,6 +66,8 @@ class WriteGate:
     """Judges offers by the policy of ``settings``; decides and changes nothing."""
 
     settings: WriteSettings = field(default_factory=WriteSettings)
+    contradicts: Contradicts | None = None
+    """Asked about near records in which the wording shows no contradiction; what it says only opens questions."""
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
         """Return what should become of ``draft``, with the reasons."""
@@ -161,7 +163,26 @@ class WriteGate:
         clashes = [
             record for record in contradicted(draft.text, near, user_id=origin.user_id) if record.id != draft.supersedes
         ]
-        return self._with_clashes(draft, fields, clashes) if clashes else Judgement("admitted", (), fields)
+        judgement = self._with_clashes(draft, fields, clashes) if clashes else Judgement("admitted", (), fields)
+        rest = [record for record in near if record not in clashes and record.id != draft.supersedes]
+        return self._asked(draft.text, rest, judgement) if rest else judgement
+
+    def _asked(self, text: str, rest: list[Record], judgement: Judgement) -> Judgement:
+        """Return ``judgement`` with the records that the model thinks contradicted as further open questions."""
+        if self.contradicts is None:
+            return judgement
+        try:
+            places = self.contradicts(text, [record.text for record in rest])
+            found = [rest[place].id for place in dict.fromkeys(places) if place >= 0]
+        except (UnreadableAnswer, IndexError, TypeError):
+            return judgement._replace(reasons=(*judgement.reasons, UNREADABLE))
+        if not found:
+            return judgement
+        known = judgement.record_fields.get("contradicts", ())
+        open_ids = [*known, *found] if isinstance(known, list | tuple) else found
+        reason = Reason("contradiction", f"A language model thinks it cannot be true together with {', '.join(found)}.")
+        fields = {**judgement.record_fields, "contradicts": open_ids}
+        return judgement._replace(reasons=(*judgement.reasons, reason), record_fields=fields)
 
     def _with_clashes(self, draft: Draft, fields: dict[str, JSON], clashes: list[Record]) -> Judgement:
         ids = [record.id for record in clashes]
@@ -197,6 +218,7 @@ class WriteGate:
 
 
 TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user. A person can allow it again.")
+UNREADABLE = Reason("unreadable_answer", "The language model named no contradicted records; the wording decided.")
 MASKED = Reason("masked", "What the policy does not let in was replaced before anything was written.")
 UNGROUNDED = Reason("ungrounded", "Core memory takes what the user said in this turn or what is verified.")
 

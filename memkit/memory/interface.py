@@ -4,7 +4,7 @@ Values here and in ``record`` are named tuples: every search, a process of its o
 dataclass takes seven times as long.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -51,6 +51,14 @@ class Tombstone(NamedTuple):
     """The rejected record, or the keyed digest of the erased value."""
     scope: str
     """user | shared"""
+
+
+Contradicts = Callable[[str, Sequence[str]], Sequence[int]]
+"""Says which of some statements, by their place, cannot be true together with a new one; may raise UnreadableAnswer."""
+
+
+class UnreadableAnswer(Exception):
+    """Say that a detector of contradictions gave no answer that can be read; the message quotes nothing of it."""
 
 
 class ArchiveView(Protocol):

@@ -22,6 +22,8 @@ class WriteSettings(NamedTuple):
     duplicate_at: float = 0.9
     contradictions: str = "open"
     """open | keep_stronger"""
+    contradiction_model: str = "off"
+    """off | provider: whether the configured language model is asked as well."""
     secrets: str = "refuse"
     """refuse | mask; no setting stores a credential."""
     personal: str = "refuse"
@@ -123,6 +125,7 @@ class MemorySettings(NamedTuple):
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "contradictions": ("open", "keep_stronger"),
+    "contradiction_model": ("off", "provider"),
     "secrets": ("refuse", "mask"),
     "personal": ("refuse", "mask", "allow"),
     "contacts": ("refuse", "mask", "allow"),

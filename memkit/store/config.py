@@ -33,6 +33,7 @@ DEFAULTS: Mapping[str, Any] = {
         "require_verification": True,
         "duplicate_at": 0.9,
         "contradictions": "open",
+        "contradiction_model": "off",
         "secrets": "refuse",
         "personal": "refuse",
         "contacts": "allow",

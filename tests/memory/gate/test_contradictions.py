@@ -1,8 +1,19 @@
 """Which statements cannot both be true, as far as their wording shows."""
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from memkit.cli.main import run
+from memkit.llm.contradictions import contradictions_by
+from memkit.llm.scripted import ScriptedModel
 from memkit.memory.contradictions import contradict
+from memkit.memory.gate import WriteGate
+from memkit.memory.record import Draft, Origin
+from memkit.memory.settings import WriteSettings
 
 CLASH = [
     ("Alice lives in Berlin", "Alice lives in Paris"),
@@ -55,3 +66,81 @@ def test_statements_that_can_both_hold_do_not(one: str, other: str) -> None:
     """Other subjects, other attributes, several friends, and a value said more exactly are no contradiction."""
     assert not contradict(one, other)
     assert not contradict(other, one)
+
+
+class TestAskedModel:
+    """A language model may open questions and nothing else."""
+
+    PERSON = Origin(actor="person", user_id="alice")
+
+    @pytest.fixture
+    def view(self, view: Any) -> Any:
+        """Return an archive with two records of which the wording contradicts neither."""
+        view.add("Alice is a vegetarian")
+        view.add("Alice has two cats")
+        return view
+
+    @pytest.mark.parametrize("policy", ["open", "keep_stronger"])
+    def test_what_it_names_becomes_an_open_question(self, view: Any, policy: str) -> None:
+        """Under every policy both records stay, and the new one names the other."""
+        gate = WriteGate(WriteSettings(contradictions=policy), lambda text, others: [0])
+
+        judged = gate.judge(Draft(text="Alice eats steak on Sundays"), self.PERSON, view)
+
+        assert (judged.decision, judged.supersedes) == ("admitted", None)
+        assert judged.record_fields["contradicts"] == ["R0"]
+        assert [reason.code for reason in judged.reasons] == ["contradiction"]
+
+    def test_it_adds_to_what_the_wording_shows(self, view: Any) -> None:
+        """It is asked about the other records only, and its answer comes after the detector's."""
+        asked: list[Sequence[str]] = []
+
+        def model(text: str, others: Sequence[str]) -> list[int]:
+            asked.append(others)
+            return [1]
+
+        judged = WriteGate(contradicts=model).judge(Draft(text="Alice is not a vegetarian"), self.PERSON, view)
+
+        assert asked == [["Alice has two cats"]]
+        assert [reason.code for reason in judged.reasons] == ["contradiction", "unreadable_answer"]
+        assert judged.record_fields["contradicts"] == ["R0"]
+
+    @pytest.mark.parametrize(
+        "answer", ["R0", "", "[3]", "[0]", "[-1]", "[true]", "[1.0]", '{"1": 1}', "[1", "the first", "[[1]]"]
+    )
+    def test_an_answer_that_cannot_be_read_is_noted_and_nothing_else(self, view: Any, answer: str) -> None:
+        """The record is admitted as if nobody had been asked, with a code that says so."""
+        gate = WriteGate(contradicts=contradictions_by(lambda: ScriptedModel([answer])))
+
+        judged = gate.judge(Draft(text="Alice eats steak on Sundays"), self.PERSON, view)
+
+        assert (judged.decision, [reason.code for reason in judged.reasons]) == ("admitted", ["unreadable_answer"])
+        assert "contradicts" not in judged.record_fields
+
+    def test_a_model_that_cannot_be_asked_stops_nothing(self, view: Any) -> None:
+        """A provider that fails leaves the decision to the wording."""
+        gate = WriteGate(contradicts=contradictions_by(lambda: ScriptedModel([])))
+
+        judged = gate.judge(Draft(text="Alice eats steak on Sundays"), self.PERSON, view)
+
+        assert [reason.code for reason in judged.reasons] == ["unreadable_answer"]
+
+    def test_the_configured_provider_is_asked_at_the_command_line(
+        self, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With write.contradiction_model: provider an add asks it, and the audit log tells the code."""
+        script = tmp_path / "answers.json"
+        script.write_text('["[1]"]', encoding="utf-8")
+        here = ["--store", str(store), "--json"]
+        for key, value in (("provider", f"scripted:{script}"), ("write.contradiction_model", "provider")):
+            assert run(["config", "set", key, value, *here]) == 0
+        run(["memory", "add", "Alice is a vegetarian", "--user", "alice", *here])
+        known = json.loads(capsys.readouterr().out.splitlines()[-1])["data"]["id"]
+
+        run(["memory", "add", "Alice eats steak on Sundays", "--user", "alice", *here])
+        added = json.loads(capsys.readouterr().out)["data"]
+        run(["memory", "get", added["id"], *here])
+        record = json.loads(capsys.readouterr().out)["data"]
+
+        assert [reason["code"] for reason in added["reasons"]] == ["contradiction"]
+        assert record["contradicts"] == [known]
