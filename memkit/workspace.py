@@ -18,6 +18,8 @@ from memkit.store.config import Settings, load_settings
 from memkit.store.layout import cache_folder, find_store, state_folder
 
 if TYPE_CHECKING:
+    from memkit.embeddings.local import LocalEmbedder
+    from memkit.embeddings.nearest import NearestIndex
     from memkit.guard.core import Guard
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
@@ -98,6 +100,7 @@ class Workspace:
             "settings": self.memory_settings,
             "clock": self.clock,
             "tombstone_key": lambda: self.keys.store_key(),
+            "vectors": None if self.settings["retrieval.vectors"] == "off" else lambda: self.vectors,
         }
         if self.settings["write.contradiction_model"] == "provider" and self.settings["provider"] != "reference":
             usual["gate"] = self._gate_with_model()
@@ -113,6 +116,22 @@ class Workspace:
             lambda: open_model(self.settings["provider"], self.settings["model"], folder=Path.cwd())
         )
         return WriteGate(self.memory_settings.write, asked)
+
+    @cached_property
+    def embedder(self) -> LocalEmbedder:
+        """Return the model that ``retrieval.vectors`` names, loaded from its folder."""
+        from memkit.embeddings.local import LocalEmbedder
+
+        return LocalEmbedder(self.root / Path(self.settings["retrieval.vectors"]).expanduser())
+
+    @cached_property
+    def vectors(self) -> NearestIndex:
+        """Return the index of vectors; raises ``StoreFault`` where they are of another model than the store's."""
+        from memkit.embeddings.agreement import agree_on_model
+        from memkit.embeddings.nearest import NearestIndex
+
+        agree_on_model(self.root, str(self.settings["retrieval.vector_model"]), self.embedder)
+        return NearestIndex(self.embedder)
 
     @cached_property
     def keys(self) -> KeyRing:

@@ -8,8 +8,10 @@ from datetime import date
 from typing import Protocol
 
 from memkit.bench.interface import Dialogue
+from memkit.errors import UsageError
 from memkit.memory.conversation import Conversation, Recipe
 from memkit.memory.text import STOP_WORDS, folded
+from memkit.memory.vectors import Embedder, reciprocal_ranks
 
 PEER = "rank_bm25"
 PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0)
@@ -95,9 +97,61 @@ RECIPES = {
     "default": Recipe(),
 }
 """Each has the ingredients of the one before and one more; captions brings relative dates with it."""
-MODES = (PEER, *RECIPES)
+MEANING = ("vectors", "hybrid")
+"""By an embedding model alone, and its ranks fused with those of the default."""
+MODES = (PEER, *RECIPES, *MEANING)
 
 
-def ranker(mode: str, dialogue: Dialogue) -> Ranker:
-    """Return ``dialogue`` ready to be searched in the way called ``mode``."""
-    return PeerRanker(dialogue) if mode == PEER else RecipeRanker(dialogue, RECIPES[mode])
+class MeaningRanker:
+    """The nearest vectors, compared with every one, so that no approximate index stands between."""
+
+    def __init__(self, dialogue: Dialogue, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
+        whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
+        self._turns = embedder.embed([turn.text for turn in dialogue.turns])
+        self._sessions = embedder.embed([" ".join(whole[name]) for name in self._names])
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns by the angle of their vectors."""
+        return self._nearest(query, self._turns)
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions by the angle of their vectors."""
+        return [self._names[place] for place in self._nearest(query, self._sessions)]
+
+    def _nearest(self, query: str, vectors: Sequence[Sequence[float]]) -> list[int]:
+        import numpy  # comes with the peer
+
+        (asked,) = self._embedder.embed([query])
+        angles = (numpy.asarray(vectors) @ numpy.asarray(asked)).tolist() if vectors else []
+        return sorted((place for place, angle in enumerate(angles) if angle > 0), key=lambda place: -angles[place])
+
+
+class HybridRanker:
+    """Words and meaning, fused by reciprocal rank as the archive fuses them."""
+
+    def __init__(self, words: Ranker, meaning: Ranker) -> None:
+        self._arms = (words, meaning)
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns that either arm finds."""
+        sums = reciprocal_ranks(arm.turns(query, today) for arm in self._arms)
+        return sorted(sums, key=lambda place: (-sums[place], place))
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions that either arm finds."""
+        sums = reciprocal_ranks(arm.sessions(query, today) for arm in self._arms)
+        return sorted(sums, key=lambda session: (-sums[session], session))
+
+
+def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> Ranker:
+    """Return ``dialogue`` ready to be searched in the way called ``mode``; those by meaning need an embedder."""
+    if mode == PEER:
+        return PeerRanker(dialogue)
+    if mode in RECIPES:
+        return RecipeRanker(dialogue, RECIPES[mode])
+    if embedder is None:
+        raise UsageError(f"{mode} needs a model: add --vectors FOLDER.")
+    meaning = MeaningRanker(dialogue, embedder)
+    return meaning if mode == "vectors" else HybridRanker(RecipeRanker(dialogue, RECIPES["default"]), meaning)

@@ -12,6 +12,7 @@ from memkit.cli.output import Choice, Front, MemkitGroup, diagnostic
 
 MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "default",
+    "vectors", "hybrid",
 )  # fmt: skip
 """As the benchmark has them; named here too, so that help and completion import nothing."""
 MOST = 10_000
@@ -43,8 +44,9 @@ def bench() -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--mode", "modes", type=Choice(MODES), multiple=True, help="Only this one; may be given again.")
 @click.option("--k", "ks", type=Sizes(), default=(5, 10), show_default="5,10", help="How many results count as found.")
+@click.option("--vectors", "model", type=click.Path(path_type=Path), metavar="FOLDER", help="Also by this local model.")
 @click.pass_obj
-def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, ...]) -> None:
+def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, ...], model: Path | None) -> None:
     """Report recall@k and MRR of each way to search on FILE: LoCoMo, LongMemEval, or JSON lines of your own."""
     from memkit.use_cases.bench_retrieval import bench_retrieval
 
@@ -52,7 +54,7 @@ def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, .
         click.echo(f"\r{number} dialogues", nl=False, err=True)
 
     watched = sys.stderr.isatty() and not front.json
-    result = bench_retrieval(file, modes=modes, ks=ks, progress=show if watched else None)
+    result = bench_retrieval(file, modes=modes, ks=ks, model=model, progress=show if watched else None)
     if watched:
         click.echo(err=True)
     measured = result.measured

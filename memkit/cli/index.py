@@ -22,10 +22,18 @@ def status(front: Front) -> None:
 
 
 @index.command("rebuild")
+@click.option(
+    "--vectors", is_flag=True, help="Take the model of retrieval.vectors for good, and embed everything anew."
+)
 @click.pass_obj
-def rebuild(front: Front) -> None:
+def rebuild(front: Front, vectors: bool) -> None:
     """Delete the index and build it from the archive's files."""
     archive = front.workspace.archive
-    archive.rebuild()
+    if vectors:
+        from memkit.use_cases.rebuild_vectors import rebuild_vectors
+
+        rebuild_vectors(front.workspace)
+    else:
+        archive.rebuild()
     data = {"engine": archive.engine, "records": len(archive.records(user_id=None))}
     front.answer(data, f"Rebuilt: {data['engine']}, {data['records']} live records.")

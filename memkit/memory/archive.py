@@ -26,7 +26,7 @@ from .log import Log, MemoryLog, Observe
 from .masking import masked
 from .record import JSON, Draft, Origin, Record, lowest_trust, new_id, utc_now
 from .sealing import NoSealer, Sealer
-from .search import Question, search
+from .search import Meaning, Question, search
 from .settings import MemorySettings
 from .shards import Branch, ShardLog
 from .times import parse_time, seconds_before, to_text
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .revocation import Revocation, Source
     from .sealing import Sealed
     from .tools import MemoryTools
+    from .vectors import VectorIndex
     from .view import IndexView
 
 IMPORTED_AT_ONCE = 200
@@ -73,6 +74,7 @@ class ArchivalStore:
         log: Log | None = None,
         cache: Path | None = None,
         sealer: Sealer | None = None,
+        vectors: "Callable[[], VectorIndex] | None" = None,
     ) -> None:
         """Open the archive at ``path``, one in memory, or one that reads ``log`` and keeps its index in ``cache``."""
         self.settings = settings or MemorySettings()
@@ -100,6 +102,7 @@ class ArchivalStore:
             sealer=self._sealer,
         )
         self._access = AccessCounts(self.path / ".memkit" / "state" / "access" if self.path else None)
+        self._vectors = vectors
         self._closed = False
 
     # ------------------------------------------------------------------ writing
@@ -400,7 +403,11 @@ class ArchivalStore:
         )  # fmt: skip
         with self._reading():
             report = search(
-                question, self._corpora(user_id), self.settings.retrieval, lambda ids: self._access.uses(user_id, ids)
+                question,
+                self._corpora(user_id),
+                self.settings.retrieval,
+                lambda ids: self._access.uses(user_id, ids),
+                self._meaning(query),
             )
             self._access.count(user_id, [hit.id for hit in report.hits], question.now)
         return report
@@ -511,6 +518,12 @@ class ArchivalStore:
             for name in self._index.corpora():
                 self._index.corpus(name)
 
+    def follow(self, vectors: "VectorIndex") -> None:
+        """Let an index of vectors take in every record that is live."""
+        with self._reading():
+            for name in self._index.corpora():
+                vectors.nearest(self._index.corpus(name), "", 1)
+
     def close(self) -> None:
         """Let go of all files. What was acknowledged is already on disk."""
         with self._guard:
@@ -597,6 +610,14 @@ class ArchivalStore:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("This archive was closed. Open it again.")
+
+    def _meaning(self, query: str) -> Meaning | None:
+        """Return the search by meaning where the host handed one in; its model is loaded by the first question."""
+        if self._vectors is None:
+            return None
+        from .vectors import ByMeaning
+
+        return ByMeaning(self._vectors(), query, self.settings.retrieval.vector_floor)
 
     def _visible(self, record_id: str, user_id: str) -> StoredRecord:
         stored = self.get(record_id, user_id=user_id)

@@ -127,11 +127,11 @@ class CorpusIndex:
 
     def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[Found]:
         """Return the live records that fit ``terms`` best."""
-        return self._found(self._words.candidates(self._sql, terms, statistics, limit) if terms else [])
+        return self.found(self._words.candidates(self._sql, terms, statistics, limit) if terms else [])
 
     def newest_holding(self, terms: Sequence[str], limit: int) -> list[Found]:
         """Return the newest live records that hold every one of ``terms``."""
-        return self._found(self._words.newest_holding(self._sql, terms, limit) if terms else [])
+        return self.found(self._words.newest_holding(self._sql, terms, limit) if terms else [])
 
     def outsiders(self, limit: int) -> list[Outsider]:
         """Return the newest records that are not live."""
@@ -144,7 +144,22 @@ class CorpusIndex:
     def superseded_after(self, moment: str) -> list[Found]:
         """Return the records whose successors begin after a moment, in the order of their ids."""
         query = f"SELECT document FROM records WHERE status='superseded' AND ended>? AND {REMEMBERED} ORDER BY id"
-        return self._found([row[0] for row in self._sql.execute(query, (moment, self._forgotten_before()))])
+        return self.found([row[0] for row in self._sql.execute(query, (moment, self._forgotten_before()))])
+
+    def found(self, documents: Sequence[int]) -> list[Found]:
+        """Return records in the order of ``documents``, in few questions: one each costs ten times as much."""
+        rows: dict[int, Found] = {}
+        for start in range(0, len(documents), ASKED_AT_ONCE):
+            some = documents[start : start + ASKED_AT_ONCE]
+            query = f"""SELECT document, coalesce(present, written), status, tokens FROM records
+                        WHERE document IN ({",".join("?" * len(some))})"""
+            for document, data, status, tokens in self._sql.execute(query, some):
+                rows[document] = Found(Record.from_checked(json.loads(data)), status, tokens.split())
+        return [rows[document] for document in documents]
+
+    def live_documents(self) -> set[int]:
+        """Return the documents of all live records."""
+        return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""
@@ -295,17 +310,6 @@ class CorpusIndex:
         for statement in (*SCHEMA, *self._words.schema):
             self._sql.execute(statement)
         self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
-
-    def _found(self, documents: Sequence[int]) -> list[Found]:
-        """Return records in the order of ``documents``, in few questions: one each costs ten times as much."""
-        rows: dict[int, Found] = {}
-        for start in range(0, len(documents), ASKED_AT_ONCE):
-            some = documents[start : start + ASKED_AT_ONCE]
-            query = f"""SELECT document, coalesce(present, written), status, tokens FROM records
-                        WHERE document IN ({",".join("?" * len(some))})"""
-            for document, data, status, tokens in self._sql.execute(query, some):
-                rows[document] = Found(Record.from_checked(json.loads(data)), status, tokens.split())
-        return [rows[document] for document in documents]
 
 
 def _moment(line: str) -> str:

@@ -15,6 +15,8 @@ BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
 """What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
 SUFFIXES = ("", "-wal", "-shm")
+VECTORS = ("-vectors", "-vectors.json")
+"""What an index of vectors keeps beside the database of its corpus, and loses with it."""
 
 
 class Database:
@@ -97,8 +99,8 @@ def _use_write_ahead_log(sql: sqlite3.Connection) -> None:
 
 
 def remove_database(path: Path) -> None:
-    """Delete a database with what SQLite keeps beside it."""
-    for suffix in SUFFIXES:
+    """Delete a database with what SQLite, and an index of vectors, keep beside it."""
+    for suffix in (*SUFFIXES, *VECTORS):
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).unlink()
 

@@ -41,15 +41,25 @@ class Question(NamedTuple):
 
 
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
+Scored = tuple[Found, dict[str, float]]
+"""A record with the parts of its relevance."""
+Meaning = Callable[[list[Scored], CorpusIndex, Sequence[str], CorpusStatistics, int], list[Scored]]
+"""Adds up to so many records of a corpus that are near the question in meaning to those that its words found."""
 
 
-def search(question: Question, corpora: Iterable[CorpusIndex], settings: RetrievalSettings, uses: Uses) -> SearchReport:
+def search(
+    question: Question,
+    corpora: Iterable[CorpusIndex],
+    settings: RetrievalSettings,
+    uses: Uses,
+    meaning: Meaning | None = None,
+) -> SearchReport:
     """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together."""
     terms = query_terms(question.query)
     hits: list[Hit] = []
     losers: list[Loser] = []
     for corpus in corpora if terms else ():
-        found, lost = _ask(question, terms, corpus, settings, uses)
+        found, lost = _ask(question, terms, corpus, settings, uses, meaning)
         hits += found
         losers += lost
     hits.sort(key=lambda hit: (-hit.score, hit.id))
@@ -59,7 +69,12 @@ def search(question: Question, corpora: Iterable[CorpusIndex], settings: Retriev
 
 
 def _ask(
-    question: Question, terms: Sequence[str], corpus: CorpusIndex, settings: RetrievalSettings, uses: Uses
+    question: Question,
+    terms: Sequence[str],
+    corpus: CorpusIndex,
+    settings: RetrievalSettings,
+    uses: Uses,
+    meaning: Meaning | None,
 ) -> tuple[list[Hit], list[Loser]]:
     """Return what one corpus has for ``question``, and what lost there."""
     statistics = corpus.statistics(terms)
@@ -68,11 +83,14 @@ def _ask(
     losers = _outsiders(corpus, terms, {found.record.id for found in past})
     statistics = _with(statistics, terms, past)
     limit = max(FEWEST_CANDIDATES, 8 * question.k)
-    while finders or past:
+    while finders or past or meaning:
         candidates = corpus.candidates(finders, statistics, limit)
         is_all = len(candidates) < limit
         candidates += past
         scored = _scored(candidates, terms, statistics, settings.floor)
+        if meaning:
+            scored = meaning(scored, corpus, terms, statistics, limit)
+            is_all = is_all and len(scored) < limit
         reasons = {found.record.id: _objection(found.record, question) for found, _ in scored}
         passed = [(found, parts) for found, parts in scored if not reasons[found.record.id]]
         if len(passed) >= question.k or is_all:
@@ -112,7 +130,7 @@ def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[st
 
 def _scored(
     candidates: Sequence[Found], terms: Sequence[str], statistics: CorpusStatistics, floor: float
-) -> list[tuple[Found, dict[str, float]]]:
+) -> list[Scored]:
     """Return the candidates above the floor with what their words are worth."""
     measured = [
         (found, bm25(statistics, terms, found.tokens), coverage(statistics, terms, found.tokens))
@@ -143,9 +161,7 @@ def _objection(record: Record, question: Question) -> str:
     return "confidence" if record.confidence < question.min_confidence else ""
 
 
-def _hits(
-    passed: Sequence[tuple[Found, dict[str, float]]], question: Question, settings: RetrievalSettings, uses: Uses
-) -> list[Hit]:
+def _hits(passed: Sequence[Scored], question: Question, settings: RetrievalSettings, uses: Uses) -> list[Hit]:
     counts = uses([found.record.id for found, _ in passed])
     hits = []
     for found, relevance in passed:

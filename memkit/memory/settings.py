@@ -57,6 +57,10 @@ class RetrievalSettings(NamedTuple):
     min_confidence: float = 0.7
     """Holds for what enters a prompt."""
     constraints_limit: int = 100
+    vectors: str = "off"
+    """``off``, or where the host finds the model; the room itself computes no vectors."""
+    vector_model: str = ""
+    """Name and dimension of the model whose vectors this store uses, written when the first one is made."""
     vector_floor: float = 0.6
     floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""

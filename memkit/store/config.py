@@ -43,6 +43,8 @@ DEFAULTS: Mapping[str, Any] = {
     "retrieval": {
         "min_confidence": 0.7,
         "constraints_limit": 100,
+        "vectors": "off",
+        "vector_model": "",
         "vector_floor": 0.6,
         "floor": 0.15,
         "weights": {"relevance": 0.5, "confidence": 0.2, "recency": 0.15, "access": 0.1, "task": 0.05},

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from memkit.bench.datasets import load_dataset
 from memkit.bench.interface import Dialogue
 from memkit.bench.measure import Measurement, measure
-from memkit.bench.modes import MODES, ranker
+from memkit.bench.modes import MEANING, MODES, ranker
 from memkit.errors import UsageError
+from memkit.memory.vectors import Embedder
 
 FAR = 5
 """Where k is more than one in so many of the candidates, chance alone finds much."""
@@ -27,16 +29,24 @@ class RetrievalBenchmark:
 
 
 def bench_retrieval(
-    path: Path, *, modes: Sequence[str] = (), ks: Sequence[int] = (5, 10), progress: Callable[[int], None] | None = None
+    path: Path,
+    *,
+    modes: Sequence[str] = (),
+    ks: Sequence[int] = (5, 10),
+    model: Path | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> RetrievalBenchmark:
     """Return recall@k and MRR on the benchmark in ``path``, per mode, granularity and type of question.
 
     Raises:
         UsageError: The file is no benchmark, is malformed, or asks nothing that has an answer in it.
+        EnvironmentFault: There is no model in the folder, or what reads it is not installed.
     """
     dataset = load_dataset(path)
-    chosen = [mode for mode in MODES if mode in modes or not modes]
-    measured = measure(_counted(dataset.dialogues, progress), chosen, sorted(set(ks)), ranker)
+    offered = MODES if model is not None else [mode for mode in MODES if mode not in MEANING]
+    chosen = [mode for mode in MODES if mode in (modes or offered)]
+    make = partial(ranker, embedder=_embedder(model))
+    measured = measure(_counted(dataset.dialogues, progress), chosen, sorted(set(ks)), make)
     if not measured.questions:
         raise UsageError(f"{path} asks nothing whose answer it names, so there is nothing to recall.", path=str(path))
     warnings = [
@@ -46,6 +56,14 @@ def bench_retrieval(
         if k * FAR > count
     ]
     return RetrievalBenchmark(dataset.format, dataset.sha256, measured, tuple(warnings))
+
+
+def _embedder(model: Path | None) -> Embedder | None:
+    if model is None:
+        return None
+    from memkit.embeddings.local import LocalEmbedder
+
+    return LocalEmbedder(model)
 
 
 def _counted(dialogues: Iterable[Dialogue], progress: Callable[[int], None] | None) -> Iterator[Dialogue]:

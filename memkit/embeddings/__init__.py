@@ -1,0 +1,1 @@
+"""Search by meaning: a model from a local path, and an index of its vectors."""
