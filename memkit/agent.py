@@ -177,8 +177,9 @@ class ReferenceAgent:
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and self.setting.remembers:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
-            asked = {"query": masked(str(event["query"]))} if "query" in event else {}
-            self.parts.observe({**event, **who, **asked})
+            # What was asked is the user's own words: without their consent the account says only that a recall was.
+            asked = masked(str(event["query"])) if event.get("query") and self.may_remember() else None
+            self.parts.observe({**event, **who, "query": asked})
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:

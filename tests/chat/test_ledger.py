@@ -155,3 +155,12 @@ def test_records_beyond_their_share_of_the_prompt_stay_out_and_are_named() -> No
         assert len(shown) == 1
         assert event["ids"] == [hit.id for hit in shown]
         assert len(event["left_out"]) == 2
+
+
+def test_without_consent_the_account_holds_no_words(ask: Ask, store: Path) -> None:
+    """That a recall was made is told; what was asked is the user's, who did not agree to its being kept."""
+    ask("chat", "--user", "ada", "-p", "Does Rex like Zanzibar?")
+
+    events = ask("audit", "--event", "retrieved")["events"]
+    assert {event["query"] for event in events} == {None}
+    assert not any(b"Zanzibar" in path.read_bytes() for path in (store / ".memkit").rglob("*") if path.is_file())
