@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 EMBEDDED_AT_ONCE = 1000
+SAME_DOCUMENTS = 3
+"""While so many of the first parts of a state are the same, a document's number means the same record."""
 
 
 class State(NamedTuple):
@@ -27,6 +29,8 @@ class State(NamedTuple):
 
     model: str
     generation: int
+    keys: str
+    """Under which key sealed lines were read: with another one the documents have other numbers."""
     seq: int
     file: list[int]
     """Size, time and inode, so that one process does not vouch for a file that another wrote."""
@@ -56,12 +60,12 @@ class NearestIndex:
 
     def _caught_up(self, corpus: CorpusIndex) -> Index:
         position, path = corpus.position(), _beside(corpus.database.path, VECTORS[0])
-        wanted = State(self._model, position.generation, position.seq, _stamp(path))
+        wanted = State(self._model, position.generation, position.keys, position.seq, _stamp(path))
         state, index = self._open.get(corpus.database) or (None, None)
         if index is None or state is None or state.file != wanted.file:
             state, index = self._loaded(corpus)
         if state != wanted:
-            if state is None or state[:2] != wanted[:2]:
+            if state is None or state[:SAME_DOCUMENTS] != wanted[:SAME_DOCUMENTS]:
                 index = self._new()
             self._follow(index, corpus)
             state = wanted._replace(file=_saved(index, path, corpus.database.path, wanted))
