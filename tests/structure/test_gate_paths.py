@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
 from memkit.llm.reference import ReferenceModel
 from memkit.memory.archive import ArchivalStore
+from memkit.memory.consolidation import Plan
+from memkit.memory.core_entries import Compression
 from memkit.memory.errors import Refused
 from memkit.memory.gate import WriteGate
 from memkit.memory.interface import Judgement, Reason
@@ -32,6 +35,9 @@ LINE_WRITERS = {
     "memkit/memory/shards.py": "the log itself",
     "memkit/store/shard_repair.py": "moves lines that are there, and makes none",
     "memkit/use_cases/make_store.py": "makes the empty folder",
+    "memkit/use_cases/import_memory.py": "makes the scratch folder of a dry run",
+    "memkit/use_cases/erase_user.py": "takes lines out, and leaves digests",
+    "memkit/interchange/found.py": "measures a line, and writes none",
     "memkit/workspace.py": "counts changes and commits what is there",
 }
 """Modules that touch the shards, and why each may."""
@@ -41,12 +47,16 @@ WITHOUT_TEXT = {
     "set_consent": "yes or no",
     "allow": "lifts a tombstone",
     "bury": "digests",
+    "repeats": "says that one record repeats another",
+    "restore": "a person puts an export back as it was; erased values stay out, and what was not live stays so",
     "revoke": "takes back what is there; reason masked",
     "_write_event": "the line of an event that another method judged",
 }
 """Methods of a change that write without a judgement, and what they write."""
 
 OFFERING = {"offer", "import_many", "supersede", "edit_core"}
+OFFERING_OF_AN_ARCHIVE = {"merge", "consolidate"}
+"""Words that other things have as methods too."""
 
 
 def sources() -> dict[str, str]:
@@ -110,6 +120,15 @@ def bypasses(modules: Mapping[str, str]) -> list[str]:
     return found
 
 
+def offers(function: ast.FunctionDef) -> bool:
+    """Return whether a function calls what offers something."""
+    called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    methods = [(ast.unparse(node.value), node.attr) for node in called if isinstance(node, ast.Attribute)]
+    return any(
+        name in OFFERING or (name in OFFERING_OF_AN_ARCHIVE and owner.endswith("archive")) for owner, name in methods
+    )
+
+
 def offering(modules: Mapping[str, str]) -> set[str]:
     """Return the functions outside the archive that offer something, as ``path:function``."""
     own = ("memkit/memory/archive.py", "memkit/memory/change.py")
@@ -118,7 +137,7 @@ def offering(modules: Mapping[str, str]) -> set[str]:
         for path, text in modules.items()
         if path not in own
         for function in functions(ast.parse(text))
-        if calls(function) & OFFERING
+        if offers(function)
     }
 
 
@@ -223,6 +242,25 @@ def every_id(archive: ArchivalStore) -> list[str]:
     return [record.id for record in archive.records(user_id="ada")]
 
 
+def by_file(store: Path, known: str, folder: Path) -> object:
+    """Import a list in Markdown."""
+    (folder / "notes.md").write_text("- Ada keeps a lynx\n", encoding="utf-8")
+    return run(["memory", "import", str(folder / "notes.md"), "--format", "markdown", "--user", "ada"])
+
+
+def by_merging(store: Path, known: str, folder: Path) -> object:
+    """Merge the two records that are there."""
+    with ArchivalStore(store) as archive:
+        ids = [record.id for record in archive.records(user_id="ada")]
+    return run(["memory", "merge", *ids])
+
+
+def consolidated(archive: ArchivalStore, known: str) -> object:
+    """Move an entry of a core section to the archive, and merge two records."""
+    moved = Compression("ada", "human", "Ada L.", (Draft(text="Ada keeps a lynx"),))
+    return archive.consolidate(Plan(merges=(tuple(archive.records(user_id="ada")),), compressions=(moved,)))
+
+
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
 TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/remember.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
@@ -234,6 +272,10 @@ TWINS: dict[str, tuple[Twin, ...]] = {
         command("chat", "-p", "Remember that I keep a lynx."),
         by_task,
     ),
+    "memkit/use_cases/import_memory.py:_offer_all": (by_file,),
+    "memkit/use_cases/merge_records.py:merge_records": (by_merging,),
+    "memkit/use_cases/consolidate_memory.py:consolidate_memory": (by_hand(consolidated),),
+    "memkit/memory/consolidation.py:_moved": (by_hand(consolidated),),
     "memkit/memory/tools.py:_edit_core": (
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),
         by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),
@@ -266,13 +308,13 @@ class Refusing:
     judge_core = judge
 
 
-def lines_with_text(store: Path) -> set[str]:
-    """Return the text of every record and core section that the shards hold."""
+def lines_with_text(store: Path) -> Counter[str]:
+    """Return the text of every record and core edit that the shards hold, and every source that an event names."""
     lines = [line for shard in (store / "archive").rglob("*.jsonl") for line in shard.read_text("utf-8").splitlines()]
     parsed = [json.loads(line) for line in lines]
-    return {str(data.get("text") or data.get("fields", {}).get("text", "")) for data in parsed} | {
-        str(data.get("fields", {}).get("source_url", "")) for data in parsed
-    }
+    texts = (data.get("text") or data.get("fields", {}).get("text") for data in parsed)
+    urls = (data.get("fields", {}).get("source_url") for data in parsed)
+    return Counter(str(text) for text in (*texts, *urls) if text)
 
 
 @pytest.fixture
@@ -281,9 +323,11 @@ def known(store: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("MEMKIT_STORE", str(store))
     monkeypatch.setenv("MEMKIT_USER", "ada")
     run(["consent", "grant"])
+    run(["core", "set", "human", "Ada, who keeps a lynx."])
     run(["core", "set", "human", "Ada L."])
     with ArchivalStore(store) as archive:
         archive.offer(Draft(text="Ada owns a red bicycle"), ADA)
+        archive.offer(Draft(text="Ada wears a coat of lynx grey"), ADA)
         return str(archive.offer(Draft(text="Ada likes tea"), ADA).id)
 
 
