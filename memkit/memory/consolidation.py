@@ -22,7 +22,7 @@ from .duplicate_groups import duplicate_groups
 from .episodes import Barred, Episode, Tell, episodes
 from .interface import Decision
 from .merging import merged_draft
-from .record import JSON, TRUSTS, Draft, Origin, Record, lowest_trust
+from .record import CONSOLIDATED, JSON, TRUSTS, Draft, Origin, Record, lowest_trust
 from .settings import MemorySettings
 from .times import parse_time
 
@@ -169,7 +169,7 @@ def _replaced(
 ) -> tuple[Replacement, ...]:
     found = []
     for draft, parents in replacements:
-        extra: Mapping[str, JSON] = {**draft.extra, "consolidated": note}
+        extra: Mapping[str, JSON] = {**draft.extra, CONSOLIDATED: note}
         decision: Decision = change.replace(draft._replace(extra=extra), parents, _composer(parents), how)
         ids = tuple(record.id for record in parents)
         if decision.id is None:

@@ -167,7 +167,7 @@ class CorpusIndex:
 
     def folded(self, id: str) -> "Folded | None":
         """Return the same, also of a record whose time of grace is over."""
-        from .index_intake import folded
+        from .index_folding import folded
 
         row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
         return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
@@ -279,7 +279,7 @@ class CorpusIndex:
 
     def events(self, *, op: str | None = None, target: str | None = None) -> "list[Event]":
         """Return events in their agreed order."""
-        from .index_intake import located
+        from .index_folding import located
         from .replay import in_order
 
         query = "SELECT line, writer, place FROM events WHERE (?1 IS NULL OR op=?1) AND (?2 IS NULL OR target=?2)"
@@ -287,7 +287,7 @@ class CorpusIndex:
 
     def event(self, id: str) -> "Event | None":
         """Return one event."""
-        from .index_intake import located
+        from .index_folding import located
 
         row = self._sql.execute("SELECT line, writer, place FROM events WHERE id=?", (id,)).fetchone()
         return located(row).event if row else None

@@ -2,17 +2,17 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from .errors import InvalidRecord
+from .index_folding import concerned, folded
 from .index_words import WordIndex
 from .lines import encode_data
 from .log import Span
 from .record import JSON, Record, replaced_by
-from .replay import OPEN_TRUSTS, Event, Folded, Located, fold, in_order, successor_named, takes_places
+from .replay import OPEN_TRUSTS, Event
 from .text import tokens
 from .times import normal_time
-from .validity import begins
 from .values import fingerprint
 
 Line = tuple[int, Span, Mapping[str, JSON]]
@@ -26,11 +26,6 @@ INSERT_RECORD = """INSERT INTO records(
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
            EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
-WRITTEN = "SELECT written FROM records WHERE id=?"
-SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
-ABOUT = """SELECT line, writer, place FROM events
-           WHERE target=?1 OR (op='revoke' AND target IN (SELECT id FROM events WHERE target=?1))"""
-"""What was said about a record, and what was taken back of that."""
 
 
 def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) -> None:
@@ -45,35 +40,10 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) ->
             continue  # ``check`` names it with its line
         if id:
             touched[id] = None
-    for id in touched:
-        for superseded in _settle(sql, words, id):
-            _settle(sql, words, superseded)
+    for id in concerned(sql, touched):
+        _settle(sql, words, id)
     if last:
         sql.execute("UPDATE corpus SET seq=?, place=?", last)
-
-
-def folded(sql: sqlite3.Connection, record: Record) -> Folded:
-    """Return a record as it stands after its events and what took its place."""
-    events = _events(sql, record.id)
-    rows = sql.execute(SUCCESSORS, (record.id,)).fetchall()
-    for named in filter(None, map(successor_named, events)):
-        rows += sql.execute(WRITTEN, (named,)).fetchall()
-    successors = [Record.from_checked(json.loads(row[0])) for row in rows]
-    # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
-    # link at a time, and two records that name each other cannot send us round in circles.
-    trusted = [one for one in successors if one.id != record.id and takes_places(fold(one, _events(sql, one.id)))]
-    first = min(trusted, key=lambda one: (begins(one), one.id), default=None)
-    return fold(record, events, successor=first)
-
-
-def _events(sql: sqlite3.Connection, target: str) -> list[Event]:
-    return in_order(located(row) for row in sql.execute(ABOUT, (target,)))
-
-
-def located(row: tuple[str, str, str]) -> Located:
-    """Return the event of a row with its place."""
-    line, writer, place = row
-    return Located(Event.from_data(json.loads(line)), writer, place)
 
 
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
@@ -111,12 +81,12 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     return None
 
 
-def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> Sequence[str]:
-    """Bring a record's row and words in line with its events; return what it takes the place of."""
+def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> None:
+    """Bring a record's row and words in line with its events."""
     query = "SELECT document, written, tokens, status FROM records WHERE id=?"
     row = sql.execute(query, (id,)).fetchone()
     if row is None:
-        return ()  # a core section, a consent, or a record that a later line will bring
+        return  # a core section, a consent, or a record that a later line will bring
     document, written, kept, before = row
     base = Record.from_checked(json.loads(written))
     state = folded(sql, base)
@@ -135,4 +105,3 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> Sequence[str]
         "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",
         (status, present, int(state.tombstone), closed_at, state.ended, document),
     )
-    return replaced_by(base)

@@ -157,6 +157,10 @@ def lowest_trust(*trusts: str) -> str:
     return min(trusts, key=TRUSTS.index)
 
 
+CONSOLIDATED = "consolidated"
+"""Key of a record that a consolidation composed; its value says what that was planned from."""
+
+
 def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
     """Return the ids of the records that ``offered`` supersedes, merges or summarises."""
     named = [offered.extra.get(key) for key in ("merges", "summarises")]

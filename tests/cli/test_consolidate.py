@@ -180,6 +180,57 @@ def test_main_may_go_on_meanwhile(memkit: Answers) -> None:
     assert set(memkit.live()) == {"04A", added, *answer["added"]}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ["memory", "reject", "01A"],
+        ["memory", "forget", "01A"],
+        ["memory", "supersede", "01A", "Ada prefers filter coffee"],
+    ],
+)
+def test_what_was_corrected_meanwhile_does_not_come_back(memkit: Answers, change: list[str]) -> None:
+    """The replacement of a parent that somebody closed is void, and the other parents stand as they did before."""
+    answer = memkit("memory", "consolidate", "--branch", "tidy")["data"]
+    memkit(*change)
+    memkit("commit")
+    before = memkit.live()
+
+    memkit.git("merge", "--quiet", "--no-edit", "tidy")
+
+    merged = answer["merged"][0]["id"]
+    assert merged not in memkit.live() and "01A" not in memkit.live()
+    assert memkit("memory", "get", merged)["data"]["status"] == "quarantined"
+    assert set(memkit.live()) == (set(before) - {"020", "021", "022", "03A"}) | {answer["summarised"][0]["id"]}
+    live = memkit.live()
+    memkit("index", "rebuild")
+    assert memkit.live() == live
+
+
+def test_a_rejected_event_comes_back_in_no_summary(memkit: Answers) -> None:
+    """A summary of a rejected source is void too; a person may approve it all the same."""
+    answer = memkit("memory", "consolidate", "--branch", "tidy")["data"]
+    summary = answer["summarised"][0]["id"]
+    memkit("memory", "reject", "020")
+    memkit("commit")
+    memkit.git("merge", "--quiet", "--no-edit", "tidy")
+    assert {"021", "022"} <= set(memkit.live()) and summary not in memkit.live()
+
+    memkit("memory", "approve", summary)
+
+    assert summary in memkit.live() and not {"021", "022"} & set(memkit.live())
+
+
+def test_two_branches_that_consolidate_the_same_agree_in_the_end(memkit: Answers) -> None:
+    """The older replacement stands, the younger one is void, and no parent comes back."""
+    one = memkit("memory", "consolidate", "--branch", "one")["data"]
+    memkit("memory", "consolidate", "--branch", "two")
+
+    memkit.git("merge", "--quiet", "--no-edit", "two")
+    memkit.git("merge", "--quiet", "--no-edit", "one")
+
+    assert set(memkit.live()) == {"04A", *one["added"]}
+
+
 def test_a_killed_run_leaves_no_branch_or_a_whole_one(memkit: Answers) -> None:
     """Whenever it is killed, the working tree is clean, and the next run does the work."""
     memkit("commit")
