@@ -27,12 +27,15 @@ def fsck(front: Front, fix: bool) -> None:
         f"{_place(problem)}: {'fixed ' if fixed else ''}{problem.code}: {problem.message}" for problem, fixed in told
     ]
     lines += [f"{_place(warning)}: warning: {warning.code}: {warning.message}" for warning in report.warnings]
+    if report.unreadable:
+        lines.append(f"{report.unreadable} of {report.sealed} sealed lines cannot be read: their key is not here.")
     lines.append(f"{report.records} records, {len(report.fixed)} problems fixed, {len(report.problems)} remain.")
     findings = [
         *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
         *(_finding(warning, "warning") for warning in report.warnings),
     ]
-    data = {"records": report.records, "problems": problems}
+    seals = {"lines": report.sealed, "unreadable": report.unreadable}
+    data = {"records": report.records, "problems": problems, "sealed": seals}
     front.answer(data, lines, ok=not report.problems, diagnostics=findings)
 
 

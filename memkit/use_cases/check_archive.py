@@ -19,6 +19,10 @@ class ArchiveReport:
     problems: tuple[Problem, ...]
     """What remains."""
     warnings: tuple[Problem, ...]
+    sealed: int = 0
+    """Lines whose text is sealed."""
+    unreadable: int = 0
+    """Those of them whose key is not here, which is no damage."""
 
 
 def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
@@ -35,7 +39,9 @@ def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
             codes = ", ".join(sorted({problem.code for problem in fixed}))
             workspace.audit.append({"event": "repair", "actor": "person", "reason": f"{len(fixed)} fixed: {codes}"})
     findings = find_problems(workspace.root, log, workspace.git)
-    records = len(workspace.archive.records(user_id=None))
+    seals = workspace.archive.seals()
+    records = len(workspace.archive.records(user_id=None, sealed=True))
     remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
     done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
-    return ArchiveReport(records, tuple(done), findings.problems, findings.warnings)
+    problems = (*findings.problems, *seals.problems)
+    return ArchiveReport(records, tuple(done), problems, findings.warnings, seals.lines, seals.unreadable)
