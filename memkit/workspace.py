@@ -156,7 +156,8 @@ class Workspace:
     def memory_settings(self) -> MemorySettings:
         """Return the memory room's settings."""
         wanted: dict[str, Any] = {name: self.settings.section(name) for name in _MEMORY_SECTIONS}
-        return MemorySettings.from_mapping(wanted | {"importance": self.settings["importance"]})
+        privacy = {name: self.settings[f"privacy.{name}"] for name in ("consent", "long_term")}
+        return MemorySettings.from_mapping(wanted | {"importance": self.settings["importance"], "privacy": privacy})
 
     @cached_property
     def guard(self) -> Guard:

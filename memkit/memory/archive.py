@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .access import AccessCounts
-from .errors import MAKE_ROOM, ArchiveError, NotAllowed, RecordNotFound, Refused, StoreClosed, StoreFull
+from .errors import MAKE_ROOM, ArchiveError, LongTermOff, NotAllowed, RecordNotFound, Refused, StoreClosed, StoreFull
 from .index import Index
 from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
@@ -145,6 +145,8 @@ class ArchivalStore:
         """
         if origin.actor != "person":
             raise NotAllowed(f"Only a person can restore an export; this came from {origin.actor}.")
+        if not self._long_term:
+            raise LongTermOff("This store keeps nothing beyond a session: privacy.long_term is off.")
         shared: set[str] = set()
         remaining = iter(lines)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
@@ -401,6 +403,8 @@ class ArchivalStore:
             as_of=parse_time(as_of) if as_of is not None else None, session_id=session_id, agent_id=agent_id,
             task_tags=task_tags,
         )  # fmt: skip
+        if not self._long_term:
+            return SearchReport((), abstained=True)
         with self._reading():
             report = search(
                 question,
@@ -545,11 +549,15 @@ class ArchivalStore:
         return to_text(seconds_before(self._clock(), self.settings.forget.keep_superseded))
 
     @property
+    def _long_term(self) -> bool:
+        return self.settings.privacy.long_term != "off"
+
+    @property
     def _gate(self) -> Gate:
         if self._given_gate is None:
             from .gate import WriteGate
 
-            self._given_gate = WriteGate(self.settings.write)
+            self._given_gate = WriteGate(self.settings.write, long_term=self._long_term)
         return self._given_gate
 
     @contextmanager
@@ -572,6 +580,7 @@ class ArchivalStore:
                 change = Change(
                     self._index, batch, lambda: self._gate,
                     clock=self._clock, new_id=self._new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
+                    asks_always=self.settings.privacy.consent == "always",
                 )  # fmt: skip
                 try:
                     yield change

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from .arrivals import Arrivals, is_news
-from .core import core_target
+from .core import consent, core_target
 from .errors import InvalidRecord, NotAllowed, RecordNotFound, Refused
 from .holdings import brought
 from .index import Index
@@ -46,6 +46,7 @@ class Change:
         new_id: Callable[[], str],
         tombstone_key: TombstoneKey = no_key,
         sealer: Sealer | None = None,
+        asks_always: bool = False,
     ) -> None:
         self.events: list[dict[str, object]] = []
         """What happened, to be told once it is on disk. Nothing here repeats a refused text."""
@@ -55,12 +56,14 @@ class Change:
         self._view = IndexView(index, tombstone_key)
         self._tombstone_key = tombstone_key
         self._sealer = sealer or NoSealer()
+        self._asks_always = asks_always
         self._clock = clock
         self._new_id = new_id
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool) -> Decision:
         """Let the gate judge a draft, carry out what it decides, and return that."""
-        judgement = self._gate().judge(draft, origin, self._view, consented=consented)
+        agreed = consented and self._agreed(origin)
+        judgement = self._gate().judge(draft, origin, self._view, consented=agreed)
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons)
         if judgement.decision == "merged" and judgement.merge_into:
@@ -156,7 +159,8 @@ class Change:
 
     def edit_core(self, section: str, text: str, origin: Origin, reason: str, *, consented: bool) -> Decision:
         """Let the gate judge the new content of a core section, write it down, and return what was decided."""
-        judgement = self._gate().judge_core(section, text, origin, self._view, consented=consented)
+        agreed = consented and self._agreed(origin)
+        judgement = self._gate().judge_core(section, text, origin, self._view, consented=agreed)
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons, section=section)
         trust = "quarantined" if judgement.decision == "quarantined" else "verified"
@@ -232,6 +236,10 @@ class Change:
         if not found.is_here:
             self._write(data)
         return not found.is_here
+
+    def _agreed(self, origin: Origin) -> bool:
+        """Return whether the user agreed, where the store asks for that whoever it is that stores."""
+        return not self._asks_always or consent(self._index.user(origin.user_id)) is True
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
         record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())

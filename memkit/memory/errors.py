@@ -8,6 +8,7 @@ ArchiveError (exit_code 3)
 ├── StoreFull (3)           the disk did not take the line; nothing of it was kept
 ├── StoreClosed (3)         used after close()
 ├── NotAllowed (1)          only a person may do this
+│   └── LongTermOff (1)     the store keeps nothing beyond a session
 ├── Refused (1)             the write gate did not take something
 └── NoTombstoneKey (3)      an erased value cannot be barred without the store's key
 """
@@ -80,3 +81,9 @@ class Refused(ArchiveError):
     def codes(self) -> tuple[str, ...]:
         """Return the codes of the reasons."""
         return tuple(reason.code for reason in self.reasons)
+
+
+class LongTermOff(NotAllowed):
+    """Say that the store keeps nothing beyond a session."""
+
+    code = "long_term_off"

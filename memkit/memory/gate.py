@@ -7,7 +7,8 @@ step  code                   question                                           
 ====  =====================  =========================================================  ===========
 1     empty, too_long,       is it a well-formed record of bearable size?               refused
       schema
-2     consent                did the user agree to long-term memory?                    refused
+2     long_term_off,         does the store keep anything, and did the user agree to    refused
+      consent                long-term memory?
 3     confidence             is it at least as sure as the policy asks?                 refused
 4     secret, personal_data  does any part of it hold a credential or personal number?  refused
 5     transient, hedged      did an agent infer it from passing or unsure wording?      refused
@@ -68,6 +69,8 @@ class WriteGate:
     settings: WriteSettings = field(default_factory=WriteSettings)
     contradicts: Contradicts | None = None
     """Asked about near records in which the wording shows no contradiction; what it says only opens questions."""
+    long_term: bool = True
+    """Whether the store keeps anything beyond a session at all."""
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
         """Return what should become of ``draft``, with the reasons."""
@@ -113,6 +116,8 @@ class WriteGate:
         self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[Doubt], *, consented: bool
     ) -> Iterator[Reason]:
         yield from form_problems(draft)
+        if not self.long_term:
+            yield Reason("long_term_off", "This store keeps nothing beyond a session: privacy.long_term is off.")
         if not consented:
             yield Reason("consent", "The user has not agreed to long-term memory. Ask first.")
         least = self.settings.min_confidence

@@ -109,6 +109,15 @@ class ConsolidateSettings(NamedTuple):
     """What matters more stays by itself."""
 
 
+class PrivacySettings(NamedTuple):
+    """What users and operators decided about being remembered."""
+
+    consent: str = "agent"
+    """``agent``: what an agent stores needs the user's consent; ``always``: what anybody stores does."""
+    long_term: str = "on"
+    """``off``: nothing is stored or recalled beyond a session, whoever asks."""
+
+
 class MemorySettings(NamedTuple):
     """Everything that may be tuned about memory."""
 
@@ -119,6 +128,7 @@ class MemorySettings(NamedTuple):
     forget: ForgetSettings = ForgetSettings()
     consolidate: ConsolidateSettings = ConsolidateSettings()
     importance: float = 0.5
+    privacy: PrivacySettings = PrivacySettings()
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
@@ -135,6 +145,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "contacts": ("refuse", "mask", "allow"),
     "transient": ("refuse", "quarantine", "allow"),
     "hostile": ("quarantine", "refuse"),
+    "consent": ("agent", "always"),
+    "long_term": ("on", "off"),
 }
 """The words that each setting of words may have."""
 DURATIONS = {"after", "ttl", "max_age", "keep_superseded"}
@@ -146,6 +158,7 @@ SECTIONS = (
     RecallSettings,
     ForgetSettings,
     ConsolidateSettings,
+    PrivacySettings,
 )
 
 

@@ -14,9 +14,8 @@ def remember(
 
     A person at the command line is the operator, so consent is not asked for unless ``privacy.consent`` is ``always``.
     """
-    consented = workspace.settings["privacy.consent"] != "always" or workspace.archive.consent(user) is True
     origin = workspace.person(user, session=session, turn=turn)
-    decision = workspace.archive.offer(draft, origin, consented=consented)
+    decision = workspace.archive.offer(draft, origin)
     if decision.decision != "refused":
         workspace.commit_memory()
     return decision

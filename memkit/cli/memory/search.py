@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from memkit.cli.memory.options import Date, at_option, sealed_findings, user_option
-from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.cli.output import Choice, Front, MemkitCommand, diagnostic
 from memkit.memory.interface import Hit
 from memkit.memory.record import TYPES
 from memkit.terminal import one_line
@@ -55,7 +55,12 @@ def search(
         lines += [f"  lost  [{loser.id}]  {loser.reason}" for loser in report.losers]
     has_keys = workspace.settings["privacy.key_id"] is not None
     unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
-    front.answer(data, lines, diagnostics=sealed_findings(front, unread))
+    findings = sealed_findings(front, unread)
+    if workspace.settings["privacy.long_term"] == "off":
+        message = "This store recalls nothing beyond a session: privacy.long_term is off."
+        findings.append(diagnostic("long_term_off", message, severity="info"))
+        lines.append(message)
+    front.answer(data, lines, diagnostics=findings)
 
 
 def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
