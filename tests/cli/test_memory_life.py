@@ -269,3 +269,14 @@ def test_stats_count_and_tell_no_text(memkit: Answers, capsys: pytest.CaptureFix
     assert memkit("memory", "stats", "--user", "nobody")["data"]["records"] == 0
     run(["memory", "stats", "--store", str(memkit.root)])
     assert "Berlin" not in capsys.readouterr().out
+
+
+def test_an_expired_record_says_so(memkit: Answers) -> None:
+    """It is live until it is swept, and no search finds it."""
+    past = memkit.add("Ada is on leave in March", "--valid-until", "2020-03-31")["id"]
+    future = memkit.add("Ada owns a red bicycle", "--valid-until", "2999-12-31")["id"]
+
+    assert memkit("memory", "get", past)["data"]["expired"] is True
+    assert memkit("memory", "get", past)["data"]["status"] == "live"
+    assert "expired" not in memkit("memory", "get", future)["data"]
+    assert memkit("memory", "search", "leave in March", "--user", "ada")["data"]["results"] == []

@@ -19,6 +19,7 @@ from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.errors import UsageError
 from memkit.memory.questions import OpenQuestion, open_questions
 from memkit.memory.record import SCOPES, TYPES
+from memkit.memory.times import parse_time
 
 
 @click.command("get", cls=MemkitCommand)
@@ -30,6 +31,8 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
     stored = stored_record(front, record_id, user, at)
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
+    if stored.record.valid_until and parse_time(stored.record.valid_until) < front.workspace.clock():
+        data["expired"] = True  # live until the next sweep, and no answer to anything any more
     lines = [stored.record.text, ""] + [
         f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
     ]

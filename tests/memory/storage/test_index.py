@@ -221,7 +221,20 @@ def test_a_change_of_engine_makes_the_index_anew(open_store: OpenStore) -> None:
 steps = st.lists(
     st.tuples(
         st.sampled_from(
-            ["add", "supersede", "confirm", "contradict", "reject", "approve", "forget", "update", "restore"]
+            [
+                "add",
+                "supersede",
+                "merge",
+                "confirm",
+                "contradict",
+                "reject",
+                "approve",
+                "forget",
+                "update",
+                "restore",
+                "revoke",
+                "unsay",
+            ]
         ),
         st.integers(0, 5),
         st.sampled_from(["ada", "bob"]),
@@ -245,6 +258,14 @@ def test_an_index_kept_up_equals_one_made_anew(
                 ids[user].append(note(store, text, user))
             elif op == "supersede":
                 ids[user].append(str(store.supersede(ids[user][choice % len(ids[user])], text, person(user)).id))
+            elif op == "merge":
+                pair = {ids[user][choice % len(ids[user])], ids[user][-1]}
+                if len(pair) == 2 and all(store.get(id).status == "live" for id in pair):
+                    ids[user].append(str(store.merge(sorted(pair), person(user)).id))
+            elif op == "unsay":
+                said = [event.id for event in store._index.user(user).events() if event.op in ("confirm", "supersede")]
+                for id in said[choice : choice + 1]:
+                    store.mark("revoke", id, person(user))
             else:
                 changes = {"tags": [text[:3]], "confidence": 0.4} if op == "update" else {}
                 store.mark(op, ids[user][choice % len(ids[user])], person(user), **changes)
