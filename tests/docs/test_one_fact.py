@@ -1,0 +1,79 @@
+"""The page that walks one fact through its life does what it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "one-fact.md"
+DONE = "--done-"
+ANY_TEXT = r"[^\n]*"
+ANY_LINES = rf"(?:{ANY_TEXT}\n)*"
+
+
+def steps(page: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield every command of the page's consoles with the lines that it should print."""
+    for console in re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S):
+        for step in re.split(r"^\$ ", console, flags=re.M)[1:]:
+            command, *printed = step.splitlines()
+            yield command, printed
+
+
+def matches(expected: list[str], printed: list[str]) -> bool:
+    """Return whether ``printed`` is what the page shows; ``…`` stands for any text, alone on a line for any lines."""
+    shown = [ANY_LINES if line == "…" else re.escape(line).replace("…", ANY_TEXT) + "\n" for line in expected]
+    return re.fullmatch("".join(shown), "".join(f"{line}\n" for line in printed)) is not None
+
+
+def run(commands: list[str], folder: Path) -> list[list[str]]:
+    """Run commands in one shell and return what each printed, its exit code in brackets at the end unless it is 0."""
+    keys = {"HOME": str(folder), "MEMKIT_KEYS": str(folder / "keys"), "LC_ALL": "C.UTF-8"}
+    identity = {f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMKIT_")}
+    script = "".join(f'{command}\necho "{DONE}$?"\n' for command in commands)
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc"], input=script, cwd=folder, text=True, capture_output=True, check=True,
+        env=environment | identity | keys | {"PATH": path}, timeout=240,
+    )  # fmt: skip
+    printed: list[list[str]] = [[]]
+    for line in done.stdout.splitlines():
+        if not line.startswith(DONE):
+            printed[-1].append(line)
+            continue
+        code = line.removeprefix(DONE)
+        printed[-1] += [] if code == "0" else [f"[{code}]"]
+        printed.append([])
+    return printed[:-1]
+
+
+def test_the_page_prints_what_its_commands_print(tmp_path: Path) -> None:
+    """Every console of the page, in one shell, in a store of its own."""
+    page = list(steps(PAGE.read_text(encoding="utf-8")))
+
+    printed = run([command for command, _ in page], tmp_path)
+
+    assert len(printed) == len(page)
+    for (command, expected), lines in zip(page, printed, strict=True):
+        assert matches(expected, lines), f"$ {command}\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "fits"),
+    [
+        (["a … c"], ["a b c"], True),
+        (["a"], ["a", "b"], False),
+        (["…", "end"], ["1", "2", "end"], True),
+        (["…"], [], True),
+        (["[1]"], [], False),
+    ],
+)
+def test_the_comparison_can_fail(expected: list[str], printed: list[str], fits: bool) -> None:
+    """Dots stand for text in a line or for lines; everything else has to be there."""
+    assert matches(expected, printed) is fits
