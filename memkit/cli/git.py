@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from memkit.cli.output import Front, MemkitGroup, diagnostic
-from memkit.store.shard_text import readable
+from memkit.errors import MemkitError
+from memkit.store.shard_text import as_it_is, readable
 from memkit.use_cases.merge_shard_files import merge_shard_files
 from memkit.use_cases.set_up_git import set_up_git
 
@@ -60,6 +61,10 @@ def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) 
 @click.argument("file", type=_FILE)
 @click.pass_obj
 def textconv(front: Front, file: Path) -> None:
-    """Print the shard FILE as sentences, one a line, for git."""
-    lines = list(readable(file.read_bytes()))
+    """Print the shard FILE as sentences, one a line, for git; what is sealed is opened where its key is here."""
+    try:
+        open_line = front.workspace.sealer.open
+    except MemkitError:
+        open_line = as_it_is  # git shows a diff also of a store whose settings are broken
+    lines = list(readable(file.read_bytes(), open_line))
     front.answer({"lines": lines}, lines)

@@ -207,10 +207,10 @@ def checked_writer(name: str) -> str:
     return name
 
 
-def set_aside(folder: Path, name: str, content: bytes) -> Path:
+def set_aside(folder: Path, name: str, content: bytes, suffix: str = "") -> Path:
     """Keep bytes that are taken out of a shard, in a new file that only this user reads, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    aside = folder / f"{name}-{os.urandom(3).hex()}"
+    aside = folder / f"{name}-{os.urandom(3).hex()}{suffix}"
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         _write_whole(descriptor, content, 0)

@@ -24,8 +24,10 @@ _SILENCED = {
 }
 
 
-def own_programs() -> dict[str, str]:
+def own_programs(store: str = ".") -> dict[str, str]:
     """Return the settings that make git merge shards line by line and show them as sentences.
+
+    ``store`` is where the store lies in its working tree: its keys open what is sealed.
 
     Git runs them in the top folder of a working tree, which is no place to import from: ``-P``. Where memkit cannot run
     any more, a merge falls back on git's own, with its markers, and a diff on the text as it is: neither may take one
@@ -39,7 +41,9 @@ def own_programs() -> dict[str, str]:
             f"{memkit} merge-driver %O %A %B %P; s=$?; "
             "test $s -le 1 || { git merge-file -L ours -L base -L theirs %A %O %B; s=$?; }; exit $s"
         ),
-        "diff.memkit.textconv": f'f() {{ {memkit} textconv "$1" 2>/dev/null || cat "$1"; }}; f',
+        "diff.memkit.textconv": (
+            f'f() {{ {memkit} textconv --store {shlex.quote(store)} "$1" 2>/dev/null || cat "$1"; }}; f'
+        ),
     }
 
 

@@ -22,8 +22,8 @@ class Merged(NamedTuple):
 
 
 class _Line(NamedTuple):
-    key: str
-    """The greatest id so far on its side, so that the order of one side is never turned round."""
+    place: tuple[str, int]
+    """The greatest id so far on its side and the lines since, so that the order of one side is never turned round."""
     id: str
     """Empty for what is no line of the archive: it is kept as it is."""
     content: bytes
@@ -39,7 +39,7 @@ def merge_shards(ours: bytes, theirs: bytes) -> Merged:
     """
     left, right = _lines(ours), _lines(theirs)
     start = sum(1 for _ in takewhile(lambda pair: pair[0].content == pair[1].content, zip(left, right, strict=False)))
-    grown = merge(left[start:], right[start:], key=lambda line: (line.key, line.id, line.content))
+    grown = merge(left[start:], right[start:], key=lambda line: (line.place, line.id, line.content))
     sides = _by_id(left), _by_id(right)
     written: list[bytes] = []
     conflicts: list[str] = []
@@ -63,7 +63,8 @@ def merge_shards(ours: bytes, theirs: bytes) -> Merged:
 
 
 def _lines(data: bytes) -> list[_Line]:
-    found, key = [], ""
+    found: list[_Line] = []
+    greatest, since = "", 0
     for raw in data.split(b"\n"):
         content = raw.removeprefix(BYTE_ORDER_MARK).strip()
         if not content:
@@ -74,8 +75,8 @@ def _lines(data: bytes) -> list[_Line]:
             parsed = {}
         id = parsed.get("id")
         own_id = id if isinstance(id, str) else ""
-        key = max(key, own_id)
-        found.append(_Line(key, own_id, content, parsed))
+        greatest, since = (own_id, 0) if own_id > greatest else (greatest, since + 1)
+        found.append(_Line((greatest, since), own_id, content, parsed))
     return found
 
 

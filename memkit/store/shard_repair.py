@@ -137,7 +137,8 @@ class _Shelf:
 
     def _keep(self, folder: str, name: str, content: bytes) -> None:
         try:
-            set_aside(state_folder(self._root) / folder, f"{name}-{self._moment}", content)
+            suffix = ".jsonl" if folder == "repaired" else ""  # an erasure goes through such files line by line
+            set_aside(state_folder(self._root) / folder, f"{name}-{self._moment}", content, suffix)
         except OSError as error:
             raise EnvironmentFault(
                 f"A copy of {name} cannot be kept ({error.strerror}), so nothing was changed there."

@@ -37,7 +37,8 @@ def readable(shard: bytes, open_line: Open = as_it_is) -> Iterator[str]:
         yield one_line(_event(data) if "op" in data else _record(data))
 
 
-def _record(data: Mapping[str, JSON]) -> str:
+def _record(line: Mapping[str, JSON]) -> str:
+    data: dict[str, JSON] = {"trust": "candidate", **line}  # a line that does not say so is not vouched for
     tags = data.get("tags")
     labels = "".join(f" #{tag}" for tag in tags) if isinstance(tags, list) else ""
     shown = "(sealed)" if "sealed" in data else str(data.get("text"))

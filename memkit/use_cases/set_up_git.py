@@ -36,12 +36,14 @@ def set_up_git(root: Path, *, remove: bool = False, dry_run: bool = False) -> li
     git = Git(root)
     if not git.is_repository():
         raise EnvironmentFault(f"{root} lies in no git repository. Run 'git init' there first.")
-    return [*_config(git, remove=remove, dry_run=dry_run), *_attributes(git, remove=remove, dry_run=dry_run)]
+    prefix = git.run("rev-parse", "--show-prefix").removesuffix("\n")
+    config = _config(git, prefix, remove=remove, dry_run=dry_run)
+    return config + _attributes(git, prefix, remove=remove, dry_run=dry_run)
 
 
-def _config(git: Git, *, remove: bool, dry_run: bool) -> list[GitChange]:
+def _config(git: Git, prefix: str, *, remove: bool, dry_run: bool) -> list[GitChange]:
     changes = []
-    for key, value in own_programs().items():
+    for key, value in own_programs(prefix or ".").items():
         present = git.run("config", "--local", "--get-all", key, check=False).splitlines()
         if remove and present:
             changes.append(GitChange(".git/config", "unset", key))
@@ -54,9 +56,9 @@ def _config(git: Git, *, remove: bool, dry_run: bool) -> list[GitChange]:
     return changes
 
 
-def _attributes(git: Git, *, remove: bool, dry_run: bool) -> list[GitChange]:
-    path = git.root / git.run("rev-parse", "--git-path", "info/attributes").rstrip("\n")
-    rule = f"{_pattern(git.run('rev-parse', '--show-prefix').rstrip(chr(10)))} {ATTRIBUTES}"
+def _attributes(git: Git, prefix: str, *, remove: bool, dry_run: bool) -> list[GitChange]:
+    path = git.root / git.run("rev-parse", "--git-path", "info/attributes").removesuffix("\n")
+    rule = f"{_pattern(prefix)} {ATTRIBUTES}"
     before = path.read_bytes() if path.is_file() else b""
     ours = f"{_TITLE}\n{rule}\n".encode()
     if remove == (ours not in before):

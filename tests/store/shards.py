@@ -16,7 +16,9 @@ def record(number: int, text: str = "", user: str = "ada") -> bytes:
     """Return the line of a record; the same number gives the same id."""
     moment = f"2026-11-21T09:{number // 60 % 60:02d}:{number % 60:02d}.000000Z"
     return encode_line(
-        Record(f"01KAJ3Q{number:019d}", text or f"fact {number}", user, moment, actor="person").to_data()
+        Record(
+            f"01KAJ3Q{number:019d}", text or f"fact {number}", user, moment, actor="person", trust="verified"
+        ).to_data()
     )
 
 
