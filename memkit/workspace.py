@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memkit.embeddings.local import LocalEmbedder
     from memkit.embeddings.nearest import NearestIndex
     from memkit.guard.core import Guard
+    from memkit.interchange.machine import Machine
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
     from memkit.privacy.keys import KeyRing
@@ -172,6 +173,15 @@ class Workspace:
         from memkit.skills.skill import load_skills
 
         return load_skills(self.root)
+
+    @property
+    def machine(self) -> Machine:
+        """Return what this machine alone holds on people."""
+        from memkit.interchange.machine import Machine
+        from memkit.memory.recall import RecallMemory
+
+        recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
+        return Machine(self.archive, recall, self.sessions, self.audit, self.sealer)
 
     @property
     def sessions(self) -> Path:

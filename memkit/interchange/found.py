@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping
 
 from memkit.interchange.interface import Found, Unfit, Wishes
-from memkit.memory.errors import InvalidRecord
 from memkit.memory.interface import Reason
-from memkit.memory.lines import encode_line
+from memkit.memory.lines import encode_data
 from memkit.memory.masking import masked
 from memkit.memory.offers import IMPORTED_FIELDS, RESERVED
-from memkit.memory.record import JSON, RECORD_FIELDS, Draft, field_problems
+from memkit.memory.record import JSON, MAX_LINE_BYTES, RECORD_FIELDS, Draft, field_problems
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 OFFERED = tuple(name for name in Draft._fields if name != "extra")
@@ -65,7 +64,9 @@ def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:
 
 def _unwritable(data: Mapping[str, JSON]) -> list[str]:
     try:
-        encode_line(data)
-    except InvalidRecord as error:
-        return [str(error)]
+        size = len(encode_data(data).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        return [f"This cannot be written as JSON: {error}."]
+    if size > MAX_LINE_BYTES:
+        return [f"The memory has {size:,} bytes with all its fields; {MAX_LINE_BYTES:,} is the most."]
     return []

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from memkit.interchange.found import found
 from memkit.interchange.interface import Found, Item, Passed, Source, Unfit, Wishes
 from memkit.interchange.json_text import numbered_objects
+from memkit.interchange.machine import KINDS
 from memkit.memory.errors import InvalidRecord
 from memkit.memory.interface import Reason
 from memkit.memory.record import JSON, Draft, Record
@@ -19,7 +20,7 @@ from memkit.memory.replay import OPERATIONS, Event, fold
 
 Events = Mapping[str, list[Event]]
 
-OURS = (*OPERATIONS, "turn", "session", "access", "audit")
+OURS = (*OPERATIONS, *KINDS)
 ENDED = {
     "rejected": "It was rejected where it comes from.",
     "retired": "It was retired where it comes from.",

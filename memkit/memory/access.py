@@ -1,7 +1,7 @@
 """How often each record was recalled on this machine: local knowledge that no history keeps."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -84,6 +84,14 @@ class AccessCounts:
                 database.sql.executemany("DELETE FROM access WHERE id=?", [(id,) for id in ids])
             dropped += len(ids)
         return dropped
+
+    def bring_back(self, user_id: str, counts: Mapping[str, Use]) -> None:
+        """Put back counts of another place; of two, the higher one holds."""
+        query = """INSERT INTO access VALUES(?,?,?) ON CONFLICT(id) DO UPDATE
+                   SET uses = max(uses, excluded.uses), last = max(last, excluded.last)"""
+        database = self._database(user_id)
+        with database.transaction():
+            database.sql.executemany(query, [(id, use.uses, use.last) for id, use in counts.items()])
 
     def forget(self, user_id: str) -> None:
         """Delete what is known about a user."""

@@ -33,6 +33,7 @@ from .times import parse_time, seconds_before, to_text
 from .validity import was_true
 
 if TYPE_CHECKING:
+    from .access import Use
     from .census import Census
     from .change import Change
     from .consolidation import Consolidated, Plan
@@ -376,6 +377,14 @@ class ArchivalStore:
         with self._reading():
             for data in lines:
                 yield brought(self._index, self.view.tombstones, user_id, data, shared)
+
+    def access_counts(self, user_id: str) -> "dict[str, Use]":
+        """Return how often, and when last, a user recalled each record on this machine."""
+        return self._access.totals(user_id)
+
+    def bring_back_access(self, user_id: str, counts: "Mapping[str, Use]") -> None:
+        """Put back what ``access_counts`` returned."""
+        self._access.bring_back(user_id, counts)
 
     def from_source(self, user_id: str, source_url: str) -> list[StoredRecord]:
         """Return the records of a user, and the shared ones, that a source told or bore out."""

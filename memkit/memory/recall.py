@@ -5,11 +5,12 @@ import hashlib
 import json
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from .conversation import Conversation, Utterance
@@ -112,6 +113,29 @@ class RecallMemory:
                 dropped += old
         return dropped
 
+    def everything(self, user_id: str) -> list[Turn]:
+        """Return every turn of this user that is kept, however old, by session and in the order they were kept."""
+        with self._lock:
+            return sorted(
+                (turn for turn in self._all(user_id) if turn.user_id == user_id), key=lambda turn: turn.session_id
+            )
+
+    def bring_back(self, turns: Iterable[Turn]) -> None:
+        """Keep turns as they are, masked when they were first kept; those that are here already are not doubled."""
+        for whose, some in groupby(turns, key=lambda turn: (turn.user_id, turn.session_id)):
+            with self._lock:
+                here = Counter(self._of_session(*whose))
+                for turn in some:
+                    if here[turn]:
+                        here[turn] -= 1
+                    elif self._path is None:
+                        self._kept.setdefault(whose, []).append(turn)
+                    else:
+                        file = self._file(*whose)
+                        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                        with _locked(file.parent / ".lock"):
+                            _append_line(file, self._line(turn))
+
     def _of_user(self, user_id: str) -> list[Turn]:
         oldest = to_text(self._clock() - self._ttl)
         with self._lock:
@@ -125,14 +149,23 @@ class RecallMemory:
             turn for file in sorted(self._directory(user_id).glob("*.jsonl")) for turn in read_turns(file, self._sealer)
         ]
 
+    def _of_session(self, user_id: str, session_id: str) -> Iterable[Turn]:
+        if self._path is None:
+            return self._kept.get((user_id, session_id), ())
+        file = self._file(user_id, session_id)
+        return read_turns(file, self._sealer) if file.exists() else ()
+
+    def _file(self, user_id: str, session_id: str) -> Path:
+        return self._directory(user_id) / f"{_digest(session_id)}.jsonl"
+
     def _directory(self, user_id: str) -> Path:
         assert self._path is not None
         return self._path / _digest(user_id)
 
     def _write(self, turn: Turn) -> None:
-        directory = self._directory(turn.user_id)
+        file = self._file(turn.user_id, turn.session_id)
+        directory = file.parent
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = directory / f"{_digest(turn.session_id)}.jsonl"
         with _locked(directory / ".lock"):
             if file not in self._lines:
                 self._forget_expired(directory)

@@ -51,9 +51,18 @@ class SessionFile:
 
     def save(self, main: MainContext | None, kept: Kept) -> None:
         """Keep the books and, where ``main`` is given, what it holds."""
-        data: dict[str, Any] = {**self._whose, "turns": kept.turns, "known": list(kept.known[-KNOWN:])}
+        data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         if main is not None:
             data |= {"messages": masked_tree(main.messages), "summary": mask(main.summary)}
+        self._write(data)
+
+    def bring_back(self, content: Mapping[str, Any]) -> None:
+        """Keep what ``held_sessions`` returned, where nothing is kept of this session."""
+        if not self._path.exists():
+            self._write(content)
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        data = {**content, **self._whose}
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         beside = self._path.with_suffix(f".{os.getpid()}.new")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -66,6 +75,20 @@ class SessionFile:
     def forget(self) -> None:
         """Take the session off the disk."""
         self._path.unlink(missing_ok=True)
+
+
+def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is kept of every session of a user, by the session's name."""
+    found = {}
+    for path in folder.glob("*.json"):
+        try:
+            data: Any = shown(json.loads(path.read_text(encoding="utf-8")), sealer)
+            whose, session = data.get("user_id"), data.get("session_id")
+        except (OSError, ValueError, AttributeError):
+            continue  # a file that somebody damaged
+        if whose == user_id and isinstance(session, str):
+            found[session] = {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
+    return sorted(found.items())
 
 
 def drop_old_sessions(folder: Path, before: datetime) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,7 @@ class AuditLog:
         full = {key: event.get(key) for key in _KEYS} | {
             "at": event.get("at") or now.isoformat().replace("+00:00", "Z")
         }
-        line = json.dumps(
-            full | {key: event[key] for key in event if key not in _KEYS}, ensure_ascii=False, sort_keys=True
-        )
+        line = _line(full | {key: event[key] for key in event if key not in _KEYS})
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(self._folder / f"{now:%Y-%m}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -69,6 +68,32 @@ class AuditLog:
                 )
                 if wanted:
                     yield entry
+
+    def of_user(self, user_id: str) -> Iterator[tuple[str, Event]]:
+        """Yield the events of one user, each with the month in whose file it stands."""
+        for path in sorted(self._folder.glob("????-??.jsonl")):
+            for entry in _entries(path):
+                if entry.get("user_id") == user_id:
+                    yield path.stem, entry
+
+    def bring_back(self, user_id: str, month: str, events: Iterable[Event]) -> None:
+        """Put events back into the file of their month, except those that stand in it already."""
+        path = self._folder / f"{month}.jsonl"
+        here = _entries(path) if path.exists() else iter(())
+        known = Counter(_line(entry) for entry in here if entry.get("user_id") == user_id)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            for event in events:
+                line = _line(event)
+                if known[line]:
+                    known[line] -= 1
+                else:
+                    file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def _line(event: Event) -> str:
+    return json.dumps(event, ensure_ascii=False, sort_keys=True)
 
 
 def _entries(path: Path) -> Iterator[Event]:

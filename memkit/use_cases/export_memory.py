@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from memkit.errors import NotFound
+from memkit.interchange.machine import KINDS
+from memkit.memory.lines import encode_data
 from memkit.workspace import Workspace
-
-COUNTED = {"turn": "turns", "session": "sessions", "access": "access", "audit": "audit"}
 
 
 def export_memory(workspace: Workspace, user: str, counts: Counter[str]) -> Iterator[str]:
@@ -21,6 +21,10 @@ def export_memory(workspace: Workspace, user: str, counts: Counter[str]) -> Iter
     for line in workspace.archive.export(user):
         counts[_kind(line)] += 1
         yield line
+    for held in workspace.machine.lines(user):
+        line = encode_data(held)
+        counts[_kind(line)] += 1
+        yield line
     if not counts:
         raise NotFound(f"Nothing is held on {user!r:.60}.")
     workspace.audit.append({"event": "export", "actor": "person", "user_id": user})
@@ -28,4 +32,4 @@ def export_memory(workspace: Workspace, user: str, counts: Counter[str]) -> Iter
 
 def _kind(line: str) -> str:
     op = json.loads(line).get("op")
-    return "records" if op is None else COUNTED.get(op, "events")
+    return "records" if op is None else KINDS.get(op, "events")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from memkit.errors import NegativeAnswer
 from memkit.interchange.interface import Source, Unfit
 from memkit.interchange.json_text import numbered_objects
+from memkit.interchange.machine import KINDS, problem
 from memkit.memory.interface import Reason
 from memkit.memory.masking import masked
 from memkit.memory.record import JSON
@@ -72,9 +73,11 @@ def _check(workspace: Workspace, source: Source, restored: Restored) -> None:
             for number, data in numbered_objects(file):
                 if isinstance(data, Reason):
                     restored.refused.append(Unfit(number, (data,)))
-                else:
+                elif not _is_local(data):
                     numbers.append(number)
                     yield data
+                elif reason := problem(restored.user_id, data):
+                    restored.refused.append(Unfit(number, (reason,)))
 
     for answer in workspace.archive.restorable(restored.user_id, archived()):
         number = numbers.popleft()
@@ -94,11 +97,20 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
 
 
 def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
-    def lines() -> Iterator[Mapping[str, JSON]]:
-        with source.opened() as file:
-            for _, data in numbered_objects(file):
-                if not isinstance(data, Reason):
-                    yield data
-
-    for written in workspace.archive.restore(restored.user_id, lines(), workspace.person(restored.user_id)):
+    person = workspace.person(restored.user_id)
+    for written in workspace.archive.restore(restored.user_id, _lines(source, local=False), person):
         restored.counts.update("events" if "op" in data else "records" for data in written)
+    for op in workspace.machine.bring_back(restored.user_id, _lines(source, local=True)):
+        restored.counts[KINDS[op]] += 1
+    workspace.audit.append({"event": "restored", "actor": "person", "user_id": restored.user_id})
+
+
+def _lines(source: Source, *, local: bool) -> Iterator[Mapping[str, JSON]]:
+    with source.opened() as file:
+        for _, data in numbered_objects(file):
+            if not isinstance(data, Reason) and _is_local(data) == local:
+                yield data
+
+
+def _is_local(data: Mapping[str, JSON]) -> bool:
+    return data.get("op") in KINDS

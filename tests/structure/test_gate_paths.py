@@ -37,7 +37,6 @@ LINE_WRITERS = {
     "memkit/use_cases/make_store.py": "makes the empty folder",
     "memkit/use_cases/import_memory.py": "makes the scratch folder of a dry run",
     "memkit/use_cases/erase_user.py": "takes lines out, and leaves digests",
-    "memkit/interchange/found.py": "measures a line, and writes none",
     "memkit/workspace.py": "counts changes and commits what is there",
 }
 """Modules that touch the shards, and why each may."""
