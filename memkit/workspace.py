@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +56,8 @@ class Workspace:
         self.root = root
         self.clock = clock
         self.notice = notice or (lambda message: None)
+        with suppress(OSError):  # a store that cannot be written can still be read
+            (root / ".memkit").mkdir(mode=0o700, exist_ok=True)
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
         self._past: list[ArchivalStore] = []
@@ -116,7 +119,8 @@ class Workspace:
         asked = contradictions_by(
             lambda: open_model(self.settings["provider"], self.settings["model"], folder=Path.cwd())
         )
-        return WriteGate(self.memory_settings.write, asked)
+        long_term = self.settings["privacy.long_term"] != "off"
+        return WriteGate(self.memory_settings.write, asked, long_term)
 
     @cached_property
     def embedder(self) -> LocalEmbedder:

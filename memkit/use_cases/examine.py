@@ -13,11 +13,13 @@ from memkit import __version__
 from memkit.domains import load_domains
 from memkit.errors import MemkitError, StoreFault
 from memkit.memory.archive import ArchivalStore
+from memkit.memory.sealing import clear_lines
 from memkit.memory.tokens import counter
+from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
-from memkit.workspace import open_workspace
+from memkit.workspace import Workspace, open_workspace
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,45 @@ def _store(given: Path | None) -> Iterator[Check]:
             yield Check("git identity", True, "set")
         except MemkitError as error:
             yield Check("git identity", False, str(error))
-        problems = workspace.archive.check()
-        detail = f"{len(problems)} problems: run 'memkit fsck'" if problems else "every line reads"
-        yield Check("archive", not problems, detail)
+        yield _archive(workspace)
         verdict = workspace.guard.decide("doctor", {}, {})
         broken = [finding for finding in verdict.policies if finding.decides]
         yield Check("policies", not broken, broken[0].reason if broken else "loaded")
         yield _loads("skills", lambda: load_skills(root))
         yield _loads("domains", lambda: load_domains(root))
-        yield Check("index privacy", True, "the local index is clear text, readable by this user only (mode 0600)")
+        yield from (Check(*found) for found in _privacy(workspace))
+
+
+def _archive(workspace: Workspace) -> Check:
+    try:
+        problems = workspace.archive.check()
+    except MemkitError as error:
+        return Check("archive", False, str(error))
+    return Check(
+        "archive", not problems, f"{len(problems)} problems: run 'memkit fsck'" if problems else "every line reads"
+    )
+
+
+def _privacy(workspace: Workspace) -> Iterator[Finding]:
+    keys = examined_keys(workspace.keys)
+    yield keys
+    try:
+        yield from examined_sealing(_sealing(workspace))
+    except MemkitError as error:
+        if keys.ok:
+            yield Finding("sealing", False, str(error))
+    yield examined_state(workspace.root / ".memkit")
+
+
+def _sealing(workspace: Workspace) -> Sealing:
+    archive, on = workspace.archive, workspace.settings["privacy.seal"] == "user"
+    return Sealing(
+        on=on,
+        clear=clear_lines(archive.log) if on else 0,
+        unreadable=archive.seals().unreadable,
+        remotes=tuple(workspace.git.run("remote", check=False).split()),
+        erased_unchecked=archive.view.tombstones.cannot_be_checked(),
+    )
 
 
 def _loads(name: str, load: Callable[[], object]) -> Check:

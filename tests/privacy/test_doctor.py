@@ -1,0 +1,107 @@
+"""``memkit doctor`` says what is open that should be closed, and what cannot be read or kept out here."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memkit.privacy import examination
+from memkit.privacy.keys import KeyRing
+from tests.privacy.conftest import Ask
+
+
+def check(ask: Ask, name: str) -> tuple[bool, str]:
+    """Return what doctor says about one thing."""
+    found = {check["name"]: check for check in ask("doctor")[1]["data"]["checks"]}[name]
+    return found["ok"], found["detail"]
+
+
+def test_a_fresh_store_is_private(store: Path, ask: Ask) -> None:
+    """The state of this machine is for this user, and the index is said to be clear text."""
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+
+    assert check(ask, "keys") == (True, "none yet: the first one is made when it is needed")
+    assert check(ask, "sealing")[0] is True
+    ok, detail = check(ask, "index privacy")
+    assert ok
+    assert "clear text" in detail
+    assert (store / ".memkit").stat().st_mode & 0o077 == 0
+
+
+def test_keys_that_others_can_read_are_named(sealing: Path, ask: Ask) -> None:
+    """With the command that closes them."""
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+    folder = KeyRing(sealing).folder
+    assert folder is not None
+    assert check(ask, "keys")[0] is True
+    (folder / "store.key").chmod(0o640)
+
+    ok, detail = check(ask, "keys")
+
+    assert not ok
+    assert "chmod -R go=" in detail
+
+
+def test_keys_that_are_elsewhere_are_named_with_what_follows(
+    sealing: Path, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many lines cannot be read, and how to bring the keys."""
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+    monkeypatch.setenv("MEMKIT_KEYS", str(tmp_path / "none"))
+
+    assert check(ask, "keys")[0] is False
+    ok, detail = check(ask, "sealed text")
+    assert not ok
+    assert detail.startswith("1 lines")
+    assert ask("doctor")[0] == 1
+
+
+def test_keys_inside_of_the_store_are_named(sealing: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git would take them along."""
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+    monkeypatch.setenv("MEMKIT_KEYS", str(sealing / "keys"))
+
+    ok, detail = check(ask, "keys")
+
+    assert not ok
+    assert "inside of the store" in detail
+
+
+def test_clear_text_from_before_sealing_is_counted(store: Path, ask: Ask) -> None:
+    """It is a finding when a remote may have it."""
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+    ask("config", "set", "privacy.seal", "user")
+    ask("memory", "add", "Ada plays chess", "--user", "ada")
+
+    ok, detail = check(ask, "sealing")
+    assert ok
+    assert "1 lines from before" in detail
+
+    subprocess.run(["git", "-C", str(store), "remote", "add", "hub", "https://example.org/x.git"], check=True)
+    ok, detail = check(ask, "sealing")
+    assert not ok
+    assert "hub" in detail
+
+
+def test_sealing_without_its_library_is_named(sealing: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the extra to install."""
+    monkeypatch.setattr(examination, "has_cryptography", lambda: False)
+
+    ok, detail = check(ask, "sealing")
+
+    assert not ok
+    assert "memkit-agent[sealing]" in detail
+
+
+def test_state_that_others_can_read_is_named(store: Path, ask: Ask) -> None:
+    """An old store's folder may be open."""
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+    (store / ".memkit").chmod(0o755)
+    next((store / ".memkit" / "cache").rglob("*.sqlite")).chmod(0o644)
+
+    ok, detail = check(ask, "index privacy")
+
+    assert not ok
+    assert "chmod -R go=" in detail
