@@ -13,8 +13,10 @@ from .replay import OPERATIONS, Event
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARKER = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})( .*)?")
 """Git's mark of a conflict. Inside another conflict it is longer than seven signs."""
-MOST_STARTS = 1000
-"""So many places of a broken line are tried for the start of a whole one."""
+INSIDE = re.compile(r"[ \t\r]*[,}\]]")
+"""What follows an object that is a part of another one."""
+MOST_MISSES = 1000
+"""So many places of a broken line are tried in vain for the start of a whole one."""
 
 
 class Piece(NamedTuple):
@@ -105,12 +107,13 @@ def _whole_lines(content: bytes) -> Iterator[tuple[int, int, Mapping[str, JSON]]
     An object that is only a part of a torn line, which a comma or a bracket follows, is never taken for a line.
     """
     text = content.decode("latin-1")  # one letter a byte, so that places in the text are places in the bytes
-    start, tried = text.find('{"'), 0
-    while start >= 0 and tried < MOST_STARTS:
+    start, missed = text.find('{"'), 0
+    while start >= 0 and missed < MOST_MISSES:
         end = _end_of_line(content, text, start)
         if end:
             yield start, end, decode_line(content[start:end])
-        tried += 1
+        else:
+            missed += 1
         start = text.find('{"', end or start + 1)
 
 
@@ -121,7 +124,7 @@ def _end_of_line(content: bytes, text: str, start: int) -> int:
         checked_id(decode_line(content[start:end]))
     except (ValueError, RecursionError, InvalidRecord):
         return 0
-    return 0 if content[end:].lstrip().startswith((b",", b"}", b"]")) else end
+    return 0 if INSIDE.match(text, end) else end
 
 
 def _without(content: bytes, found: list[tuple[int, int, Mapping[str, JSON]]]) -> bytes:
