@@ -49,23 +49,30 @@ def _groups(records: Sequence[Record], at: float) -> Iterator[tuple[Record, ...]
     for place, prefix in enumerate(prefixes):
         for word in prefix:
             holders[word].append(place)
+    bags = [frozenset(found) for found in words]
     same: dict[frozenset[Word], list[int]] = defaultdict(list)
-    for place, found in enumerate(words):
-        same[frozenset(found)].append(place)
+    for place, bag in enumerate(bags):
+        same[bag].append(place)
     taken: set[int] = set()
     for place, record in enumerate(records):
         if place in taken:
             continue
         near = {other for word in prefixes[place] for other in holders[word][:MOST_COMPARED]}
-        near.update(same[frozenset(words[place])])
+        near.update(same[bags[place]])
+        open_to = (other for other in sorted(near) if other > place and other not in taken)
         alike = [
             other
-            for other in sorted(near)
-            if other > place and other not in taken and likeness(record.text, records[other].text) >= at
+            for other in open_to
+            if _share_enough(bags[place], bags[other], at) and likeness(record.text, records[other].text) >= at
         ]
         if alike:
             taken.update((place, *alike))
             yield (record, *(records[other] for other in alike))
+
+
+def _share_enough(one: frozenset[Word], other: frozenset[Word], at: float) -> bool:
+    """Return whether two texts have so many words in common that comparing them in order can be worth it."""
+    return 2 * len(one & other) >= at * (len(one) + len(other)) - 1e-9
 
 
 def _numbered(found: Sequence[str]) -> list[Word]:

@@ -23,7 +23,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from .access import Use
-from .record import Origin, Record
+from .record import Origin, Record, replaced_by
 from .settings import ForgetSettings
 from .times import parse_time
 
@@ -127,11 +127,12 @@ class ForgettingCycle:
         return why_forget(record, self._settings, self._now, use=self._use(record), stood=stood)
 
     def _use(self, record: Record) -> Use | None:
-        """Return how a record was used, what it was merged from included: counts stay with the machine they are of."""
-        merged = record.extra.get("merges")
-        parents = [id for id in merged if isinstance(id, str)] if isinstance(merged, list | tuple) else []
-        found = [self._used[id] for id in (record.id, *parents) if id in self._used]
-        return Use(sum(use.uses for use in found), max(use.last for use in found)) if found else None
+        """Return how a record was used on this machine, or what it took the place of: a branch carries no counts."""
+        parents = [self._used[id] for id in replaced_by(record) if id in self._used]
+        found = [*parents, self._used[record.id]] if record.id in self._used else parents
+        own = self._used[record.id].uses if record.id in self._used else 0
+        inherited = sum(use.uses for use in parents)
+        return Use(max(own, inherited), max(use.last for use in found)) if found else None
 
 
 def _standing(events: "Iterable[Event]") -> dict[str, Standing]:

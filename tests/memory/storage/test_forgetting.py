@@ -1,5 +1,7 @@
 """The forgetting cycle retires what its rules name, and nothing else; what is closed long enough is no more seen."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 from memkit.memory.access import Use
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.errors import InvalidRecord, RecordNotFound
-from memkit.memory.forgetting import Standing, why_forget
+from memkit.memory.forgetting import ForgettingCycle, Standing, why_forget
 from memkit.memory.record import Draft, Origin, Record
 from memkit.memory.settings import ForgetSettings, MemorySettings
 from memkit.memory.times import Decay, parse_decay, to_text
@@ -277,3 +279,61 @@ def test_a_sweep_retires_exactly_what_a_rule_names(
         before = [(item, store.get(item.id)) for item in store.records(user_id=None, status=None)]
         store.rebuild()
         assert before == [(item, store.get(item.id)) for item in store.records(user_id=None, status=None)]
+
+
+KILLED = """
+import os, sys
+from memkit.memory import shards
+from memkit.memory.archive import ArchivalStore
+
+def cut(descriptor, data, size):
+    os.write(descriptor, bytes(data)[: len(data) // 2])
+    os.kill(os.getpid(), 9)
+
+shards._write_whole = cut
+ArchivalStore(sys.argv[1]).sweep()
+"""
+
+
+def test_a_sweep_that_is_killed_half_way_goes_on_next_time(tmp_path: Path, open_store: OpenStore) -> None:
+    """What was written counts, the torn line is set aside, and the rest is retired then."""
+    ids = set()
+    store = open_store()
+    for number in range(20):
+        ids.add(note(store, f"triviality number {number}", importance=0.1))
+
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+
+    assert killed.returncode == -9
+    swept = store.sweep()
+    assert 0 < len(swept.retired) < 20
+    assert store.records(user_id="ada") == []
+    assert {item.id for item in store.records(user_id="ada", status="retired")} == ids
+
+
+def test_a_confirmation_between_planning_and_retiring_is_heard(open_store: OpenStore, clock: Clock) -> None:
+    """Each retirement is judged again when nobody else can write."""
+    first, second = open_store(clock=clock), open_store(clock=clock)
+    kept = note(first, "an old fact", confidence=0.4)
+    closed = note(first, "another old fact", confidence=0.4)
+    clock.now = NOW + 300 * DAY
+    planned = first.sweep(dry_run=True)
+    second.mark("confirm", kept, person())
+    second.mark("forget", closed, person())
+
+    assert {due.id for due in planned.retired} == {kept, closed}
+    cycle = ForgettingCycle(first.settings.forget, clock.now, {})
+    with first._change() as change:
+        done = cycle.carry_out(planned, change, first._index)
+
+    assert done.retired == ()
+    assert [item.id for item in first.records(user_id="ada")] == [kept]
+
+
+def test_a_record_merged_on_a_branch_inherits_its_parents_uses() -> None:
+    """Counts stay with the machine they are of, and count for what took the parents' place."""
+    merged = old_record(0 * DAY, importance=0.1, extra={"merges": ["a", "b"]})
+    uses = {"a": Use(1, to_text(NOW)), "b": Use(1, to_text(NOW))}
+
+    assert ForgettingCycle(ForgetSettings(), NOW, uses)._why(merged, None) is None
+    assert ForgettingCycle(ForgetSettings(), NOW, {})._why(merged, None) is not None
