@@ -12,14 +12,12 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from .dates import dated, day_words
+from .dates import AHEAD, dated, day_words
 from .ranking import K1, B
 from .text import query_terms, tokens, words
 
 LONGEST_KEPT = 2000
 """Characters of a text whose tokens are kept for the next search."""
-AHEAD = 6
-"""Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
 
 
 class Utterance(NamedTuple):

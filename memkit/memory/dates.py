@@ -22,6 +22,8 @@ HINTS = frozenset({*MONTHS, *(name[:3] for name in MONTHS), "sept", *WEEKDAYS, "
 """Without one of these, and without a digit, a text names no date, and no pattern need be compiled for it."""
 PUNCTUATION = ".,;:!?'\"()"
 FEW, COUPLE = 3, 2
+AHEAD = 6
+"""Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
 
 
 class Dated(NamedTuple):

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 
+from .dates import AHEAD, dated, day_words
 from .errors import InvalidRecord
 from .index_folding import concerned, folded
 from .index_words import WordIndex
@@ -12,7 +13,7 @@ from .log import Span
 from .record import JSON, Record, replaced_by
 from .replay import OPEN_TRUSTS, Event
 from .text import tokens
-from .times import normal_time
+from .times import normal_time, parse_time
 from .values import fingerprint
 
 Line = tuple[int, Span, Mapping[str, JSON]]
@@ -46,6 +47,12 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) ->
         sql.execute("UPDATE corpus SET seq=?, place=?", last)
 
 
+def found_by(record: Record) -> list[str]:
+    """Return the words that a record is found by: those of its text, of the day it is from, and of dates it names."""
+    day = parse_time(record.valid_from or record.created_at).date()
+    return [*tokens(record.text), *day_words(day), *dated(record.text, day, ahead=AHEAD).words]
+
+
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
     """Enter an event and return the id of the record it is about, also when it is about another event."""
     event = Event.from_data(data)
@@ -67,7 +74,7 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
         return None
     readable = not record.is_sealed
     is_plain = readable and not has_more and not replaced_by(record) and record.trust in OPEN_TRUSTS
-    found = tokens(record.text) if readable else []
+    found = found_by(record) if readable else []
     digest = fingerprint(record.text) if readable else ""
     row = (
         record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from .dates import dated
 from .index_corpus import CorpusIndex, Found
 from .interface import Hit, Loser, SearchReport
 from .ranking import CorpusStatistics, access, bm25, composite, coverage, recency, task_match
@@ -55,7 +56,8 @@ def search(
     meaning: Meaning | None = None,
 ) -> SearchReport:
     """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together."""
-    terms = query_terms(question.query)
+    named = dated(question.query, question.now.date())
+    terms = [*query_terms(named.rest), *named.words]
     hits: list[Hit] = []
     losers: list[Loser] = []
     for corpus in corpora if terms else ():

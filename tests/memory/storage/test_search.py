@@ -10,6 +10,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.memory import index_words, search
 from memkit.memory.archive import ArchivalStore
+from memkit.memory.index_intake import found_by
 from memkit.memory.record import Draft
 from memkit.memory.settings import MemorySettings
 from memkit.memory.text import query_terms, tokens
@@ -264,8 +265,9 @@ def test_relevance_equals_the_bm25_oracle(engine: str, texts: list[str], query: 
     with ArchivalStore(None, gate=OpenGate(), engine=engine, settings=everything) as store:
         ids = [note(store, text) for text in texts]
         hits = store.search(query, user_id="ada", k=100).hits
+        found = {record.id: found_by(record) for record in store.records(user_id="ada")}
     terms = query_terms(query)
-    oracle = rank_bm25.BM25Okapi([tokens(text) for text in texts], k1=1.2, b=0.75, epsilon=0)
+    oracle = rank_bm25.BM25Okapi([found[id] for id in ids], k1=1.2, b=0.75, epsilon=0)
     expected = dict(zip(ids, oracle.get_scores(terms), strict=True))
 
     assert {hit.id for hit in hits} == {
@@ -298,3 +300,25 @@ def test_searching_leaves_no_trace_in_history(store: ArchivalStore) -> None:
     store.search("espresso", user_id="ada")
 
     assert len(store.get(store.records(user_id="ada")[0].id).history) == 1
+
+
+def test_a_record_is_found_by_the_date_it_is_from() -> None:
+    """A date in the question means when a record was written or began to hold, and what its text names."""
+    store = ArchivalStore(None, gate=OpenGate(), clock=lambda: NOW)
+    note(store, "The boiler was repaired", valid_from="2026-03-14T00:00:00Z")
+    note(store, "The roof was repaired yesterday", valid_from="2026-06-02T00:00:00Z")
+    note(store, "The fence was repaired")
+
+    assert found(store, "what was repaired in March 2026?")[0] == "The boiler was repaired"
+    assert found(store, "on 14 March")[0] == "The boiler was repaired"
+    assert found(store, "what was repaired on 1 June 2026?")[0] == "The roof was repaired yesterday"
+    assert found(store, "today") == ["The fence was repaired"]
+    assert found(store, "in April 2024") == []
+
+
+def test_a_word_that_may_be_a_month_is_only_one_in_a_date(store: ArchivalStore) -> None:
+    """Neither "may I" nor "the march on" asks for a month."""
+    note(store, "The boiler was repaired", valid_from="2026-05-14T00:00:00Z")
+
+    assert store.search("may I have it", user_id="ada").abstained
+    assert store.search("the march on Rome", user_id="ada").abstained
