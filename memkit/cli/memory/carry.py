@@ -30,6 +30,8 @@ from memkit.use_cases.restore_memory import Restored, restore_memory
 
 MAPPED = ("text", "id", "user_id", "agent_id", "session_id", "created_at", "valid_until", "tags")
 """Fields that ``--map`` may name."""
+STEP = 200
+"""Memories between two words of progress."""
 SHOWN = 20
 """How many refused memories a person is shown; ``--json`` has all of them."""
 
@@ -105,6 +107,8 @@ def import_command(
         )
         name = format_name or _shown_format(front, source)
         imported = import_memory(workspace, source, wishes, format=name, dry_run=dry_run, progress=_progress(front))
+        if imported.total >= STEP and _shows_progress(front):
+            click.echo(err=True)
     _report_imported(front, imported, dry_run=dry_run)
 
 
@@ -146,14 +150,18 @@ def _source(name: str) -> Iterator[Source]:
 
 
 def _progress(front: Front) -> Any:
-    if front.json or not sys.stderr.isatty():
+    if not _shows_progress(front):
         return lambda count: None
 
     def show(count: int) -> None:
-        if count % 200 == 0:
+        if count % STEP == 0:
             click.echo(f"\r{count:,} memories …", nl=False, err=True)
 
     return show
+
+
+def _shows_progress(front: Front) -> bool:
+    return not front.json and sys.stderr.isatty()
 
 
 def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None:
