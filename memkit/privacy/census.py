@@ -61,13 +61,15 @@ class Census:
             self.sessions.add(str(data["session_id"]))
         # What a program wrote of its own accord, such as why it retired a record, is in its source as well.
         by_program = data.get("actor") == "program" and "op" in data
-        self.texts.update(() if by_program else said(data))
+        self.texts.update(() if by_program else said({key: value for key, value in data.items() if key != "tags"}))
+        # A label of one word is a word like any other.
+        self.texts.update(tag for tag in said({"tags": data.get("tags")}) if " " in tag or any(map(str.isdigit, tag)))
         if "op" not in data and isinstance(data.get("text"), str):
             self.values.add(data["text"])
 
 
 def needles_of(
-    census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Iterable[str]
+    census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Mapping[str, str]
 ) -> Needles:
     """Return what to look for: the person's texts without what others say as well.
 
@@ -76,13 +78,13 @@ def needles_of(
         belonging: Which lines are the person's.
         more: Texts of theirs that lie elsewhere, in sessions and the audit log.
         spared: Texts that others said elsewhere.
-        shipped: Files that every store starts with.
+        shipped: Files that every store starts with, by their path.
     """
     needles = Needles(census.user_id, census.texts | set(more), census.ids)
     for text in census.of_others(belonging):
         needles.spare(text)
     for text in spared:
         needles.spare(text)
-    for text in shipped:
-        needles.spare_shipped(text)
+    for path, text in shipped.items():
+        needles.spare_shipped(path, text)
     return needles

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
+from memkit.privacy.needles import RUN
 from memkit.privacy.scan import Place
 
 METHOD = (
     "Every object of the history that held something was made anew, beside the old repository, and took its place.",
-    "Then every object, ref and file was read again for runs of 12 letters, values and the name out of what was removed"
-    ", in UTF-8, UTF-16, JSON escapes, base64, hex and URL encoding, and inside of zlib and gzip.",
+    f"Then every object, ref and file was read again for runs of {RUN} letters, values and the name out of what was"
+    " removed, in UTF-8, UTF-16, JSON escapes, base64, hex and URL encoding, and inside of zlib and gzip.",
 )
 NOT_SCANNED = (
     "backups, snapshots and copies of this folder made elsewhere",

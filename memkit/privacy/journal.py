@@ -25,6 +25,7 @@ from memkit.store.layout import cache_folder, state_folder
 
 _FILE = "journal.json"
 _NEW, _OLD, _FILES = "git", "old", "files"
+UNPROVEN = "An interrupted erasure was finished, but not proven. Run 'memkit memory erase' again for that."
 _MARK = "memkit-erasure"
 """Lies in the new repository, so that it can be told from the old one after the exchange."""
 _LOCK, _OURS = "index.lock", b"memkit memory erase"
@@ -186,7 +187,7 @@ def resume(store: Path) -> str | None:
                 return "An erasure was interrupted before it changed anything. Start it again."
             if journal.phase == "changing":
                 journal.change()
-                return "An interrupted erasure was finished, but not proven. Run 'memkit memory erase' again for that."
+                return UNPROVEN
     except StoreLocked:
         return None
     return None

@@ -15,6 +15,7 @@ from typing import Any
 from memkit.memory.index_catalogue import file_stem, user_corpus
 from memkit.memory.index_database import SUFFIXES
 from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
+from memkit.privacy.census import Opened
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner
 from memkit.store.layout import state_folder
@@ -37,9 +38,10 @@ class StateChange:
 class LocalState:
     """The files of one store's state, seen from one person."""
 
-    def __init__(self, store: Path, user_id: str) -> None:
+    def __init__(self, store: Path, user_id: str, opened: Opened) -> None:
         self._folder = state_folder(store)
         self._user_id = user_id
+        self._opened = opened
         self._digest = _digest(user_id)
 
     def texts(self) -> Iterator[str]:
@@ -47,14 +49,14 @@ class LocalState:
         for path in self._files():
             for data in _objects(path):
                 if self._is_own(path, data):
-                    yield from _words_of(data)
+                    yield from _words_of(self._opened(data))
 
     def texts_of_others(self) -> Iterator[str]:
         """Yield what the others said there."""
         for path in self._files():
             for data in _objects(path):
                 if not self._is_own(path, data) and data.get("user_id"):
-                    yield from _words_of(data)
+                    yield from _words_of(self._opened(data))
 
     def session_ids(self) -> set[str]:
         """Return the sessions in which the person spoke."""
@@ -89,11 +91,21 @@ class LocalState:
             return belonging.rest(content, torn=True) or None
         if folder == "access":
             return _counts_without(path, content, belonging.ids, scanner)
+        if self._is_whole(content):
+            return None
         if holds_lines(path.name):
             content = belonging.rest(content, torn=folder == "audit")
         if content and scanner.finds(content):
             content = _redacted(content, belonging.ids, scanner.needles)
         return content if content and not scanner.finds(content) else None
+
+    def _is_whole(self, content: bytes) -> bool:
+        """Return whether the file is one object of the person's, such as a session, sealed or not."""
+        try:
+            data = json.loads(content)
+        except ValueError:
+            return False
+        return isinstance(data, dict) and data.get("user_id") == self._user_id
 
     def _is_own(self, path: Path, data: Mapping[str, Any]) -> bool:
         return data.get("user_id") == self._user_id or self._digest in path.parts

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from unicodedata import normalize
 
-RUN = 12
+RUN = 16
 """Letters and digits that a text must share with an erased one to count as a trace of it."""
 SHORTEST_VALUE = 5
 SHORTEST_TEXT = 8
-MOST_JOINED = 4
-"""So many words in a row are tried as one value: ``+49-151-2345`` is written in several ways."""
+MOST_WORDS = 6
+"""So many words of a short text are looked for as one value, however they are joined."""
 SHORTEST_NUMBER = 7
 LONGEST_VALUE = 64
 DISTINCT_END = 16
@@ -51,7 +51,8 @@ class Needles:
         # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
         self.runs |= {run for id in self.ids for run in _runs(id[-DISTINCT_END:])}
         self.values = {value for text in texts for value in _values(text)} | self.ids
-        self.values |= {text for text in self.texts if SHORTEST_TEXT <= len(text) < RUN}
+        self.values |= {flat(text) for text in texts if _is_short_text(text)}
+        self._joined = max(map(_parts, texts), default=1) if self.values else 1
         self.names_person = len(user_id) >= SHORTEST_NAME and user_id.casefold() not in STRUCTURAL
         """Whether the id is a name of its own and no word of the store's."""
         self.bare = self.names_person
@@ -64,8 +65,10 @@ class Needles:
         """Return how much is looked for, by kind."""
         return {"runs": len(self.runs), "values": len(self.values), "name": int(self.bare), "texts": len(self.texts)}
 
-    def spare_shipped(self, text: str) -> None:
+    def spare_shipped(self, path: str, text: str) -> None:
         """Leave out what a file of every store holds as well; the name is known in these very lines alone."""
+        self.names_person = self.names_person and not self._name.search(path)
+        self.bare = self.bare and self.names_person
         self._shipped.update(line.strip() for line in text.splitlines())
         bare = self.bare
         self.spare(text)
@@ -76,7 +79,7 @@ class Needles:
         letters = flat(text)
         self.runs.difference_update(_runs(letters))
         if self.values:
-            self.values.difference_update(value for value, _, _ in _joined(text))
+            self.values.difference_update(value for value, _, _ in _joined(text, self._joined))
         if self.bare and self._name.search(text):
             self.bare = False
 
@@ -88,7 +91,7 @@ class Needles:
         """Return whether ``text`` holds a piece of a text; the name alone is none."""
         if not self.runs.isdisjoint(_runs(flat(text))):
             return True
-        return bool(self.values) and not self.values.isdisjoint(value for value, _, _ in _joined(text))
+        return bool(self.values) and not self.values.isdisjoint(value for value, _, _ in _joined(text, self._joined))
 
     def whole_text_in(self, text: str) -> bool:
         """Return whether ``text`` repeats a whole text of some length, whoever else says the same."""
@@ -98,7 +101,7 @@ class Needles:
     def redacted(self, text: str, *, name: bool = True) -> str:
         """Return ``text`` with every piece replaced; ``name`` says whether the person's name goes too."""
         spans = list(self._run_spans(text))
-        spans += [(start, end) for value, start, end in _joined(text) if value in self.values]
+        spans += [(start, end) for value, start, end in _joined(text, self._joined) if value in self.values]
         if name and self.names_person:
             spans += [match.span() for match in self._name.finditer(text)]
         return _without(text, spans)
@@ -137,12 +140,12 @@ def _runs(letters: str) -> Iterator[str]:
     return (letters[start : start + RUN] for start in range(len(letters) - RUN + 1))
 
 
-def _joined(text: str) -> Iterator[tuple[str, int, int]]:
+def _joined(text: str, most: int) -> Iterator[tuple[str, int, int]]:
     """Yield every word, and every few words in a row as one, with where they begin and end."""
     words = [(flat(match[0]), *match.span()) for match in _WORD.finditer(text)]
     for place, (joined, start, end) in enumerate(words):
         yield joined, start, end
-        for word, _, end in words[place + 1 : place + MOST_JOINED]:
+        for word, _, end in words[place + 1 : place + most]:
             joined += word
             if len(joined) > LONGEST_VALUE:
                 break
@@ -157,6 +160,18 @@ def _values(text: str) -> Iterator[str]:
             shortest = SHORTEST_NUMBER if value.isdigit() else SHORTEST_VALUE
             if shortest <= len(value) <= LONGEST_VALUE:
                 yield value
+
+
+def _is_short_text(text: str) -> bool:
+    """Return whether a text is too short for runs and still says something of its own."""
+    return SHORTEST_TEXT <= len(flat(text)) < RUN and 2 <= len(_WORD.findall(text)) <= MOST_WORDS
+
+
+def _parts(text: str) -> int:
+    """Return how many words the longest value of a text has."""
+    if _is_short_text(text):
+        return len(_WORD.findall(text))
+    return max((len(_WORD.findall(match[0])) for match in _VALUE.finditer(text)), default=1)
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from memkit.privacy.belonging import ARCHIVE, Belonging
 from memkit.privacy.census import Census, Opened, needles_of
@@ -30,13 +29,13 @@ class Survey:
     """What one store holds on one person; ``take`` reads it."""
 
     def __init__(
-        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Iterable[str],
+        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Mapping[str, str],
         redact_files: bool,
     ) -> None:  # fmt: skip
         self.store = store
         self.repository = repository
         self.user_id = user_id
-        self.state = LocalState(store, user_id)
+        self.state = LocalState(store, user_id, opened)
         self.census = Census(user_id, opened)
         self._read_lines()
         self.belonging: Belonging = self.census.close()
@@ -109,8 +108,3 @@ class Survey:
             yield FileChange(path, None)
         if not is_gone:
             yield FileChange(new_path, rest)
-
-
-def unopened(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a line as it is: what is sealed in it stays closed."""
-    return data

@@ -55,10 +55,16 @@ def _unwrapped(data: bytes) -> Iterator[bytes]:
     for match in _BASE64.finditer(data):
         letters = match[0].translate(_URL_SAFE)
         # What was encoded may begin anywhere in a run of such letters.
-        shifted = (letters[start:] for start in range(4))
-        yield from filter(_says_something, (base64.b64decode(run[: len(run) // 4 * 4]) for run in shifted))
+        yield from filter(_says_something, (_decoded(letters[start:]) for start in range(4)))
     for match in _MEMBER.finditer(data):
         yield from _inflated(data[match.start() :])
+
+
+def _decoded(letters: bytes) -> bytes:
+    """Return what letters of base64 stand for, also where their padding is missing."""
+    if len(letters) % 4 == 1:  # no encoder leaves one letter over
+        letters = letters[:-1]
+    return base64.b64decode(letters + b"=" * (-len(letters) % 4))
 
 
 def _unescaped(data: bytes) -> bytes:

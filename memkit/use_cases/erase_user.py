@@ -13,6 +13,7 @@ from memkit.memory.archive import LOCK_SECONDS
 from memkit.memory.lines import encode_line
 from memkit.memory.locking import locked
 from memkit.memory.record import new_id
+from memkit.memory.sealing import shown
 from memkit.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.memory.tombstones import burials
 from memkit.privacy.belonging import ARCHIVE
@@ -23,7 +24,7 @@ from memkit.privacy.plumbing import require_git
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
-from memkit.privacy.survey import FileChange, Survey, unopened
+from memkit.privacy.survey import FileChange, Survey
 from memkit.store.layout import cache_folder, state_folder
 from memkit.use_cases.make_store import starter_files
 from memkit.workspace import Workspace
@@ -96,7 +97,8 @@ def erase_user(
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
     with locked(state_folder(workspace.root) / "lock", timeout=LOCK_SECONDS):
         survey = Survey(
-            workspace.root, repository, user, opened=unopened, shipped=_starters(), redact_files=redact_files
+            workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
+            shipped=_starters(), redact_files=redact_files,
         )  # fmt: skip
         plan = _plan(survey)
         journal = Journal(workspace.root)
@@ -135,8 +137,8 @@ def _is_ignored(workspace: Workspace, path: Path) -> bool:
     return bool(workspace.git.run("check-ignore", "--", str(path.resolve()), check=False).strip())
 
 
-def _starters() -> list[str]:
-    return [content.decode() for content in starter_files("memory").values()]
+def _starters() -> dict[str, str]:
+    return {path: content.decode() for path, content in starter_files("memory").items()}
 
 
 def _plan(survey: Survey) -> Plan:

@@ -16,6 +16,7 @@ from memkit.memory.archive import ArchivalStore
 from memkit.memory.sealing import clear_lines
 from memkit.memory.tokens import counter
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
+from memkit.privacy.journal import UNPROVEN, Journal
 from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
@@ -75,6 +76,8 @@ def _store(given: Path | None) -> Iterator[Check]:
         yield _loads("skills", lambda: load_skills(root))
         yield _loads("domains", lambda: load_domains(root))
         yield from (Check(*found) for found in _privacy(workspace))
+        owed = Journal(root).phase is not None
+        yield Check("erasure", not owed, UNPROVEN if owed else "none is under way")
 
 
 def _archive(workspace: Workspace) -> Check:

@@ -180,3 +180,23 @@ def test_a_broken_filter_is_caught_by_the_scan(
     traces = {place["place"]: place["traces"] for place in answer["data"]["scanned"]}
     assert traces["git objects"] > 0 and traces["working tree"] > 0
     assert leaking(peopled)
+
+
+@pytest.mark.parametrize("text", ["I like tea", "see +49-151-2345", "Team-Server 4711", "am at gym 5 now"])
+def test_short_texts_are_looked_for_as_a_whole(text: str) -> None:
+    """A text too short for runs is found in other spellings, and its words alone are not."""
+    scanner = Scanner(Needles("alice", [text]))
+
+    assert scanner.finds(f"so they said: {text.upper()}!".encode())
+    assert scanner.finds(base64.b64encode(f"so they said: {text}".encode()))
+    assert not scanner.finds(b"I see you like tea at the gym, on the team server")
+
+
+def test_labels_and_common_words_accuse_nobody(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tag of one word, or half a sentence that everybody uses, may stand in other files."""
+    from tests.privacy.traces import remember
+
+    remember(peopled, "Alice wants it in the morning", "alice", "--tag", "infrastructure", "--tag", "preferences")
+    (peopled / "README.md").write_text("The infrastructure of our preferences is read in the morning.\n")
+
+    assert erase(peopled, capsys)[0] == 0

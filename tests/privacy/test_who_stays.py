@@ -174,3 +174,33 @@ def test_structure_of_the_history_stays(peopled: Path, capsys: pytest.CaptureFix
     assert code == 0, answer["diagnostics"]
     assert git(peopled, "log", "--topo-order", "--graph", "--all", shape).endswith(before.split("\n", 1)[1])
     assert git(peopled, "describe", "--all") != ""
+
+
+def test_a_sealed_person_is_erased_with_their_key(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was only ever sealed goes as lines as well, its key is destroyed, and its values cannot come back."""
+    pytest.importorskip("cryptography")
+    assert run(["config", "set", "privacy.seal", "user", "--store", str(store)]) == 0
+    remember(store, TEXT, "alice")
+    remember(store, BOB, "bob")
+    commit(store)
+    run(["chat", "--user", "alice", "--consent", "--session", "s", "-p", f"Remember: {TEXT}", "--store", str(store)])
+
+    code, answer = erase(store, capsys)
+
+    assert (code, leaking(store)) == (0, []), answer["diagnostics"]
+    assert git(store, "grep", "-c", "sealed", "HEAD", "--", "archive").endswith(":1")
+    assert run(["memory", "add", TEXT, "--user", "alice", "--store", str(store)]) == 1
+    run(["memory", "list", "--user", "bob", "--store", str(store)])
+    assert BOB in capsys.readouterr().out
+
+
+def test_a_generated_project_is_a_store_like_any_other(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A rendered project, no repository of its own, is erased where it lies."""
+    assert run(["gen", "--target", "react", "--store", str(store), "--out", str(tmp_path / "project")]) == 0
+    remember(tmp_path / "project", TEXT, "mildred")
+
+    code, answer = erase(tmp_path / "project", capsys, user="mildred")
+
+    assert (code, leaking(tmp_path / "project")) == (0, []), answer["diagnostics"]
