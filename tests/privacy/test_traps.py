@@ -30,6 +30,8 @@ def _staged(root: Path) -> None:
 def _resolve_undo(root: Path) -> None:
     """The extension of the index that remembers both sides of a merge."""
     shard = next(root.glob("archive/*/*.jsonl"))
+    (root / ".git/info").mkdir(exist_ok=True)
+    (root / ".git/info/attributes").write_text("*.jsonl merge=text\n")  # a store merges its shards line by line
     git(root, "commit", "-qam", "before")
     git(root, "checkout", "-qb", "side")
     shard.write_text(shard.read_text() + LINE + "\n")
