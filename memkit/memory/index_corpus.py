@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .index_intake import Line
     from .replay import Event, Folded
 
-FORMAT = 6
+FORMAT = 7
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
@@ -33,10 +33,12 @@ SCHEMA = (
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
     "CREATE INDEX records_by_source ON records(source_url) WHERE source_url IS NOT NULL",
     """CREATE TABLE events(
-        id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT)""",
+        id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT,
+        successor TEXT)""",
     "CREATE INDEX events_by_target ON events(target)",
     "CREATE INDEX keyed_tombstones ON events(target) WHERE op='tombstone'",
     "CREATE INDEX events_by_source ON events(source_url) WHERE source_url IS NOT NULL",
+    "CREATE INDEX events_by_successor ON events(successor) WHERE successor IS NOT NULL",
 )
 REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""

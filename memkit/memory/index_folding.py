@@ -20,6 +20,7 @@ SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
 ABOUT = """SELECT line, writer, place FROM events
            WHERE target=?1 OR (op='revoke' AND target IN (SELECT id FROM events WHERE target=?1))"""
 """What was said about a record, and what was taken back of that."""
+GAVE_WAY = "SELECT target FROM events WHERE successor=?"
 REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
 
 
@@ -58,6 +59,8 @@ def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:
 def concerned(sql: sqlite3.Connection, touched: Iterable[str]) -> list[str]:
     """Return the records whose state may change with lines about ``touched``, those first."""
     found = dict.fromkeys(touched)
+    # What gave way to a record that was here already is named by an event alone.
+    found.update((target, None) for id in list(found) for (target,) in sql.execute(GAVE_WAY, (id,)))
     waiting = list(found)
     for record in filter(None, [_record(sql, id) for id in waiting]):
         found.update(dict.fromkeys(replaced_by(record)))

@@ -11,7 +11,7 @@ from .index_words import WordIndex
 from .lines import encode_data
 from .log import Span
 from .record import JSON, Record, replaced_by
-from .replay import OPEN_TRUSTS, Event
+from .replay import OPEN_TRUSTS, Event, successor_named
 from .text import tokens
 from .times import normal_time, parse_time
 from .values import fingerprint
@@ -20,12 +20,13 @@ Line = tuple[int, Span, Mapping[str, JSON]]
 UNSETTLED = ""
 """Status of a record that was entered and is not in line with its events yet."""
 
-INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?)"
+INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
     id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
     VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
-           EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)"""
+           EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)
+           OR EXISTS(SELECT 1 FROM events WHERE successor=?1)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -58,7 +59,10 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
     event = Event.from_data(data)
     text = encode_data(data)
     url = event.fields.get("source_url")
-    row = (event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None)
+    row = (
+        event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
+        successor_named(event) or None,
+    )  # fmt: skip
     sql.execute(INSERT_EVENT, row)
     if event.op != "revoke":
         return event.target

@@ -253,3 +253,33 @@ def test_what_is_past_its_grace_does_not_return_in_place_of_what_goes(open_store
 
     assert {record.id for record in taken.records} == {wrong, later}
     assert [record.id for record in store.records(user_id="ada")] == [old]
+
+
+def test_what_gave_way_to_a_revoked_record_lives_again(store: ArchivalStore) -> None:
+    """Also where the other record was there already and knows nothing of what gave way to it."""
+    one, other = told(store, "Ada owns a red bicycle", person()), told(store, "Ada cycles to work")
+    with store._change() as change:
+        change.repeats(one, other, Origin(actor="program", user_id="ada"), "the same")
+    assert status(store, one) == ["superseded"]
+
+    taken = store.revoke(S1, person())
+
+    assert taken.revived == (one,)
+    assert [record.id for record in store.records(user_id="ada")] == [one]
+    assert [hit.id for hit in store.search("red bicycle", user_id="ada").hits] == [one]
+
+
+def test_a_successor_may_come_after_what_gives_way_to_it(tmp_path: Path, open_store: OpenStore) -> None:
+    """A record stays live until the one that an event puts in its place is here."""
+    id = note(open_store(), "espresso")
+    event = {"id": "e1", "op": "supersede", "target": id, "actor": "program", "fields": {"by": "r2"}}
+    record = {"id": "r2", "text": "espresso at nine", "trust": "verified", "created_at": "2026-11-21T09:00:00Z"}
+    shard = tmp_path / "archive" / "2026-11" / "foreign.jsonl"
+    seen = []
+    for line in ({**event, "at": "2026-11-21T10:00:00Z"}, record):
+        shard.parent.mkdir(exist_ok=True)
+        with shard.open("a") as file:
+            file.write(json.dumps({**line, "user_id": "ada"}) + "\n")
+        seen.append([record.id for record in open_store().records(user_id="ada")])
+
+    assert seen == [[id], ["r2"]]
