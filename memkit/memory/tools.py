@@ -251,7 +251,10 @@ class MemoryTools:
         fitting = [
             Hit(record, 0.0, {"constraint": 1.0})
             for record in live
-            if record.id not in shown and record.confidence >= policy.min_confidence and _applies(record, asked)
+            if record.id not in shown
+            and record.confidence >= policy.min_confidence
+            and (record.scope != "session" or record.session_id == self.session_id)
+            and _applies(record, asked)
         ]
         return fitting[: policy.constraints_limit], fitting[policy.constraints_limit :]
 

@@ -21,7 +21,9 @@ from memkit.htn.core import HTNPlanner, Method, Operator
 from memkit.loop.core import AgentLoop, DeclaredTool, HybridPlanner, MemGPTAgent, Persona, Proposals, Toolbox
 from memkit.loop.interface import Completion, ToolCall
 from memkit.loop.retraction import NAME as RETRACT
+from memkit.loop.virtual_context import VirtualContextMemory
 from memkit.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
+from memkit.memory.settings import MemorySettings
 
 DENY_BASH = {
     "name": "no_shell", "description": "No shell.", "rule": "Never use a shell.", "enforcement": "hard",
@@ -385,3 +387,26 @@ def test_words_longer_than_the_main_context_are_shortened() -> None:
 
     (words,) = [message["content"] for message in prompts[0] if message["role"] == "user"]
     assert 0 < agent.memory.main.count(words) <= 500
+
+
+def test_only_what_is_sure_enough_enters_the_prompt_before_an_action() -> None:
+    """Constraints and failed outcomes below the confidence for prompts, or of another session, stay out of it."""
+    archive = ArchivalStore(settings=MemorySettings.from_mapping({"write": {"min_confidence": 0.0}}))
+    ada = Origin(actor="person", user_id="ada", session_id="monday")
+    for draft in (
+        Draft(text="Deploying on Friday broke the shop", type="outcome", tags=("failed",)),
+        Draft(text="Deploying at night broke the shop", type="outcome", tags=("failed",), confidence=0.5),
+        Draft(text="Deploying the shop went well in the morning", type="outcome", tags=("succeeded",)),
+        Draft(text="Never deploy without a backup", type="constraint"),
+        Draft(text="Never deploy a sixth time", type="constraint", confidence=0.5),
+        Draft(text="Never deploy while the baker sleeps", type="constraint", scope="session"),
+    ):
+        assert archive.offer(draft, ada).decision == "admitted"
+    memory = VirtualContextMemory(archive=archive, user_id="ada", session_id="tuesday")
+
+    assert [item.text for item in memory.warnings("deploying the shop")] == ["Deploying on Friday broke the shop"]
+    assert [item.text for item in memory.constraints("deploying the shop")] == ["Never deploy without a backup"]
+    tools = MemoryTools(MainContext(), archive, user_id="ada", session_id="tuesday")
+    found = [hit.text for hit in tools.archival_memory_search("deploy")]
+    assert "Never deploy without a backup" in found
+    assert not {"Never deploy a sixth time", "Never deploy while the baker sleeps"} & set(found)
