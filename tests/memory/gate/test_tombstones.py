@@ -2,6 +2,8 @@
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.memory.errors import NotAllowed, NoTombstoneKey
+from memkit.memory.errors import ArchiveError, NotAllowed, NoTombstoneKey
 from memkit.memory.interface import Decision
 from memkit.memory.main import ArchivalStore, Draft, Origin
+from memkit.memory.revocation import Source
 from memkit.memory.values import fingerprint, stated
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (
@@ -193,3 +196,55 @@ def test_another_users_tombstone_cannot_be_lifted() -> None:
 
         assert (archive.allow(rejected, bob), archive.allow(LION, bob)) == ([], [])
         assert codes(archive.offer(Draft(text=LION), ALICE)) == ["tombstone"]
+
+
+class Day:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.now
+
+
+Step = Callable[[ArchivalStore, Day, str, str], object]
+STEPS: dict[str, Step] = {
+    "a year passes": lambda archive, day, rejected, other: setattr(day, "now", day.now + timedelta(days=400)),
+    "sweep": lambda archive, day, rejected, other: archive.sweep(),
+    "consolidate": lambda archive, day, rejected, other: archive.consolidate(archive.consolidation()),
+    "rebuild": lambda archive, day, rejected, other: archive.rebuild(),
+    "undo": lambda archive, day, rejected, other: archive.mark("revoke", rejected, ALICE, reason="undone"),
+    "revoke the session": lambda archive, day, rejected, other: archive.revoke(Source(session_id="s1"), ALICE),
+    "forget": lambda archive, day, rejected, other: archive.mark("forget", rejected, ALICE),
+    "confirm": lambda archive, day, rejected, other: archive.mark("confirm", rejected, ALICE),
+    "contradict": lambda archive, day, rejected, other: archive.mark("contradict", rejected, ALICE),
+    "update": lambda archive, day, rejected, other: archive.mark("update", rejected, ALICE, tags=["zoo"]),
+    "restore": lambda archive, day, rejected, other: archive.mark("restore", rejected, ALICE),
+    "supersede": lambda archive, day, rejected, other: archive.supersede(rejected, "Alice keeps a tiger", ALICE),
+    "merge": lambda archive, day, rejected, other: archive.merge([rejected, other], ALICE),
+    "tell something else": lambda archive, day, rejected, other: archive.offer(Draft(text="Alice sails"), ALICE),
+    "set core": lambda archive, day, rejected, other: archive.edit_core("alice", "human", "Alice sails", ALICE),
+}
+"""What may happen to a store. Only a person's allow or approve may bring a rejected value back."""
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(sorted(STEPS)), max_size=8), st.sampled_from(SPELLINGS))
+def test_tombstones_survive_whatever_happens_to_a_store(names: list[str], spell: Callable[[str], str]) -> None:
+    """After any steps of a life cycle a rejected value is refused, an erased one too, in any spelling."""
+    day = Day()
+    with ArchivalStore(clock=day, tombstone_key=lambda: b"the store's key") as archive:
+        rejected = str(archive.offer(Draft(text=LION), ALICE._replace(session_id="s1")).id)
+        other = str(archive.offer(Draft(text="Alice owns a boat"), ALICE).id)
+        archive.mark("reject", rejected, ALICE)
+        archive.bury("alice", ["Alice is called Ada"])
+
+        for name in names:
+            with suppress(ArchiveError):  # a step may be refused, which must not open the way either
+                STEPS[name](archive, day, rejected, other)
+
+        for text in (LION, "Alice is called Ada"):
+            again = archive.offer(Draft(text=spell(text)), ALICE)
+            assert codes(again) == ["tombstone"], (names, text)
