@@ -125,6 +125,20 @@ COMMANDS: tuple[Sequence[str], ...] = (
     ("core", "set", "human", "Name: Ada. {}"),
     ("core", "set", "human", "Name: Ada", "--reason", "{}"),
     ("consent", "grant", "--reason", "{}"),
+    ("core", "rollback", "human", "1", "--reason", "{}"),
+    ("memory", "contradict", "KNOWN", "--reason", "{}"),
+    ("memory", "refine", "KNOWN", "say: Ada says {}", "--yes"),
+    ("memory", "refine", "KNOWN", "say: Ada likes white tea", "--yes", "--reason", "{}"),
+    ("memory", "merge", "KNOWN", "OTHER", "--text", "Ada says {}"),
+    ("memory", "merge", "KNOWN", "OTHER", "--text", "Ada likes tea and boats", "--reason", "{}"),
+    ("memory", "revoke", "--session", "{}", "--yes"),
+    ("memory", "revoke", "--source-url", "https://example.org/?k={}", "--yes", "--reason", "{}"),
+    ("memory", "import", "NOTES", "--format", "markdown"),
+    ("memory", "import", "LINES", "--format", "memkit"),
+    ("memory", "import", "MEM0", "--format", "mem0"),
+    ("memory", "why", "{}"),
+    ("memory", "forget", "KNOWN", "--reason", "{}"),
+    ("memory", "restore", "KNOWN", "--reason", "{}"),
     ("chat", "--session", "{}", "-p", "hello"),
     ("chat", "--session", "s1", "-p", "Remember that my note says {}."),
     ("chat", "--session", "s1", "-p", "{}"),
@@ -133,19 +147,43 @@ COMMANDS: tuple[Sequence[str], ...] = (
 )
 
 
+def _files(folder: Path, secret: str) -> dict[str, str]:
+    """Write files to import, with the secret in every place, and return their names."""
+    line = {"text": f"note {secret}", "user_id": "ada"}
+    lines = [
+        line,
+        {**line, "text": "Ada has a kite", "tags": [secret]},
+        {**line, "text": "Ada has a kite", "session_id": secret},
+        {**line, "text": "Ada has a kite", "source_url": f"https://example.org/?k={secret}"},
+        {**line, "text": "Ada has a kite", "note": {secret: secret}},
+        {**line, "text": "Ada has a kite", "user_id": secret},
+        {**line, "text": "Ada has a kite", "id": secret},
+    ]
+    contents = {
+        "NOTES": f"# {secret}\n\n- note {secret}\n",
+        "LINES": "".join(json.dumps(line) + "\n" for line in lines),
+        "MEM0": json.dumps({"results": [{"id": "1", "memory": f"note {secret}", "user_id": "ada"}]}),
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return {name: str(folder / name) for name in contents}
+
+
 @pytest.mark.parametrize("secret", LOUD)
 def test_no_command_writes_or_shows_a_secret(
-    secret: str, store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    secret: str, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever argument it stands in, it is in no file of the store, no git object, and no line on standard error."""
     monkeypatch.setenv("MEMKIT_STORE", str(store))
     monkeypatch.setenv("MEMKIT_USER", "ada")
     run(["consent", "grant", "--json"])
     run(["memory", "add", "Ada likes tea", "--json"])
-    known = json.loads(capsys.readouterr().out.splitlines()[-1])["data"]["id"]
+    run(["memory", "add", "Ada owns a boat", "--json"])
+    known, other = [json.loads(line)["data"]["id"] for line in capsys.readouterr().out.splitlines()[-2:]]
+    words = {"KNOWN": known, "OTHER": other, **_files(tmp_path, secret)}
 
     for command in COMMANDS:
-        run([word.replace("KNOWN", known).replace("{}", secret) for word in command])
+        run([words.get(word, word).replace("{}", secret) for word in command])
         printed = capsys.readouterr()
         assert secret not in printed.err, command
     run(["memory", "add", f"note {secret}", "--debug"])
