@@ -1,7 +1,9 @@
 """A consolidation tells once what many sessions left behind, names every record once, and is done after one run."""
 
+import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,7 @@ from memkit.memory.consolidation import Core, planned
 from memkit.memory.core_entries import EARLIER
 from memkit.memory.duplicate_groups import duplicate_groups
 from memkit.memory.duplicates import likeness
+from memkit.memory.lines import encode_line
 from memkit.memory.record import Draft, Origin, Record
 from memkit.memory.settings import ContextSettings, MemorySettings
 from memkit.memory.times import to_text
@@ -258,3 +261,76 @@ def test_running_it_on_its_result_plans_nothing_new(records: list[Record]) -> No
         store.consolidate(store.consolidation())
 
         assert not store.consolidation()
+
+
+def test_a_core_section_gets_room_and_loses_no_word() -> None:
+    """Its aged entries are records now, an excerpt stays in the prompt, and a second run finds nothing to do."""
+    moments = [NOW - 90 * DAY]
+    limits = DEFAULTS._replace(context=ContextSettings(core_section_limit=300))
+    store = ArchivalStore(clock=lambda: moments[-1], settings=limits)
+    names = ("Rome", "Paris", "Oslo", "Lima", "Cairo", "Quito", "Delhi")
+    entries = [f"Ada told of her long journey to {name}." for name in names]
+    store.edit_core("ada", "human", "\n".join(entries), Origin("person", "ada"))
+    moments.append(NOW)
+
+    done = store.consolidate(store.consolidation())
+
+    section = store.core_sections("ada")["human"]
+    archived = {item.text for item in store.records(user_id="ada")}
+    assert done.archived and len(section) < 0.8 * 300
+    assert section.startswith(EARLIER)
+    assert all(entry in archived or entry in section.splitlines() for entry in entries)
+    assert store.core_history("ada")[-1]["actor"] == "program"
+    assert not store.consolidation()
+
+
+def test_a_core_section_stays_when_the_gate_refuses_an_entry() -> None:
+    """Nothing moves by halves: an entry that may not become a record stays where it is, and so do the others."""
+    limits = DEFAULTS._replace(context=ContextSettings(core_section_limit=200))
+    store = ArchivalStore(clock=lambda: NOW, settings=limits)
+    refused = store.offer(Draft("Ada once told about her trip number 1."), Origin("person", "ada"))
+    store.mark("reject", str(refused.id), Origin("person", "ada"))
+    old = "\n".join(f"Ada once told about her trip number {number}." for number in range(5))
+    plan = planned([], {"ada": core_of((90, old))}, limits, NOW)
+
+    done = store.consolidate(plan)
+
+    assert (done.archived, done.compressed, len(done.refused)) == ((), (), 1)
+    assert store.records(user_id="ada") == []
+
+
+def lines_of_two_branches() -> list[dict[str, object]]:
+    """Return two consolidations that share a parent, and a person who rejects one of the other's."""
+    made = {"user_id": "ada", "created_at": to_text(NOW), "type": "event", "trust": "verified", "actor": "person"}
+    parents = [{**made, "id": id, "text": f"statement {id}"} for id in ("p1", "p2", "p3")]
+    summaries = [
+        {**made, "id": id, "text": f"summary {id}", "actor": "program", "consolidated": "c", "summarises": list(ids)}
+        for id, ids in (("s1", ("p1", "p2")), ("s2", ("p2", "p3")))
+    ]
+    said = {"user_id": "ada", "op": "supersede", "actor": "program"}
+    events = [
+        {**said, "id": f"{one['id']}{target}", "target": target, "at": to_text(NOW), "fields": {"by": one["id"]}}
+        for one in summaries
+        for target in one["summarises"]
+    ]
+    rejected = {**said, "id": "e", "op": "reject", "target": "p1", "at": to_text(NOW + DAY), "actor": "person"}
+    return [*parents, *summaries, *events, rejected]
+
+
+@given(st.permutations(lines_of_two_branches()))
+@settings(max_examples=30, deadline=None)
+def test_lines_of_branches_give_one_state_in_any_order(lines: list[dict[str, object]]) -> None:
+    """The older summary was overtaken by the rejection, so the younger one stands, however the lines arrive."""
+    with tempfile.TemporaryDirectory() as folder, ArchivalStore(folder, clock=lambda: NOW) as store:
+        for number, line in enumerate(lines):
+            path = Path(folder) / "archive" / "2026-11" / f"w{chr(97 + number)}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(encode_line(line))
+            store.refresh()
+            store.records(user_id="ada")
+
+        state = {id: store.get(id).status for id in ("p1", "p2", "p3", "s1", "s2")}
+
+        assert state == {
+            "p1": "rejected", "p2": "superseded", "p3": "superseded", "s1": "quarantined", "s2": "live"
+        }  # fmt: skip
