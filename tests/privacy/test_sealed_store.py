@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memkit.memory.archive import ArchivalStore
 from memkit.privacy.keys import KeyRing
 from tests.privacy.conftest import Ask
 
@@ -208,3 +209,46 @@ def test_a_user_is_erased_with_their_key_and_every_sealed_line(lived: Path, ask:
     assert b'"ada"' not in objects_of(lived)
     assert KeyRing(lived).user_key("ada") is None
     assert KeyRing(lived).user_key("bob") is not None
+
+
+def test_a_project_without_keys_and_without_memkit_reads_on(lived: Path) -> None:
+    """The travelling room alone knows the records, finds what is shared, and calls nothing damaged."""
+    with ArchivalStore(lived) as archive:
+        found = archive.search("Where is the office?", user_id="ada")
+
+        assert [hit.text for hit in found.hits] == ["The office is in Oslo"]
+        assert archive.sealed("ada") == 2
+        assert archive.check() == []
+        assert archive.consent("ada") is True
+        assert [record.text for record in archive.records(user_id="ada")] == ["The office is in Oslo"]
+
+
+def test_git_shows_the_text_to_whoever_has_the_key_and_keeps_no_copy_of_it(
+    lived: Path, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``git diff`` reads well through the driver, and no object of git holds what it printed."""
+    assert ask("git", "setup")[0] == 0
+    ask("memory", "add", "Ada bought a bicycle", "--user", "ada")
+
+    def shown() -> str:
+        diff = subprocess.run(["git", "-C", str(lived), "diff"], capture_output=True, text=True, check=True)
+        return diff.stdout
+
+    with_key = shown()
+    subprocess.run(["git", "-C", str(lived), "log", "-p"], capture_output=True, check=True)
+    without_keys(monkeypatch, tmp_path)
+
+    assert "Ada bought a bicycle" in with_key
+    assert "bicycle" not in shown()
+    assert b"lithium" not in objects_of(lived)
+
+
+def test_a_dry_run_of_an_import_makes_no_key(sealing: Path, ask: Ask, tmp_path: Path) -> None:
+    """Nothing changes: neither memkit.yaml nor the folder of keys."""
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps({"text": "Ada plays chess", "user_id": "ada"}) + "\n")
+
+    assert ask("memory", "import", str(file), "--format", "memkit", "--dry-run")[0] == 0
+
+    assert KeyRing(sealing).key_id is None
+    assert not KeyRing(sealing).home.exists()
