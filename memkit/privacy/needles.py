@@ -47,6 +47,10 @@ class Needles:
         texts = list(texts)
         self.texts = frozenset(filter(None, map(flat, texts)))
         self.ids = frozenset(id for id in map(flat, ids) if len(id) >= SHORTEST_TEXT)
+        self._beginnings: dict[str, list[str]] = {}
+        for text in self.texts:
+            if len(text) >= RUN:
+                self._beginnings.setdefault(text[:RUN], []).append(text)
         self.runs = {run for text in self.texts for run in _runs(text)}
         # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
         self.runs |= {run for id in self.ids for run in _runs(id[-DISTINCT_END:])}
@@ -93,10 +97,10 @@ class Needles:
             return True
         return bool(self.values) and not self.values.isdisjoint(value for value, _, _ in _joined(text, self._joined))
 
-    def whole_text_in(self, text: str) -> bool:
+    def repeated_in(self, text: str) -> bool:
         """Return whether ``text`` repeats a whole text of some length, whoever else says the same."""
         letters = flat(text)
-        return any(len(wanted) >= 2 * RUN and wanted in letters for wanted in self.texts)
+        return any(whole in letters for run in _runs(letters) for whole in self._beginnings.get(run, ()))
 
     def redacted(self, text: str, *, name: bool = True) -> str:
         """Return ``text`` with every piece replaced; ``name`` says whether the person's name goes too."""

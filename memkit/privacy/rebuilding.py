@@ -34,6 +34,14 @@ class Rebuilt:
     dropped: tuple[str, ...]
     """Refs that nothing was left of, or that stood for old ids."""
 
+    def counts(self) -> dict[str, int]:
+        """Return what went besides lines."""
+        changed = sum(old != new for old, new in self.commits.items())
+        return {
+            "commits_rewritten": changed, "signatures": self.signatures, "refs_renamed": self.renamed,
+            "refs_dropped": len(self.dropped),
+        }  # fmt: skip
+
 
 def rebuild(old: Repository, folder: Path, remainder: Remainder) -> Rebuilt:
     """Make the repository ``folder`` with the history, refs, stash and index of ``old``, without the person."""

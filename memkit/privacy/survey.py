@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,6 +67,12 @@ class Survey:
         """Return the files that git knows."""
         entries = self.repository.index() if self.repository else []
         return [self.top / entry.path for entry in entries if entry.mode != "160000"]
+
+    @cached_property
+    def quotes(self) -> list[str]:
+        """Return the ids of others' lines that repeat a whole text of the person's; they are theirs, and stay."""
+        lines = self.census.of_others(self.belonging)
+        return sorted(str(json.loads(line).get("id")) for line in lines if self.needles.repeated_in(line))
 
     def is_empty(self) -> bool:
         """Return whether nothing is held on the person."""

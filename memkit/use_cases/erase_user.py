@@ -47,6 +47,8 @@ class Plan:
     remotes: Mapping[str, str]
     top: Path | None
     """The root of the repository; None without one."""
+    quotes: tuple[str, ...] = ()
+    """Ids of others' lines that repeat a whole text; they stay."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Erasure:
 
     plan: Plan
     done: bool
+    removed: Mapping[str, int]
     scanned: tuple[Place, ...] = ()
     unprovable: tuple[Mapping[str, str], ...] = ()
     certificate: Path | None = None
@@ -106,7 +109,7 @@ def erase_user(
         if survey.is_empty() and owed is None:
             raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.")
         if dry_run:
-            return Erasure(plan, done=False)
+            return Erasure(plan, done=False, removed=plan.removed)
         confirm(plan)
         key = workspace.keys.store_key(create=True)
         assert key is not None
@@ -144,10 +147,11 @@ def _starters() -> dict[str, str]:
 def _plan(survey: Survey) -> Plan:
     repository = survey.repository
     if repository is None:
-        return Plan(survey.user_id, survey.removed(), 0, (), {}, None)
+        return Plan(survey.user_id, survey.removed(), 0, (), {}, None, tuple(survey.quotes))
     refs = repository.refs()
     return Plan(
-        survey.user_id, survey.removed(), repository.commit_count(), tuple(refs), repository.remotes(), repository.top
+        survey.user_id, survey.removed(), repository.commit_count(), tuple(refs), repository.remotes(), repository.top,
+        tuple(survey.quotes),
     )  # fmt: skip
 
 
@@ -172,9 +176,11 @@ def _change(
         )
         rebuilt = rebuild(repository, journal.new_repository, survey.remainder) if repository else None
         owed = {
-            "digest": person_digest(key, survey.user_id), "removed": survey.removed(), "before": before,
+            "digest": person_digest(key, survey.user_id),
+            "removed": survey.removed() | (rebuilt.counts() if rebuilt else {}),
+            "before": before,
             "tombstones": len(events),
-        }  # fmt: skip
+        }
         wanted = [*changes, *((change.path, change.content) for change in survey.state_changes)]
         replacements = tuple(
             Replacement(str(path), None if content is None else journal.stage(number, content, like=path))
@@ -242,14 +248,14 @@ def _proven(
             place.with_name(f"{place.name}.commits"), "".join(f"{old} {new}\n" for old, new in commit_map.items())
         )
     journal.discard()
-    return Erasure(plan, True, scanned, unprovable, place, commit_map)
+    return Erasure(plan, True, owed["removed"], scanned, unprovable, place, commit_map)
 
 
 def _scan(survey: Survey) -> Iterator[Place]:
     scanner = Scanner(survey.needles)
     store, repository = survey.store, survey.repository
     yield scanner.files(Place("working tree"), survey.top, survey.files())
-    yield scanner.files(Place("state"), store, files_below(state_folder(store)))
+    yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=[cache_folder(store)]))
     yield scanner.files(Place("cache"), store, files_below(cache_folder(store)))
     if repository:
         yield scanner.objects(Place("git objects"), repository.git)

@@ -19,8 +19,26 @@ def test_two_who_say_the_same_are_told_apart(peopled: Path, capsys: pytest.Captu
     code, answer = erase(peopled, capsys)
 
     assert code == 0, answer["diagnostics"]
+    assert [found["severity"] for found in answer["diagnostics"] if found["code"] == "quote"] == ["info"]
     run(["memory", "list", "--user", "bob", "--store", str(peopled)])
     assert TEXT in capsys.readouterr().out
+
+
+def test_signatures_are_dropped_and_counted(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A signature says that somebody saw these very bytes; of a history made anew it would be a lie."""
+    signed = git(peopled, "cat-file", "tag", _annotated(peopled)) + "\n-----BEGIN PGP SIGNATURE-----\n\nx\n"
+    id = git(peopled, "hash-object", "-t", "tag", "-w", "--stdin", given=signed.encode())
+    git(peopled, "update-ref", "refs/tags/v1", id)
+
+    code, answer = erase(peopled, capsys)
+
+    assert (code, answer["data"]["removed"]["signatures"]) == (0, 1)
+    assert "PGP" not in git(peopled, "cat-file", "tag", "v1")
+
+
+def _annotated(root: Path) -> str:
+    git(root, "tag", "-a", "v1", "-m", "first")
+    return git(root, "rev-parse", "v1")
 
 
 def test_the_work_of_people_survives(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:

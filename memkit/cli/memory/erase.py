@@ -48,9 +48,13 @@ def erase(
     findings += [
         diagnostic("unprovable", f"{item['place']} is left to {item['owner']}.") for item in erasure.unprovable
     ]
+    findings += [
+        diagnostic("quote", f"Line {id} of somebody else repeats a text of {user}; it stays.", severity="info")
+        for id in erasure.plan.quotes
+    ]
     data = {
         "user_id": user,
-        "removed": dict(erasure.plan.removed),
+        "removed": dict(erasure.removed),
         "scanned": [{"place": place.place, "items": place.items, "traces": place.traces} for place in erasure.scanned],
         "unprovable": [dict(item) for item in erasure.unprovable],
         "certificate": str(erasure.certificate) if erasure.certificate else None,
@@ -63,6 +67,8 @@ def erase(
 def _plan_lines(plan: Plan) -> Iterator[str]:
     counts = ", ".join(f"{count} {kind}" for kind, count in plan.removed.items() if count)
     yield f"Of {plan.user_id} goes: {counts or 'nothing'}."
+    if plan.quotes:
+        yield f"Lines of others that repeat a text, and stay: {', '.join(plan.quotes)}."
     if plan.top is not None:
         yield f"{plan.commits} commits of {plan.top} are made anew; their ids change, signatures are dropped."
         yield f"Refs: {', '.join(plan.refs) or 'none'}."
