@@ -15,7 +15,7 @@ from .plan_run import PlanRun, run_plan
 from .planner import HybridPlanner
 from .prompt import Persona, as_persona, data_message, system_prompt
 from .session_memory import SessionTools
-from .tasks import Remember, TaskMemory
+from .tasks import Learn, Remember, TaskMemory
 from .toolbox import Toolbox
 from .turn import AgentResponse, Intent, Reply, read_intent, response_of
 from .virtual_context import Block, VirtualContextMemory
@@ -38,6 +38,7 @@ class AgentLoop:
         persona: Persona | None = None,
         working: WorkingMemory | None = None,
         remember: Remember | None = None,
+        learn: Learn | None = None,
         max_tool_calls: int = 8,
     ) -> None:
         self.memory = memory if memory is not None else VirtualContextMemory()
@@ -46,7 +47,7 @@ class AgentLoop:
         self.toolbox = toolbox if toolbox is not None else Toolbox(SessionTools(self.memory), planner=planner)
         self.persona = as_persona(persona)
         self.working = working or WorkingMemory()
-        self.tasks = TaskMemory(self.working, remember)
+        self.tasks = TaskMemory(self.working, remember, learn)
         self.max_tool_calls = max_tool_calls
         self.turn_id = 0
         self._user_text: str | None = None
@@ -94,12 +95,15 @@ class AgentLoop:
         """Begin a task; its steps stand in the prompt from now on."""
         self.tasks.start_task(task)
 
-    def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
-        """Record a step of the running task, so that it is not done again."""
-        self.tasks.record_step(action, result, succeeded=succeeded)
+    def record_step(self, action: str, result: str = "", *, succeeded: bool = True, used: Sequence[str] = ()) -> None:
+        """Record a step of the running task, so that it is not done again, and the ids of the records it relied on."""
+        self.tasks.record_step(action, result, succeeded=succeeded, used=used)
 
     def end_task(self, success: bool, outcome: str) -> str | None:
-        """End the task and return the id of the outcome record, written through the gate of long-term memory."""
+        """End the task and return the id of the outcome record, written through the gate of long-term memory.
+
+        The records that its replies cited or its steps named gain confidence by a success and lose it by a failure.
+        """
         return self.tasks.end_task(success, outcome)
 
     # --- the steps of a turn
@@ -117,16 +121,14 @@ class AgentLoop:
     def recall_for(self, intent: Intent) -> str:
         """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
         if not intent.recall:
-            self.toolbox.note({"op": "recall_skipped", "reason": intent.kind})
+            self.toolbox.recall_skipped(intent.kind)
             return ""
         blocks = {
             "constraints": self.memory.constraints(intent.query),
             "warning: this failed before": self.memory.warnings(intent.query),
         }
         found = [item for items in blocks.values() for item in items]
-        if not found:
-            return ""
-        self.toolbox.note(
+        self.toolbox.recalled(
             {"op": "recall", "tier": "archive", "query": intent.query, "ids": [item.id for item in found if item.id]}
         )
         for item in found:
@@ -159,6 +161,7 @@ class AgentLoop:
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
         citations = self.toolbox.citations(reply.text)
+        self.tasks.use(citations)
         message = self.toolbox.receipts(reply.text)
         if message:
             self._add({"role": "assistant", "content": message})
@@ -218,7 +221,7 @@ class AgentLoop:
         others = [item for item in found if item.text != self._user_text]
         if not others:
             return "I do not know: nothing in memory is about that, and no model was handed in."
-        self.toolbox.note({"op": "search", "query": intent.query, "ids": [item.id for item in others if item.id]})
+        self.toolbox.recalled({"op": "search", "query": intent.query, "ids": [item.id for item in others if item.id]})
         lines = [f"- {item.text}" + (f" [{item.id}]" if item.id else f" ({item.tier})") for item in others]
         return "\n".join(["What memory holds on that:", *lines])
 

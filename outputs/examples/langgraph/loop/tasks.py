@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .errors import LoopError
@@ -16,6 +16,8 @@ EXCERPT = 300
 
 Remember = Callable[[str, Sequence[str]], str]
 """Offers an outcome with its tags to the gate of long-term memory and returns the record's id."""
+Learn = Callable[[Sequence[str], bool, str], object]
+"""Lets an outcome move the confidence of the records that a task used."""
 
 
 @dataclass
@@ -25,6 +27,8 @@ class Episode:
     task: str
     steps: list[dict[str, JSON]] = field(default_factory=list)
     errors: list[dict[str, JSON]] = field(default_factory=list)
+    used: dict[str, None] = field(default_factory=dict)
+    """Ids of the records that were cited or named as used, in that order."""
 
     def add_step(self, action: str, result: str, *, succeeded: bool) -> None:
         """Keep a step once; a later success of a failed action is its resolution."""
@@ -43,10 +47,11 @@ class Episode:
 class TaskMemory:
     """Runs over working memory: starts a task, records its steps, ends it with an outcome that stays."""
 
-    def __init__(self, working: WorkingMemory, remember: Remember | None = None) -> None:
+    def __init__(self, working: WorkingMemory, remember: Remember | None = None, learn: Learn | None = None) -> None:
         self.working = working
         self.episode: Episode | None = None
         self._remember = remember
+        self._learn = learn
 
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""
@@ -54,13 +59,19 @@ class TaskMemory:
         self.episode = Episode(task)
         return self.episode
 
-    def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
-        """Record a step of the running task."""
+    def use(self, ids: Iterable[str]) -> None:
+        """Note that the running task relies on records; without a task there is no outcome to learn from."""
+        if self.episode is not None:
+            self.episode.used.update(dict.fromkeys(ids))
+
+    def record_step(self, action: str, result: str = "", *, succeeded: bool = True, used: Iterable[str] = ()) -> None:
+        """Record a step of the running task and the records it relied on."""
+        self._running().used.update(dict.fromkeys(used))
         self._running().add_step(action, result, succeeded=succeeded)
         self.working.record_step(action, result[:EXCERPT], succeeded=succeeded)
 
     def end_task(self, success: bool, outcome: str) -> str | None:
-        """End the task and return the id of its outcome record; None where nothing is remembered.
+        """End the task, learn from its outcome, and return the id of its record; None where nothing is remembered.
 
         What the gate refuses is raised, after the task has ended.
         """
@@ -68,6 +79,8 @@ class TaskMemory:
         text = outcome_text(episode, success, outcome)
         self.working.current_phase = "done" if success else "failed"
         self.episode = None
+        if self._learn is not None and episode.used:
+            self._learn(list(episode.used), success, f"a task that used it {SUCCEEDED if success else FAILED}")
         return None if self._remember is None else self._remember(text, (SUCCEEDED if success else FAILED,))
 
     def _running(self) -> Episode:

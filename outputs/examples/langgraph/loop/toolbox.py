@@ -233,6 +233,17 @@ class Toolbox:
             self.ledger.operations.append(dict(operation))
             self.known_ids.update(ids_of(operation))
 
+    def recalled(self, operation: Mapping[str, JSON]) -> None:
+        """Tell of a recall that the host did itself; one that found something belongs into the books of the turn."""
+        if ids_of(operation):
+            self.note(operation)
+        self._tell_recall(operation)
+
+    def recall_skipped(self, reason: str) -> None:
+        """Note and tell that nothing was looked up for this turn, and why."""
+        self.note({"op": "recall_skipped", "reason": reason})
+        self._tell("recall_skipped", reason=reason)
+
     def lower_trust(self, value: str) -> None:
         """Note that text of trust ``value`` entered the prompt in this turn."""
         with self._books:
@@ -254,9 +265,11 @@ class Toolbox:
             drained = list(self.memory.events)
             self.memory.events.clear()
             for event in drained:
+                lost, left_out = event.pop("lost", ()), event.pop("left_out", ())
                 self.note({**event, **self._page_fault(event)})
                 self.lower_trust(self._trust(event))
-                self._tell_memory(event)
+                if "query" in event:  # the archive tells of writes itself
+                    self._tell_recall(event, lost, left_out)
 
     def _page_fault(self, event: Mapping[str, JSON]) -> dict[str, JSON]:
         """Return which tiers of the prompt missed what a search then paged in, so that both are one event."""
@@ -268,11 +281,14 @@ class Toolbox:
         tiers = {"core": " ".join(main.core.values()), "messages": said}
         return {"missed": [tier for tier, text in tiers.items() if not wanted <= words(text)], "paged_in": event["ids"]}
 
-    def _tell_memory(self, event: Mapping[str, JSON]) -> None:
-        """Tell of a recall; the archive tells of writes itself."""
-        if "query" in event:
-            self._tell("retrieved", ids=ids_of(event), query=event["query"])
-            self._tell("injected", ids=ids_of(event))
+    def _tell_recall(
+        self, operation: Mapping[str, JSON], lost: Sequence[JSON] = (), left_out: Sequence[str] = ()
+    ) -> None:
+        """Tell what a search found, what lost in it, and what of it entered the prompt."""
+        shown = ids_of(operation)
+        self._tell("retrieved", ids=[*shown, *left_out], query=operation["query"], candidates=list(lost))
+        crowded_out = [{"id": record_id, "reason": "budget"} for record_id in left_out]
+        self._tell("injected", ids=shown, query=operation["query"], candidates=crowded_out)
 
     def _tell(self, event: str, **values: JSON) -> None:
         """Tell whoever keeps an account of what happens."""

@@ -12,7 +12,8 @@ from .ledger import trust_of
 from .session_context import SessionContext, estimate_tokens
 from .texts import words
 
-CONSTRAINTS_LIMIT = 100
+WARNINGS = 3
+"""So many outcomes of what failed before are shown."""
 EXCERPT = 400
 """Characters of a turn that a search shows."""
 
@@ -117,21 +118,24 @@ class VirtualContextMemory:
         """Return the live constraints of the user that hold in general or whose tags ``query`` names."""
         if self.archive is None:
             return []
-        named = words(query)
-        records = self.archive.records(user_id=self.user_id, types=("constraint",))
-        fitting = [record for record in records if not record.tags or named & {tag.lower() for tag in record.tags}]
-        left_out = len(fitting) - CONSTRAINTS_LIMIT
-        found = [
-            Found("archive", record.text, 1.0, record.id, trust_of(record)) for record in fitting[:CONSTRAINTS_LIMIT]
+        policy, named = self.archive.settings.retrieval, words(query)
+        fitting = [
+            record
+            for record in self.archive.records(user_id=self.user_id, types=("constraint",))
+            if (not record.tags or named & {tag.lower() for tag in record.tags})
+            and record.confidence >= policy.min_confidence
+            and (record.scope != "session" or record.session_id == self.session_id)
         ]
+        left_out = len(fitting) - policy.constraints_limit
+        shown = fitting[: policy.constraints_limit]
+        found = [Found("archive", record.text, 1.0, record.id, trust_of(record)) for record in shown]
         return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
 
     def warnings(self, query: str) -> list[Found]:
         """Return the outcomes of what failed before and resembles ``query``."""
         if self.archive is None or not query:
             return []
-        hits = self.archive.search(query, user_id=self.user_id, k=3, types=("outcome",), tags=("failed",)).hits
-        return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
+        return self._searched(query, WARNINGS, types=("outcome",), tags=("failed",))
 
     def render(self, blocks: Iterable[Block]) -> str:
         """Return blocks as fenced data."""
@@ -152,7 +156,14 @@ class VirtualContextMemory:
     def _in_archive(self, query: str, k: int) -> list[Found]:
         if self.archive is None:
             return []
-        hits = self.archive.search(query, user_id=self.user_id, k=k).hits
+        return self._searched(query, k)
+
+    def _searched(self, query: str, k: int, **only: tuple[str, ...]) -> list[Found]:
+        """Return what the archive finds that is sure enough to enter a prompt."""
+        least = self.archive.settings.retrieval.min_confidence
+        hits = self.archive.search(
+            query, user_id=self.user_id, k=k, min_confidence=least, session_id=self.session_id, **only
+        ).hits
         return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
 
 

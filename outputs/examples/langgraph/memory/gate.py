@@ -1,13 +1,14 @@
 """The write gate: the one judge of everything that wants to become a memory.
 
-It asks in this order and stops at the first refusal:
+It asks in this order and stops at the first refusal; the answers are those of the built-in policy:
 
 ====  =====================  =========================================================  ===========
 step  code                   question                                                   answer
 ====  =====================  =========================================================  ===========
 1     empty, too_long,       is it a well-formed record of bearable size?               refused
       schema
-2     consent                did the user agree to long-term memory?                    refused
+2     long_term_off,         does the store keep anything, and did the user agree to    refused
+      consent                long-term memory?
 3     confidence             is it at least as sure as the policy asks?                 refused
 4     secret, personal_data  does any part of it hold a credential or personal number?  refused
 5     transient, hedged      did an agent infer it from passing or unsure wording?      refused
@@ -22,16 +23,19 @@ step  code                   question                                           
 What it says never repeats a refused secret.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
 
 from .contradictions import contradicted
 from .duplicates import near_duplicate
 from .extract import is_users_own
 from .hostile import Suspicion, suspicions
-from .interface import ArchiveView, Judgement, Reason
+from .interface import ArchiveView, Contradicts, Judgement, Reason, UnreadableAnswer
+from .masked_drafts import differences, masked_draft
 from .record import JSON, MAX_TEXT_BYTES, Draft, Origin, Record, field_problems, lowest_trust
-from .secrets import kinds, mask
+from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
 from .settings import WriteSettings
 from .times import parse_time
 from .transient import hedged_wording, transient_wording
@@ -43,56 +47,105 @@ UNCOUNTED = ("import", "program")
 """Actors whose writes do not count against a session's quota."""
 
 
+SENSITIVE = {
+    SECRET: ("secret", "a credential"),
+    PERSONAL: ("personal_data", "a personal number"),
+    CONTACT: ("personal_data", "a way to reach somebody"),
+}
+"""Reason code and words for each group of findings."""
+
+
+class Doubt(NamedTuple):
+    """Something in an offer that the policy answers with a refusal or with quarantine."""
+
+    answer: str
+    reason: Reason
+
+
 @dataclass(frozen=True)
 class WriteGate:
     """Judges offers by the policy of ``settings``; decides and changes nothing."""
 
     settings: WriteSettings = field(default_factory=WriteSettings)
+    contradicts: Contradicts | None = None
+    """Asked about near records in which the wording shows no contradiction; what it says only opens questions."""
+    long_term: bool = True
+    """Whether the store keeps anything beyond a session at all."""
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
         """Return what should become of ``draft``, with the reasons."""
         fields = self._standing(draft, origin)
-        refusal = next(self._refusals(draft, origin, consented, str(fields["source"])), None)
+        offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
+        fields |= differences(offered, draft)
+        doubts = list(self._passing(draft, fields)) + self._hostile(texts_of(draft, origin))
+        refusal = next(self._refusals(draft, origin, view, doubts, consented=consented), None)
         if refusal:
             return Judgement("refused", (refusal,))
-        found = [item for text in texts_of(draft, origin) for item in suspicions(text)]
-        if view.is_tombstoned(origin.user_id, draft.text):
-            return Judgement("refused", (TOMBSTONE,))
-        if found:
-            fields["trust"] = "quarantined"
-            return self._within_quota(Judgement("quarantined", _described(found), fields), origin, view)
-        return self._against_archive(draft, origin, view, fields)
+        if doubts:
+            reasons = tuple(doubt.reason for doubt in doubts)
+            judgement = Judgement("quarantined", reasons, {**fields, "trust": "quarantined"})
+        else:
+            judgement = self._against_archive(draft, origin, view, fields)
+        if offered != draft:
+            judgement = judgement._replace(reasons=(*judgement.reasons, MASKED))
+        return judgement if judgement.merge_into else self._within_quota(judgement, origin, view)
 
     def judge_core(
         self, section: str, text: str, origin: Origin, view: ArchiveView, *, consented: bool = True
     ) -> Judgement:
         """Return what should become of ``text`` as the whole new content of a core section."""
-        draft = Draft(text=text or section, type="summary")
-        fields = self._standing(draft, origin)
-        refusal = next(self._refusals(draft, origin, consented, str(fields["source"])), None)
+        offered = Draft(text=text or section, type="summary", tags=(section,))
+        draft = masked_draft(offered, self.settings.answered("mask"))
+        doubts = self._hostile((draft.text, section))
+        asked = self._refusals(draft, origin, view, doubts, consented=consented)
+        refusal = next(chain(_sensitive([section], HIDDEN), asked), None)
+        fresh = _fresh_lines(draft.text, origin, view) if text else []
+        if not refusal and any(view.is_tombstoned(origin.user_id, line) for line in fresh):
+            refusal = TOMBSTONE
         if refusal:
             return Judgement("refused", (refusal,))
-        if view.is_tombstoned(origin.user_id, text):
-            return Judgement("refused", (TOMBSTONE,))
-        found = suspicions(text)
-        if found:
-            return Judgement("quarantined", _described(found), {"trust": "quarantined"})
+        notes, written = ((MASKED,), {"text": draft.text}) if offered.text != draft.text else ((), {})
+        if doubts:
+            reasons = tuple(doubt.reason for doubt in doubts)
+            return Judgement("quarantined", (*reasons, *notes), {**written, "trust": "quarantined"})
         if not self._is_grounded(text, origin, view):
-            return Judgement("quarantined", (UNGROUNDED,), {"trust": "quarantined"})
-        return Judgement("admitted", (), fields)
+            return Judgement("quarantined", (UNGROUNDED, *notes), {**written, "trust": "quarantined"})
+        return Judgement("admitted", notes, {**self._standing(offered, origin), **written})
 
-    def _refusals(self, draft: Draft, origin: Origin, consented: bool, source: str) -> Iterator[Reason]:
+    def _refusals(
+        self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[Doubt], *, consented: bool
+    ) -> Iterator[Reason]:
         yield from form_problems(draft)
+        if not self.long_term:
+            yield Reason("long_term_off", "This store keeps nothing beyond a session: privacy.long_term is off.")
         if not consented:
             yield Reason("consent", "The user has not agreed to long-term memory. Ask first.")
         least = self.settings.min_confidence
         if draft.confidence < least:
             yield Reason("confidence", f"A confidence of {draft.confidence:.2f} is below the policy's {least:.2f}.")
-        for finding in kinds(texts_of(draft, origin)):
-            code, what = ("personal_data", "a personal number") if finding.personal else ("secret", "a credential")
-            yield Reason(code, f"It holds {what} ({finding.kind}). Leave that out.")
-        if source == "inferred" and draft.type in PASSING_TYPES:
-            yield from _passing(draft.text)
+        yield from _sensitive(contents_of(draft), self.settings.answered("refuse"))
+        # A name cannot be masked: it says whose memory it is and where it came from.
+        yield from _sensitive(names_of(draft, origin), HIDDEN)
+        yield from (doubt.reason for doubt in doubts if doubt.answer == "refuse")
+        if view.is_tombstoned(origin.user_id, draft.text):
+            yield TOMBSTONE
+
+    def _passing(self, draft: Draft, fields: Mapping[str, JSON]) -> Iterator[Doubt]:
+        """Yield what makes an inferred fact doubtful in its wording."""
+        answer = self.settings.transient
+        if answer == "allow" or fields["source"] != "inferred" or draft.type not in PASSING_TYPES:
+            return
+        if words := transient_wording(draft.text):
+            yield Doubt(answer, Reason("transient", f"“{words}” will not be true for long."))
+        if words := hedged_wording(draft.text):
+            yield Doubt(answer, Reason("hedged", f"“{words}” leaves open whether it is true."))
+
+    def _hostile(self, texts: Iterable[str]) -> list[Doubt]:
+        """Return what in ``texts`` looks like an attack, with what matched."""
+        found = (item for text in texts for item in suspicions(text))
+        answer = self.settings.hostile
+        advice = "A person can approve it." if answer == "quarantine" else "Say it in other words."
+        return [Doubt(answer, Reason(item.code, f"{_matched(item)} {advice}")) for item in found]
 
     def _standing(self, draft: Draft, origin: Origin) -> dict[str, JSON]:
         """Return actor, source and trust as they follow from where the offer comes from."""
@@ -116,7 +169,25 @@ class WriteGate:
             record for record in contradicted(draft.text, near, user_id=origin.user_id) if record.id != draft.supersedes
         ]
         judgement = self._with_clashes(draft, fields, clashes) if clashes else Judgement("admitted", (), fields)
-        return self._within_quota(judgement, origin, view)
+        rest = [record for record in near if record not in clashes and record.id != draft.supersedes]
+        return self._asked(draft.text, rest, judgement) if rest else judgement
+
+    def _asked(self, text: str, rest: list[Record], judgement: Judgement) -> Judgement:
+        """Return ``judgement`` with the records that the model thinks contradicted as further open questions."""
+        if self.contradicts is None:
+            return judgement
+        try:
+            places = self.contradicts(text, [record.text for record in rest])
+            found = [rest[place].id for place in dict.fromkeys(places) if place >= 0]
+        except (UnreadableAnswer, IndexError, TypeError):
+            return judgement._replace(reasons=(*judgement.reasons, UNREADABLE))
+        if not found:
+            return judgement
+        known = judgement.record_fields.get("contradicts", ())
+        open_ids = [*known, *found] if isinstance(known, list | tuple) else found
+        reason = Reason("contradiction", f"A language model thinks it cannot be true together with {', '.join(found)}.")
+        fields = {**judgement.record_fields, "contradicts": open_ids}
+        return judgement._replace(reasons=(*judgement.reasons, reason), record_fields=fields)
 
     def _with_clashes(self, draft: Draft, fields: dict[str, JSON], clashes: list[Record]) -> Judgement:
         ids = [record.id for record in clashes]
@@ -142,9 +213,7 @@ class WriteGate:
         """Return whether every line of a core section was said by the user, is verified, or a person writes it."""
         if origin.actor in ("person", "user") or (origin.actor == "program" and origin.trust_cap == "verified"):
             return True
-        known = {plain(line) for section in core_of(view, origin.user_id).values() for line in section.splitlines()}
-        fresh = [line for line in text.splitlines() if line.strip() and plain(line) not in known]
-        return all(self._line_is_grounded(line, origin, view) for line in fresh)
+        return all(self._line_is_grounded(line, origin, view) for line in _fresh_lines(text, origin, view))
 
     def _line_is_grounded(self, line: str, origin: Origin, view: ArchiveView) -> bool:
         if is_users_own(line, origin.user_text or "", (origin.user_id,)):
@@ -154,6 +223,8 @@ class WriteGate:
 
 
 TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user. A person can allow it again.")
+UNREADABLE = Reason("unreadable_answer", "The language model named no contradicted records; the wording decided.")
+MASKED = Reason("masked", "What the policy does not let in was replaced before anything was written.")
 UNGROUNDED = Reason("ungrounded", "Core memory takes what the user said in this turn or what is verified.")
 
 
@@ -163,10 +234,35 @@ def core_of(view: ArchiveView, user_id: str) -> dict[str, str]:
     return dict(sections(user_id)) if sections else {}
 
 
+def _fresh_lines(text: str, origin: Origin, view: ArchiveView) -> list[str]:
+    """Return the lines of a new core section that no section of this user holds yet."""
+    known = {plain(line) for section in core_of(view, origin.user_id).values() for line in section.splitlines()}
+    return [line for line in text.splitlines() if line.strip() and plain(line) not in known]
+
+
 def texts_of(draft: Draft, origin: Origin) -> list[str]:
     """Return every text of an offer that would be written."""
-    names = (draft.source_url, draft.supersedes, origin.user_id, origin.session_id, origin.agent_id)
-    return [draft.text, *draft.tags, *(name for name in names if name), *_strings(draft.extra)]
+    return [*contents_of(draft), *names_of(draft, origin)]
+
+
+def contents_of(draft: Draft) -> list[str]:
+    """Return the texts of an offer that say something."""
+    url = [draft.source_url] if draft.source_url else []
+    return [draft.text, *draft.tags, *url, *_strings(draft.extra)]
+
+
+def event_problems(fields: Mapping[str, JSON], origin: Origin) -> tuple[Reason, ...]:
+    """Return why an event with these fields may not be written: what no record may hold, no event brings in either."""
+    told = list(_strings(fields))
+    names = [name for name in (origin.user_id, origin.session_id, origin.agent_id) if name]
+    orders = (Reason(item.code, _matched(item)) for text in told for item in suspicions(text))
+    return (*_sensitive([*told, *names], HIDDEN), *orders)
+
+
+def names_of(draft: Draft, origin: Origin) -> list[str]:
+    """Return the texts of an offer that only name somebody or something."""
+    names = (draft.supersedes, origin.user_id, origin.session_id, origin.agent_id)
+    return [name for name in names if name]
 
 
 def _strings(value: JSON) -> Iterator[str]:
@@ -195,17 +291,14 @@ def form_problems(draft: Draft) -> Iterator[Reason]:
         yield Reason("schema", message)
 
 
-def _passing(text: str) -> Iterator[Reason]:
-    if words := transient_wording(text):
-        yield Reason("transient", f"“{words}” will not be true for long.")
-    if words := hedged_wording(text):
-        yield Reason("hedged", f"“{words}” leaves open whether it is true.")
+def _sensitive(texts: list[str], groups: frozenset[str]) -> Iterator[Reason]:
+    for finding in kinds(texts, groups):
+        code, what = SENSITIVE[finding.group]
+        yield Reason(code, f"It holds {what} ({finding.kind}). Leave that out.")
 
 
-def _described(found: list[Suspicion]) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(item.code, f"Matched {item.kind}: “{mask(item.matched)}”. A person can approve it.") for item in found
-    )
+def _matched(item: Suspicion) -> str:
+    return f"Matched {item.kind}: “{mask(item.matched)}”."
 
 
 def _repeats(record: Record) -> Reason:

@@ -6,6 +6,8 @@ Statements *about* instructions pass; what counts is an order to drop, reveal or
 
 import re
 import unicodedata
+from base64 import b64decode
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .hostile_patterns import DIRECTIVES
@@ -27,6 +29,10 @@ DIGIT_LETTERS = str.maketrans("013457@$", "oieastas")
 DISGUISE = re.compile(r"[a-z][013457@$]|[013457@$][a-z]|(?<!\w)\w[ .\-_*]\w[ .\-_*]")
 """Where a digit stands in for a letter, or letters stand apart."""
 SPACED_LETTERS = re.compile(r"(?<!\w)(?:\w[ .\-_*]){4,}\w(?!\w)")
+
+WRAPPED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}(?![A-Za-z0-9+/_-])")
+"""What may be base64 of some words."""
+URL_SAFE = str.maketrans("-_", "+/")
 
 ALWAYS_HIDDEN = frozenset(
     "\u200b\u2060\u2061\u2062\u2063\u2064\u206a\u206b\u206c\u206d\u206e\u206f\u180e\u3164\uffa0\u115f\u1160\ufff9\ufffa\ufffb\u2800"
@@ -119,7 +125,23 @@ def _selector_is_odd(text: str, place: int) -> bool:
 
 
 def _readings(text: str) -> list[str]:
-    """Return ``text`` as a model may read it: plainly, and with disguised letters undone."""
+    """Return ``text`` as a model may read it: plainly, with disguised letters undone, and what is wrapped in it."""
+    return [reading for layer in (text, *_unwrapped(text)) for reading in _letters_undone(layer)]
+
+
+def _unwrapped(text: str) -> Iterator[str]:
+    """Yield the texts that stand in ``text`` as base64."""
+    for match in WRAPPED.finditer(text):
+        packed = match[0].translate(URL_SAFE)
+        try:
+            inner = b64decode(packed + "=" * (-len(packed) % 4)).decode()
+        except ValueError:  # neither base64 nor UTF-8: it only looked like it
+            continue
+        if " " in inner and inner.isprintable():
+            yield inner
+
+
+def _letters_undone(text: str) -> list[str]:
     plainly = re.sub(r"[^\S\n]+", " ", _levelled(text))
     if plainly.isascii() and not DISGUISE.search(plainly):
         return [plainly]

@@ -90,6 +90,10 @@ class Catalogue:
         """Return the number of every corpus by name."""
         return dict(self._sql.execute("SELECT name, num FROM corpora"))
 
+    def has_corpus(self, name: str) -> bool:
+        """Return whether a line of this corpus was ever entered, without looking at those of other users."""
+        return self._sql.execute("SELECT 1 FROM corpora WHERE name=?", (name,)).fetchone() is not None
+
     def corpus(self, name: str) -> int:
         """Return the number of a corpus, new or not."""
         row = self._sql.execute("SELECT num FROM corpora WHERE name=?", (name,)).fetchone()

@@ -4,27 +4,30 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 
+from .dates import AHEAD, dated, day_words
 from .errors import InvalidRecord
+from .index_folding import concerned, folded
 from .index_words import WordIndex
 from .lines import encode_data
 from .log import Span
-from .record import JSON, Record
-from .replay import Event, Folded, Located, fold, in_order
+from .record import JSON, Record, replaced_by
+from .replay import OPEN_TRUSTS, Event, successor_named
 from .text import tokens
+from .times import normal_time, parse_time
 from .values import fingerprint
 
 Line = tuple[int, Span, Mapping[str, JSON]]
-OPEN_TRUSTS = ("candidate", "verified")
 UNSETTLED = ""
 """Status of a record that was entered and is not in line with its events yet."""
 
-INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?)"
+INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
-    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes) VALUES(?,?,?,?,?,?,0,?,?,?)"""
+    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
+    VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
-           EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)"""
+           EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)
+           OR EXISTS(SELECT 1 FROM events WHERE successor=?1)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
-SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
 
 
 def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) -> None:
@@ -39,41 +42,32 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) ->
             continue  # ``check`` names it with its line
         if id:
             touched[id] = None
-    for id in touched:
-        superseded = _settle(sql, words, id)
-        if superseded:
-            _settle(sql, words, superseded)
+    for id in concerned(sql, touched):
+        _settle(sql, words, id)
     if last:
         sql.execute("UPDATE corpus SET seq=?, place=?", last)
 
 
-def folded(sql: sqlite3.Connection, record: Record) -> Folded:
-    """Return a record as it stands after its events and what took its place."""
-    rows = sql.execute(SUCCESSORS, (record.id,)).fetchall()
-    successors = (Record.from_checked(json.loads(row[0])) for row in rows)
-    # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
-    # link at a time, and two records that name each other cannot send us round in circles.
-    trusted = (one for one in successors if fold(one, _events(sql, one.id)).record.trust in OPEN_TRUSTS)
-    return fold(record, _events(sql, record.id), successor=next(trusted, None))
-
-
-def _events(sql: sqlite3.Connection, target: str) -> list[Event]:
-    rows = sql.execute("SELECT line, writer, place FROM events WHERE target=?", (target,))
-    return in_order(located(row) for row in rows)
-
-
-def located(row: tuple[str, str, str]) -> Located:
-    """Return the event of a row with its place."""
-    line, writer, place = row
-    return Located(Event.from_data(json.loads(line)), writer, place)
+def found_by(record: Record) -> list[str]:
+    """Return the words that a record is found by: those of its text, of the day it is from, and of dates it names."""
+    day = parse_time(record.valid_from or record.created_at).date()
+    return [*tokens(record.text), *day_words(day), *dated(record.text, day, ahead=AHEAD).words]
 
 
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
-    """Enter an event and return the id of what it is about."""
+    """Enter an event and return the id of the record it is about, also when it is about another event."""
     event = Event.from_data(data)
     text = encode_data(data)
-    sql.execute(INSERT_EVENT, (event.id, event.target, event.op, text, span.writer, span.place))
-    return event.target
+    url = event.fields.get("source_url")
+    row = (
+        event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
+        successor_named(event) or None,
+    )  # fmt: skip
+    sql.execute(INSERT_EVENT, row)
+    if event.op != "revoke":
+        return event.target
+    about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
+    return str(about[0]) if about else event.target
 
 
 def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, JSON]) -> str | None:
@@ -82,11 +76,13 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     is_known, has_more = sql.execute(KNOWN, (record.id,)).fetchone()
     if is_known:
         return None
-    is_plain = not has_more and record.supersedes is None and record.trust in OPEN_TRUSTS
-    found = tokens(record.text)
+    readable = not record.is_sealed
+    is_plain = readable and not has_more and not replaced_by(record) and record.trust in OPEN_TRUSTS
+    found = found_by(record) if readable else []
+    digest = fingerprint(record.text) if readable else ""
     row = (
-        record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found),
-        fingerprint(record.text), record.actor, record.session_id, record.supersedes,
+        record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,
+        record.actor, record.session_id, record.supersedes, record.source_url,
     )  # fmt: skip
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
@@ -96,18 +92,20 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     return None
 
 
-def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> str | None:
-    """Bring a record's row and words in line with its events; return what it supersedes if that matters now."""
+def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> None:
+    """Bring a record's row and words in line with its events."""
     query = "SELECT document, written, tokens, status FROM records WHERE id=?"
     row = sql.execute(query, (id,)).fetchone()
     if row is None:
-        return None  # a core section, a consent, or a record that a later line will bring
+        return  # a core section, a consent, or a record that a later line will bring
     document, written, kept, before = row
     base = Record.from_checked(json.loads(written))
     state = folded(sql, base)
+    closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
     found = kept.split()
-    lives, lived = state.status == "live", before == "live"
+    status = "sealed" if base.is_sealed and state.status == "live" else state.status
+    lives, lived = status == "live", before == "live"
     if lives and not lived:
         words.add(sql, document, found)
         sql.execute(COUNT_IN, (1, len(found)))
@@ -115,7 +113,6 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> str | None:
         words.remove(sql, document, found)
         sql.execute(COUNT_IN, (-1, -len(found)))
     sql.execute(
-        "UPDATE records SET status=?, present=?, tombstone=? WHERE document=?",
-        (state.status, present, int(state.tombstone), document),
+        "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",
+        (status, present, int(state.tombstone), closed_at, state.ended, document),
     )
-    return base.supersedes if before != state.status else None

@@ -9,7 +9,7 @@ from .times import to_text
 
 RESERVED = ("op", "target", "fields")
 """Keys that make a line something else than a record."""
-IMPORTED_FIELDS = ("created_at", "session_id", "turn_id", "agent_id")
+IMPORTED_FIELDS = ("id", "created_at", "session_id", "turn_id", "agent_id")
 """What an import carries over from where the record was before; nobody else may set them."""
 
 

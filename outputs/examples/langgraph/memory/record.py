@@ -21,6 +21,9 @@ TRUSTS = ("rejected", "quarantined", "candidate", "verified")
 """Lowest first."""
 ACTORS = ("person", "user", "agent", "tool", "import", "program")
 
+SEALED = "[sealed]"
+"""The text of a record whose line is sealed with a key that is not here."""
+
 MAX_TEXT_BYTES = 64 * 1024
 MAX_NAME = 512
 MAX_TAGS = 64
@@ -44,9 +47,10 @@ class Record(NamedTuple):
     importance: float = 0.5
     source: str = "explicit"
     source_url: str | None = None
-    actor: str = "person"
-    """Set by the channel, never by the payload."""
-    trust: str = "verified"
+    actor: str = "import"
+    """Set by the channel, never by the payload; a line that does not say it was brought here by somebody."""
+    trust: str = "candidate"
+    """A line that does not say how far it is trusted is a candidate, whoever wrote it."""
     valid_from: str | None = None
     valid_until: str | None = None
     """A bare date means its end."""
@@ -58,6 +62,7 @@ class Record(NamedTuple):
     @classmethod
     def from_data(cls, data: Mapping[str, JSON]) -> "Record":
         """Return the record that a parsed line holds, or raise InvalidRecord naming the field."""
+        data = _legible(data)
         absent = [key for key in REQUIRED if data.get(key) is None]
         if absent:
             raise InvalidRecord(f"A record needs {', '.join(absent)}.")
@@ -67,10 +72,16 @@ class Record(NamedTuple):
     @classmethod
     def from_checked(cls, data: Mapping[str, JSON]) -> "Record":
         """Return the record that ``data`` holds, which went through ``from_data`` before."""
+        data = _legible(data)
         known = {key: value for key, value in data.items() if key in RECORD_FIELDS and value is not None}
         known["tags"] = tuple(cast("Sequence[str]", known.get("tags", ())))
         extra = {key: value for key, value in data.items() if key not in RECORD_FIELDS}
         return cls(**known, extra=extra)  # type: ignore[arg-type]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Return whether nobody here can read its text."""
+        return self.text == SEALED and "sealed" in self.extra
 
     def to_data(self) -> dict[str, JSON]:
         """Return the flat object that is written; absent values are left out."""
@@ -132,9 +143,29 @@ TIMES = ("created_at", "valid_from", "valid_until")
 SHARES = ("confidence", "importance")
 
 
+def is_sealed(data: Mapping[str, JSON]) -> bool:
+    """Return whether a line keeps its text under a key; one that has a text is clear, whatever else it holds."""
+    return "text" not in data and isinstance(data.get("sealed"), str)
+
+
+def _legible(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    return {**data, "text": SEALED} if is_sealed(data) else data
+
+
 def lowest_trust(*trusts: str) -> str:
     """Return the least trusted of ``trusts``."""
     return min(trusts, key=TRUSTS.index)
+
+
+CONSOLIDATED = "consolidated"
+"""Key of a record that a consolidation composed; its value says what that was planned from."""
+
+
+def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
+    """Return the ids of the records that ``offered`` supersedes, merges or summarises."""
+    named = [offered.extra.get(key) for key in ("merges", "summarises")]
+    several = [id for ids in named if isinstance(ids, list | tuple) for id in ids if isinstance(id, str)]
+    return tuple(dict.fromkeys([*([offered.supersedes] if offered.supersedes else []), *several]))
 
 
 def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:

@@ -2,7 +2,7 @@
 """The published shapes of credentials: one row per kind, written from the vendors' own descriptions of their tokens."""
 
 import re
-from dataclasses import dataclass
+from functools import cached_property
 
 END = r"(?![A-Za-z0-9])"
 """Where a token stops; a dash or underscore after it does not save it."""
@@ -11,18 +11,23 @@ START = r"(?<![A-Za-z0-9])"
 """Where a token may start."""
 
 
-@dataclass(frozen=True)
 class Shape:
-    """One kind of credential."""
+    """One kind of credential; its pattern is compiled when a text holds one of its keywords, which most never do."""
 
-    kind: str
-    keywords: tuple[str, ...]
-    """Lower-case text of which at least one is in every credential of this kind; a cheap test before the pattern."""
-    pattern: re.Pattern[str]
+    def __init__(self, kind: str, keywords: tuple[str, ...], expression: str) -> None:
+        self.kind = kind
+        self.keywords = keywords
+        """Lower-case text of which at least one is in every credential of this kind; a cheap test before the pattern."""
+        self._expression = expression
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Return what a credential of this kind looks like."""
+        return re.compile(self._expression)
 
 
-def _shape(kind: str, keywords: str, pattern: str) -> Shape:
-    return Shape(kind, tuple(keywords.split()), re.compile(pattern))
+def _shape(kind: str, keywords: str, expression: str) -> Shape:
+    return Shape(kind, tuple(keywords.split()), expression)
 
 
 def _token(kind: str, keywords: str, body: str) -> Shape:
@@ -38,6 +43,8 @@ SHAPES: tuple[Shape, ...] = (
     _token("age_key", "age-secret-key-1", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
     _shape("url_password", "://", r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@'\"<>{}$]*:[^\s/@'\"<>{}$]{3,}@[A-Za-z0-9.\[-]+"),
     _token("json_web_token", "eyj", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,})?"),
+    _token("nostr_key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
+    _token("bitcoin_key", "xprv", r"xprv[1-9A-HJ-NP-Za-km-z]{100,}"),
     # Clouds and hosts.
     _token("aws_access_key", "akia asia abia acca", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
     _token("aws_bedrock_key", "absk", r"ABSK[A-Za-z0-9+/]{90,}={0,2}"),
@@ -45,7 +52,7 @@ SHAPES: tuple[Shape, ...] = (
     _token("google_oauth_token", "ya29. 1//0", r"ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{40,}"),
     _token("google_client_secret", "gocspx-", r"GOCSPX-[A-Za-z0-9_-]{28}"),
     _shape("azure_storage_key", "accountkey=", r"(?i:AccountKey)=[A-Za-z0-9+/]{86}=="),
-    _shape("azure_signature", "sig=", r"(?<=[?&])sig=[A-Za-z0-9%+/=]{40,}"),
+    _shape("azure_signature", "sig=", r"(?<![A-Za-z0-9_-])sig=[A-Za-z0-9%+/=]{40,}"),
     _shape("azure_client_secret", "8q~ 7q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])"),
     _token("alibaba_access_key", "ltai", r"LTAI[A-Za-z0-9]{17,21}"),
     _token("digitalocean_token", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
@@ -54,7 +61,7 @@ SHAPES: tuple[Shape, ...] = (
     _token("netlify_token", "nfp_", r"nfp_[A-Za-z0-9]{36,}"),
     _token("render_key", "rnd_", r"rnd_[A-Za-z0-9]{28,}"),
     _token("vercel_token", "vcp_ vci_ vca_ vcr_ vck_", r"vc[piark]_[A-Za-z0-9]{24,}"),
-    _token("cloudflare_key", "v1.0-", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}"),
+    _token("cloudflare_key", "v1.0- cfut_ cfat_ cfk_", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}|cf(?:ut|at|k)_[A-Za-z0-9]{40,}"),
     _token("scaleway_key", "scw", r"SCW[A-Z0-9]{17}"),
     _token("tailscale_key", "tskey-", r"tskey-[a-z]+-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}"),
     # Forges, registries and pipelines.

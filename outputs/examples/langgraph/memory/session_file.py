@@ -5,10 +5,12 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from .context import MainContext
+from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
 
 KNOWN = 500
@@ -27,7 +29,9 @@ class Kept:
 class SessionFile:
     """Messages, summary and books of one session, secrets masked, replaced as a whole after each turn."""
 
-    def __init__(self, folder: Path, user_id: str, session_id: str) -> None:
+    def __init__(self, folder: Path, user_id: str, session_id: str, sealer: Sealer | None = None) -> None:
+        self._whose = {"user_id": user_id, "session_id": session_id}
+        self._sealer = sealer or NoSealer()
         # Names of people and sessions are no file names: they may hold slashes.
         digest = hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
         self._path = folder / f"{digest}.json"
@@ -35,11 +39,11 @@ class SessionFile:
     def load(self, main: MainContext | None) -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
         try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
+            data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
             kept = Kept(int(data["turns"]), tuple(data["known"]))
             messages, summary = data.get("messages", []), data.get("summary", "")
-        except (OSError, ValueError, KeyError, TypeError):
-            # Nothing kept, or a file that somebody damaged: recall memory still has the turns.
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
             return None
         if main is not None:
             main.restore(messages, summary)
@@ -50,11 +54,20 @@ class SessionFile:
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         if main is not None:
             data |= {"messages": masked_tree(main.messages), "summary": mask(main.summary)}
+        self._write(data)
+
+    def bring_back(self, content: Mapping[str, Any]) -> None:
+        """Keep what ``held_sessions`` returned, where nothing is kept of this session."""
+        if not self._path.exists():
+            self._write(content)
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        data = {**content, **self._whose}
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         beside = self._path.with_suffix(f".{os.getpid()}.new")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            json.dump(data, file, ensure_ascii=False)
+            json.dump(self._sealer.seal(data), file, ensure_ascii=False)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self._path)
@@ -62,6 +75,28 @@ class SessionFile:
     def forget(self) -> None:
         """Take the session off the disk."""
         self._path.unlink(missing_ok=True)
+
+
+def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is kept of every session of a user, by the session's name."""
+    found = {}
+    for path in folder.glob("*.json"):
+        try:
+            data: Any = shown(json.loads(path.read_text(encoding="utf-8")), sealer)
+            whose, session = data.get("user_id"), data.get("session_id")
+        except (OSError, ValueError, AttributeError):
+            continue  # a file that somebody damaged
+        if whose == user_id and isinstance(session, str):
+            found[session] = {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
+    return sorted(found.items())
+
+
+def drop_old_sessions(folder: Path, before: datetime) -> int:
+    """Delete the sessions that were last saved before a moment, and return how many."""
+    old = [path for path in sorted(folder.glob("*.json")) if path.stat().st_mtime < before.timestamp()]
+    for path in old:
+        path.unlink(missing_ok=True)
+    return len(old)
 
 
 def masked_tree(value: Any) -> Any:

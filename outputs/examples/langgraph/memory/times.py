@@ -1,12 +1,14 @@
 """Times as the archive writes them: UTC, RFC 3339, microseconds, so that they sort as text."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from .errors import InvalidRecord
 
 DATE = r"\d{4}-\d{2}-\d{2}"
 DURATION = r"(\d+(?:\.\d+)?)\s*([smhdw])"
+DECAY = rf"(\d+(?:\.\d+)?) per ({DURATION}) unused"
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -42,9 +44,43 @@ def normal_time(value: str | datetime) -> str:
 
 def parse_duration(value: str | int | float) -> float:
     """Return the seconds that ``7d``, ``1h`` or a bare number of seconds mean."""
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and 0 <= value < float("inf"):
         return float(value)
-    match = re.fullmatch(DURATION, value.strip())
+    match = re.fullmatch(DURATION, str(value).strip())
     if match is None:
         raise InvalidRecord(f"{value!r:.60} is not a duration. Write a number and one of s, m, h, d, w, such as 7d.")
     return float(match[1]) * SECONDS[match[2]]
+
+
+def seconds_before(moment: datetime, seconds: float) -> datetime:
+    """Return the moment that lies so many seconds before; no setting reaches behind the first year."""
+    first = datetime.min.replace(tzinfo=UTC)
+    return moment - timedelta(seconds=min(seconds, (moment - first).total_seconds()))
+
+
+class Decay(NamedTuple):
+    """How fast a record that nobody uses becomes less sure."""
+
+    step: float
+    """What is taken off the confidence."""
+    seconds: float
+    """Once in each whole period of this length."""
+
+    def after(self, unused: float) -> float:
+        """Return what so many seconds without use cost.
+
+        >>> Decay(0.02, 30 * 86400).after(65 * 86400)
+        0.04
+        """
+        return self.step * int(max(0.0, unused) // self.seconds)
+
+
+def parse_decay(value: str) -> Decay:
+    """Return what ``0.02 per 30d unused`` means; a step beyond 1 or a period of no length is no decay."""
+    match = re.fullmatch(DECAY, value.strip())
+    decay = Decay(float(match[1]), parse_duration(match[2])) if match else None
+    if decay is None or decay.step > 1 or decay.seconds <= 0:
+        raise InvalidRecord(
+            f"{value!r:.60} is not a decay. Write a share from 0 to 1 and a time, such as '0.02 per 30d unused'."
+        )
+    return decay

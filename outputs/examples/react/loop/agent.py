@@ -71,6 +71,7 @@ class MemGPTAgent:
             persona=persona,
             working=WorkingMemory(),
             remember=self._remember_outcome,
+            learn=getattr(self.tools, "learn", None),
             max_tool_calls=max_tool_calls,
         )
         if memory is None:

@@ -120,6 +120,19 @@ def claim(text: str) -> Claim | None:
     return None
 
 
+def stated_value(text: str) -> str:
+    """Return the words in ``text`` that name the value of its single-valued relation; nothing where it states none.
+
+    >>> stated_value("Ada lives in Berlin.")
+    'Berlin'
+    """
+    read = plain(text).strip(" .!")
+    patterns = (ATTRIBUTE, MY_ATTRIBUTE, ATTRIBUTE_OF, *(pattern for _, pattern in PATTERNS))
+    match = next(filter(None, (pattern.match(read) for pattern in patterns)), None)
+    found = re.search(rf"(?i){re.escape(match['value'])}(?=[\s.!]*$)", text) if match else None
+    return found.group() if found else ""
+
+
 def is_negated(text: str) -> bool:
     """Return whether ``text`` is a negative statement."""
     return sum(map(is_negation, words(text))) % 2 == 1

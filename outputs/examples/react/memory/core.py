@@ -28,10 +28,15 @@ def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:
     return [
         {
             "id": event.id, "section": event.target.removeprefix(CORE), "text": event.fields.get("text", ""),
-            "at": event.at, "actor": event.actor, "reason": event.reason, "trust": trust,
+            "at": event.at, "actor": event.actor, "reason": event.reason, "trust": trust, "user_id": event.user_id,
         }
         for event, trust in core_edits(corpus)
     ]  # fmt: skip
+
+
+def core_edit(corpus: CorpusIndex, id: str) -> dict[str, JSON] | None:
+    """Return one edit of a section; None where ``id`` is nothing of the kind."""
+    return next((edit for edit in core_history(corpus) if edit["id"] == id), None)
 
 
 def core_edits(corpus: CorpusIndex) -> list[tuple[Event, str]]:
@@ -47,7 +52,7 @@ def consent(corpus: CorpusIndex) -> bool | None:
 
 def _trust(corpus: CorpusIndex, event: Event) -> str:
     trust = str(event.fields.get("trust", "verified"))
-    verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected"}
+    verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected", "revoke": "rejected"}
     for later in corpus.events(target=event.id):
         trust = verdicts.get(later.op, trust)
     return trust

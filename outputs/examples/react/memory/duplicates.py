@@ -13,7 +13,7 @@ from .record import Record
 from .stems import stem
 from .wording import EMPTY_WORDS, SHORT, is_negation, is_number, plain, words
 
-CAPITALISED = re.compile(r"\b[^\W\d_a-z]\w*")
+WRITTEN_WORD = re.compile(r"\b[^\W\d_a-z]\w*")
 LEAST_ALIKE = 0.5
 """No policy takes texts for duplicates that share less."""
 LONGEST = 1000
@@ -44,7 +44,7 @@ def likeness(one: str, other: str) -> float:
     """
     if plain(one) == plain(other):
         return 1.0
-    left, right = _telling(one), _telling(other)
+    left, right = telling(one), telling(other)
     if not left or not right:
         return 0.0
     if left == right:
@@ -69,8 +69,8 @@ def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:
     return any(not any(one_slip(one, other) for other in yours) for one in mine) and bool(yours)
 
 
-def _telling(text: str) -> tuple[str, ...]:
-    """Return the words of ``text`` that matter, levelled by stem; without any, its signs."""
+def telling(text: str) -> tuple[str, ...]:
+    """Return the words of ``text`` that matter, levelled by stem and in their order; without any, its signs."""
     return _short_telling(text) if len(text) <= SHORT else _all_telling(text)
 
 
@@ -83,8 +83,8 @@ _short_telling = lru_cache(maxsize=1024)(_all_telling)
 
 
 def _spelling(word: str) -> str:
-    """Return ``word`` with "colour" and "color" made one."""
-    return word.replace("our", "or") if len(word) >= TYPO_LENGTH else word
+    """Return ``word`` with "colour" and "color" made one, and the two ways to write a Russian yo."""
+    return word.replace("our", "or").replace("ё", "е") if len(word) >= TYPO_LENGTH else word
 
 
 def _unmatched(
@@ -119,5 +119,6 @@ def one_slip(one: str, other: str) -> bool:
 
 
 def _names(text: str) -> set[str]:
-    """Return the stems of words that are written like names: with a capital, also at the beginning."""
-    return {_spelling(stem(word)) for found in CAPITALISED.findall(text) for word in words(found)}
+    """Return the stems of words that may be names: with a capital, also at the beginning, or in a script without."""
+    capitalised = (found for found in WRITTEN_WORD.findall(text) if not found[0].islower())
+    return {_spelling(stem(word)) for found in capitalised for word in words(found)}

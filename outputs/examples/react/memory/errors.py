@@ -6,8 +6,18 @@ ArchiveError (exit_code 3)
 ├── StoreLocked (3)         another process held the lock for too long
 ├── StoreReadOnly (3)       the directory does not let us write
 ├── StoreFull (3)           the disk did not take the line; nothing of it was kept
-└── StoreClosed (3)         used after close()
+├── StoreClosed (3)         used after close()
+├── NotAllowed (1)          only a person may do this
+│   └── LongTermOff (1)     the store keeps nothing beyond a session
+├── Refused (1)             the write gate did not take something
+└── NoTombstoneKey (3)      an erased value cannot be barred without the store's key
 """
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .interface import Reason
 
 
 class ArchiveError(Exception):
@@ -52,3 +62,28 @@ class NotAllowed(ArchiveError):
     """Say that only a person may do this."""
 
     exit_code = 1
+
+
+class NoTombstoneKey(ArchiveError):
+    """Say that the store's key, which tombstones of erased values need, is not on this machine."""
+
+
+class Refused(ArchiveError):
+    """Say why the write gate did not take something; ``reasons`` holds codes and sentences."""
+
+    exit_code = 1
+
+    def __init__(self, reasons: "Sequence[Reason]") -> None:
+        self.reasons = tuple(reasons)
+        super().__init__("Not remembered. " + " ".join(f"{reason.message} ({reason.code})" for reason in reasons))
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Return the codes of the reasons."""
+        return tuple(reason.code for reason in self.reasons)
+
+
+class LongTermOff(NotAllowed):
+    """Say that the store keeps nothing beyond a session."""
+
+    code = "long_term_off"

@@ -13,7 +13,8 @@ from .index_database import is_damaged, is_read_only, is_unwritable, remove_data
 from .index_words import WordIndex
 from .lines import decode_line
 from .log import Log, Observe, Span, Written
-from .record import JSON
+from .record import JSON, is_sealed
+from .sealing import Sealer, shown
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -27,11 +28,22 @@ Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
 class Index:
     """What can be looked up about a log. Everything here can be deleted and comes back."""
 
-    def __init__(self, log: Log, folder: Path | None, words: WordIndex, observe: Observe) -> None:
+    def __init__(
+        self,
+        log: Log,
+        folder: Path | None,
+        words: WordIndex,
+        observe: Observe,
+        forgotten_before: Callable[[], str] = lambda: "",
+        *,
+        sealer: Sealer,
+    ) -> None:
         self._log = log
+        self._sealer = sealer
         self._own_folder = self._folder = folder
         self._words = words
         self._observe = observe
+        self._forgotten_before = forgotten_before
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
         self._catalogue: Catalogue | None = None
         self._borrowed: TemporaryDirectory[str] | None = None
@@ -83,8 +95,8 @@ class Index:
         visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
         return next((name for name in visible if self.corpus(name).has(id)), None)
 
-    def add(self, span: Span, data: Mapping[str, JSON], name: str) -> None:
-        """Enter a line that is about to be written; ``begin`` came before."""
+    def add(self, span: Span, data: Mapping[str, JSON], name: str, *, sealed: bool = False) -> None:
+        """Enter what a line says that is about to be written, sealed or not; ``begin`` came before."""
         index = self.corpus(name)
         index.database.begin()
         seq = self.catalogue.add(span, data)
@@ -92,6 +104,8 @@ class Index:
             state = self.catalogue.state_of(name)
             index.clear(state[1] if state else 0)
         index.apply([(seq, span, data)])
+        if sealed:
+            index.note_keys(self._sealer.state(str(data["user_id"])))
 
     def begin(self) -> None:
         """Start a change that ``commit`` keeps and ``rollback`` drops."""
@@ -138,12 +152,22 @@ class Index:
         for path in (self._folder / "catalogue.sqlite", self._folder / "shared.sqlite", *users):
             remove_database(path)
 
+    def forget(self, name: str) -> None:
+        """Delete the files of one corpus."""
+        if name in self._open:
+            self._open.pop(name).database.close()
+        if path := self._path(name):
+            remove_database(path)
+
     def _caught_up(self, name: str) -> CorpusIndex:
         catalogue = self.catalogue
         index = self._opened(name)
         state = catalogue.state_of(name)
         generation, last = state[1:] if state else (0, 0)
         position = index.position()
+        if self._keys_changed(index, position, name):
+            index = self._emptied(name)
+            position = index.position()
         if (position.generation, position.seq) == (generation, last):
             return index
         with index.database.transaction():
@@ -162,18 +186,34 @@ class Index:
         line = self.catalogue.line(position.seq)
         return bool(state and line and line[0] == state[0] and f"{line[1].shard}:{line[1].offset}" == position.place)
 
+    def _keys_changed(self, index: CorpusIndex, position: Position, name: str) -> bool:
+        """Return whether its sealed lines read otherwise now; within a change the keys stay those it began with."""
+        if not position.keys or index.database.sql.in_transaction:
+            return False
+        return position.keys != self._sealer.state(name.removeprefix(user_corpus("")))
+
+    def _emptied(self, name: str) -> CorpusIndex:
+        """Return a new index in a new file: bytes of deleted rows would stay in the old one."""
+        self.forget(name)
+        return self._opened(name)
+
     def _fill(self, index: CorpusIndex, corpus: int, after: int) -> None:
         shards: dict[str, bytes] = {}
         pending = []
+        owner = None
         for line in self.catalogue.lines(corpus, after):
             if line.span.shard not in shards:
                 shards = {line.span.shard: self._log.read(line.span.shard)}
-            data = shards[line.span.shard][line.span.offset : line.span.offset + line.span.size]
-            pending.append((line.seq, line.span, decode_line(data)))
+            data = decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size])
+            if is_sealed(data):
+                owner = str(data["user_id"])
+            pending.append((line.seq, line.span, shown(data, self._sealer)))
             if len(pending) == READ_AT_ONCE:
                 index.apply(pending)
                 pending = []
         index.apply(pending)
+        if owner is not None:
+            index.note_keys(self._sealer.state(owner))
 
     def _opened(self, name: str) -> CorpusIndex:
         index = self._open.get(name)
@@ -240,13 +280,13 @@ class Index:
     def _opened_corpus(self, name: str) -> CorpusIndex:
         path = self._path(name)
         try:
-            return CorpusIndex(path, self._words)
+            return CorpusIndex(path, self._words, self._forgotten_before)
         except sqlite3.DatabaseError as error:
             if path is None or not is_damaged(error):
                 raise
             self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
             remove_database(path)
-            return CorpusIndex(path, self._words)
+            return CorpusIndex(path, self._words, self._forgotten_before)
 
     def _path(self, name: str) -> Path | None:
         if self._folder is None:

@@ -4,7 +4,8 @@ Values here and in ``record`` are named tuples: every search, a process of its o
 dataclass takes seven times as long.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from .record import EMPTY, JSON, Draft, Origin, Record
@@ -39,6 +40,25 @@ class Judgement(NamedTuple):
     """The record that an offer with decision ``merged`` is evidence for."""
     supersedes: str | None = None
     """The record that this one takes the place of; wins over the draft's."""
+
+
+class Tombstone(NamedTuple):
+    """What keeps a value from coming back."""
+
+    kind: str
+    """rejected | erased"""
+    target: str
+    """The rejected record, or the keyed digest of the erased value."""
+    scope: str
+    """user | shared"""
+
+
+Contradicts = Callable[[str, Sequence[str]], Sequence[int]]
+"""Says which of some statements, by their place, cannot be true together with a new one; may raise UnreadableAnswer."""
+
+
+class UnreadableAnswer(Exception):
+    """Say that a detector of contradictions gave no answer that can be read; the message quotes nothing of it."""
 
 
 class ArchiveView(Protocol):
@@ -105,6 +125,16 @@ class SearchReport(NamedTuple):
     hits: tuple[Hit, ...]
     abstained: bool
     losers: tuple[Loser, ...] = ()
+    """What was considered and lost: the nearest to winning first, what is not live last."""
+
+
+ACCOUNTED = 50
+"""So many losers of one recall are written down: enough to answer for it, and no more than a line should hold."""
+
+
+def accounted(losers: Iterable[Loser]) -> list[dict[str, str]]:
+    """Return what lost in a recall as its line in the account has it."""
+    return [{"id": loser.id, "reason": loser.reason} for loser in islice(losers, ACCOUNTED)]
 
 
 class StoredRecord(NamedTuple):
@@ -115,13 +145,18 @@ class StoredRecord(NamedTuple):
     """live | superseded | retired | quarantined | rejected"""
     history: tuple[Mapping[str, JSON], ...] = ()
     """``{op, at, actor, reason}``, oldest first."""
+    closed_at: str | None = None
+    """When it was superseded or retired; None while it is neither."""
+    ended: str | None = None
+    """Since when a superseded record is no longer true: where its successor begins."""
 
 
 class Problem(NamedTuple):
     """Something in the archive's files that a person should look at."""
 
     code: str
-    """torn | not-json | not-utf8 | bad-record | bad-event | id-conflict | conflict-marker | unreadable"""
+    """torn | not-json | bad-record | bad-event | id-conflict | conflict-marker | glued-line | duplicate-line | bom |
+    crlf | unreadable, and what ``fsck`` adds from files and git"""
     path: str
     """Relative to the store's root."""
     line: int

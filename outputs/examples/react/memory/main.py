@@ -9,7 +9,7 @@ True
 
 from .archive import ArchivalStore
 from .context import MainContext, PagedOut
-from .errors import ArchiveError
+from .errors import ArchiveError, Refused
 from .fence import fence, fence_turns
 from .gate import WriteGate
 from .interface import Decision, Hit, Reason, SearchReport, StoredRecord
@@ -19,7 +19,7 @@ from .secrets import mask
 from .settings import MemorySettings
 from .tokens import TokenCounter, counter
 from .tool_specs import ToolInputError
-from .tools import MemoryTools, Refused
+from .tools import MemoryTools
 
 __all__ = [
     "ArchivalStore",

@@ -80,21 +80,11 @@ class ShardLog:
         if self._writer is not None:
             return self._writer
         if self._clone is None:
-            self._clone = self._minted()
+            from .writer import clone_name
+
+            self._clone = clone_name(self._state, checked_writer, self._observe)
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
-
-    def _minted(self) -> str:
-        """Return the name of this clone, minted on first use."""
-        path = self._state / "writer"
-        try:
-            return checked_writer(path.read_text(encoding="utf-8").strip())
-        except FileNotFoundError:
-            name = os.urandom(6).hex()
-            beside = path.with_name(f"writer.{name}")
-            beside.write_text(f"{name}\n", encoding="utf-8")
-            beside.replace(path)
-            return name
 
     def _newest(self) -> tuple[Path, int]:
         """Return the path of the shard to append to, and its part number."""
@@ -115,22 +105,11 @@ class ShardLog:
         if is_whole(tail):
             _write_whole(descriptor, b"\n", size)
             return size + 1
-        aside = self._set_aside(path, tail)
+        moment = re.sub(r"[^0-9TZ]", "", to_text(self._clock()))
+        aside = set_aside(self._state / "torn", f"{path.parent.name}-{path.stem}-{moment}", tail)
         os.ftruncate(descriptor, keep)
         self._observe({"event": "torn", "path": str(path), "bytes": len(tail), "kept_in": str(aside)})
         return keep
-
-    def _set_aside(self, path: Path, tail: bytes) -> Path:
-        folder = self._state / "torn"
-        folder.mkdir(parents=True, exist_ok=True)
-        moment = re.sub(r"[^0-9TZ]", "", to_text(self._clock()))
-        aside = folder / f"{path.parent.name}-{path.stem}-{moment}-{os.urandom(3).hex()}"
-        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            _write_whole(descriptor, tail, 0)
-        finally:
-            os.close(descriptor)
-        return aside
 
 
 class ShardBatch:
@@ -226,6 +205,18 @@ def checked_writer(name: str) -> str:
             f"{name!r:.80} cannot name a writer. Use lower-case letters, digits, - and _, not ending in - and a number."
         )
     return name
+
+
+def set_aside(folder: Path, name: str, content: bytes, suffix: str = "") -> Path:
+    """Keep bytes that are taken out of a shard, in a new file that only this user reads, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = folder / f"{name}-{os.urandom(3).hex()}{suffix}"
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        _write_whole(descriptor, content, 0)
+    finally:
+        os.close(descriptor)
+    return aside
 
 
 def sync_data(descriptor: int) -> None:

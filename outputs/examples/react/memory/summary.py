@@ -37,6 +37,12 @@ def _newest(lines: Sequence[str], tokens: int, count: Callable[[str], int]) -> l
     return list(lines[first:])
 
 
+def first_sentence(text: str) -> str:
+    """Return the first sentence of ``text``, cut where it is too long for a line."""
+    first = next((part.strip() for part in SENTENCE_END.split(text) if part.strip()), "")
+    return first if len(first) <= LINE_LIMIT else first[: LINE_LIMIT - 1].rstrip() + "…"
+
+
 def summary_line(message: Mapping[str, Any]) -> str:
     """Return what stays of one message: who spoke and the first sentence, or which tools were used."""
     role, content = str(message.get("role", "")), str(message.get("content") or "")
@@ -44,7 +50,6 @@ def summary_line(message: Mapping[str, Any]) -> str:
         # The result of a tool is not retold: it may hold anybody's words.
         return ""
     calls = [str(call.get("name", "")) for call in message.get("tool_calls") or ()]
-    first = next((part.strip() for part in SENTENCE_END.split(content) if part.strip()), "")
-    said = first if len(first) <= LINE_LIMIT else first[: LINE_LIMIT - 1].rstrip() + "…"
+    said = first_sentence(content)
     used = f"[used {', '.join(calls)}]" if calls else ""
     return f"{role}: {' '.join(part for part in (said, used) if part)}" if said or used else ""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from .stems import stem
 
-TOKENS_VERSION = 1
-"""Part of the index format: raise it when the tokens of a text change."""
+TOKENS_VERSION = 2
+"""Part of the index format: raise it when the tokens of a record change."""
 LONGEST_TOKEN = 64
 
 MARKS = "\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0903\u093a-\u094f\u0951-\u0957"

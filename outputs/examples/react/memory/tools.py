@@ -1,14 +1,14 @@
 """The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from .context import MainContext, Message
 from .duplicates import likeness
-from .errors import ArchiveError
+from .errors import Refused
 from .extract import draft_from_tool, is_users_own
 from .fence import fence, fence_turns
-from .interface import Decision, Hit, Reason, SearchReport
+from .interface import ACCOUNTED, Decision, Hit, SearchReport, accounted
 from .recall import RecallMemory, Turn
 from .record import Draft, Origin, Record, lowest_trust
 from .secrets import mask
@@ -18,21 +18,8 @@ from .wording import content_words
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
-
-
-class Refused(ArchiveError):
-    """Say why the write gate did not take something; ``reasons`` holds codes and sentences."""
-
-    exit_code = 1
-
-    def __init__(self, reasons: Sequence[Reason]) -> None:
-        self.reasons = tuple(reasons)
-        super().__init__("Not remembered. " + " ".join(f"{reason.message} ({reason.code})" for reason in reasons))
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Return the codes of the reasons."""
-        return tuple(reason.code for reason in self.reasons)
+RECALL_SHARE = 0.5
+"""Share of the prompt's budget that the records of one recall may take."""
 
 
 class Archive(Protocol):
@@ -54,6 +41,12 @@ class Archive(Protocol):
         session_id: str | None = None,
     ) -> SearchReport:
         """Return what matches ``query``."""
+
+    def echo(self, record_id: str, origin: Origin) -> Decision:
+        """Decide that an offer repeats a record recalled in the same turn."""
+
+    def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
+        """Let an outcome move the confidence of the live records among ``ids``, and return which those are."""
 
     def records(self, *, user_id: str | None, types: Sequence[str] = ()) -> list[Record]:
         """Return live records."""
@@ -143,8 +136,7 @@ class MemoryTools:
         origin = self._stamped()
         echoed = self._echo_of(said, origin)
         if echoed is not None:
-            reason = Reason("recalled", f"It repeats {echoed.id}, recalled in this turn; that is no new evidence.")
-            decision = Decision("merged", echoed.id, (reason,))
+            decision = self.archive.echo(echoed.id, origin)
         else:
             draft = draft_from_tool(said, origin, type=type, tags=_tags(tags), supersedes=supersedes)
             decision = self.archive.offer(draft, origin, consented=self.consented())
@@ -186,6 +178,15 @@ class MemoryTools:
             return self._unchanged("core_memory_replace", section, why)
         return self._edit_core("core_memory_replace", section, changed)
 
+    def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
+        """Let the outcome of an action move the confidence of the records it used, and return which those were."""
+        if not self.consented():
+            return []
+        learned = self.archive.learn(ids, success, self._stamped(), reason=reason)
+        if learned:
+            self._record("learn", ids=learned, success=success)
+        return learned
+
     def conversation_search(self, query: str, *, limit: int | None = None, top_k: int | None = None) -> list[Turn]:
         """Return the turns of this user that match ``query`` best, of every session, visible or not."""
         turns = self.recall.search(query, self.user_id, _size(top_k, limit))
@@ -220,28 +221,42 @@ class MemoryTools:
             task_tags=self._task_tags,
             session_id=self.session_id,
         )
-        hits = list(report.hits)[:k]
-        constraints, overflow = self._constraints(query, {hit.id for hit in hits})
+        hits, crowded_out = self._fitting(report.hits[:k])
+        constraints, overflow = self._constraints(query, {hit.id for hit in report.hits})
         self._recalled |= {hit.id: hit.record for hit in [*hits, *constraints]}
         self._record(
             "archival_memory_search",
             query=mask(query),
             ids=[hit.id for hit in [*hits, *constraints]],
             abstained=report.abstained,
+            lost=accounted(report.losers),
+            left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
         )
-        return hits, constraints, overflow
+        return hits, constraints, len(overflow)
 
-    def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], int]:
-        """Return the live constraints that apply to ``query`` and are not ``shown`` yet, and how many did not fit."""
+    def _fitting(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+        """Return the hits that fit their share of the prompt, the best one in any case, and the others."""
+        room, used = self.main.budget * RECALL_SHARE, 0
+        for place, hit in enumerate(hits):
+            used += self.main.count(hit.text)
+            if place and used > room:
+                return list(hits[:place]), list(hits[place:])
+        return list(hits), []
+
+    def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], list[Hit]]:
+        """Return the live constraints that apply to ``query`` and are not ``shown`` yet, and those beyond the limit."""
         policy = self.archive.settings.retrieval
         asked = set(content_words(query)) | {word for tag in self._task_tags for word in content_words(tag)}
         live = self.archive.records(user_id=self.user_id, types=("constraint",))
         fitting = [
             Hit(record, 0.0, {"constraint": 1.0})
             for record in live
-            if record.id not in shown and record.confidence >= policy.min_confidence and _applies(record, asked)
+            if record.id not in shown
+            and record.confidence >= policy.min_confidence
+            and (record.scope != "session" or record.session_id == self.session_id)
+            and _applies(record, asked)
         ]
-        return fitting[: policy.constraints_limit], max(0, len(fitting) - policy.constraints_limit)
+        return fitting[: policy.constraints_limit], fitting[policy.constraints_limit :]
 
     def _echo_of(self, text: str, origin: Origin) -> Record | None:
         """Return the record recalled in this turn that ``text`` repeats, unless the user says it again now."""

@@ -1,6 +1,7 @@
 """What a record states, whatever its spelling: the digest that tells whether a rejected value comes back."""
 
 import hashlib
+import hmac
 import unicodedata
 from functools import lru_cache
 from itertools import groupby
@@ -16,6 +17,11 @@ SIGNS = frozenset("+#%&@")
 def fingerprint(text: str) -> str:
     """Return a digest that is the same for every spelling of a value."""
     return hashlib.sha256(stated(text).encode()).hexdigest()[:32]
+
+
+def keyed_fingerprint(key: bytes, user_id: str, text: str) -> str:
+    """Return a digest of a user's value that nobody without ``key`` can find by trying values."""
+    return hmac.new(key, f"{user_id}\0{stated(text)}".encode(), hashlib.sha256).hexdigest()
 
 
 def stated(text: str) -> str:

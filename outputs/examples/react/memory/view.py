@@ -1,7 +1,7 @@
 """What the write gate sees of the archive while it judges."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import accumulate, combinations
 
 from .core import core_sections
@@ -11,6 +11,7 @@ from .index_corpus import CorpusIndex
 from .ranking import coverage
 from .record import Record
 from .text import query_terms
+from .tombstones import TombstoneKey, Tombstones, no_key
 from .values import fingerprint
 
 MOST_SIMILAR = 20
@@ -21,8 +22,10 @@ MOST_ROWS = 100
 class IndexView:
     """The archive as one offer finds it: the user's own records and the shared ones."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = ()) -> None:
         self._index = index
+        self._hidden = hidden
+        self.tombstones = Tombstones(index, tombstone_key)
 
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
         """Return live records on the same subject, the same value first, then nearest first, at most twenty."""
@@ -31,12 +34,12 @@ class IndexView:
             same = corpus.same_value(fingerprint(text))
             near = _nearest(corpus, query_terms(text))
             found.update({record.id: record for record in (*same, *near) if type in (None, record.type)})
-        return list(found.values())[:MOST_SIMILAR]
+        shown = [record for id, record in found.items() if id not in self._hidden]
+        return shown[:MOST_SIMILAR]
 
     def is_tombstoned(self, user_id: str, text: str) -> bool:
-        """Return whether this value was rejected for this user, however it is spelled."""
-        digest = fingerprint(text)
-        return any(corpus.is_tombstoned(digest) for corpus in self._visible(user_id))
+        """Return whether this value was rejected or erased for this user, however it is spelled."""
+        return self.tombstones.bars(user_id, text)
 
     def session_writes(self, user_id: str, session_id: str) -> int:
         """Return how many records were written in this session, by whomever but imports and programs."""
@@ -52,8 +55,8 @@ class IndexView:
         return core_sections(self._index.user(user_id))
 
     def _visible(self, user_id: str) -> list[CorpusIndex]:
-        names = self._index.catalogue.corpora()
-        return [self._index.user(user_id)] + ([self._index.corpus(SHARED)] if SHARED in names else [])
+        shared = [self._index.shared()] if self._index.catalogue.state_of(SHARED) else []
+        return [self._index.user(user_id), *shared]
 
 
 def _nearest(corpus: CorpusIndex, terms: list[str]) -> list[Record]:
