@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memkit.errors import MemkitError, UsageError
 from memkit.memory.archive import ArchivalStore
+from memkit.memory.archive_reader import ArchiveReader
 from memkit.memory.record import Origin
 from memkit.memory.sealing import NoSealer, Sealer
 from memkit.memory.settings import MemorySettings
@@ -60,7 +61,7 @@ class Workspace:
             (root / ".memkit").mkdir(mode=0o700, exist_ok=True)
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
-        self._past: list[ArchivalStore] = []
+        self._past: list[ArchiveReader] = []
 
     @cached_property
     def git(self) -> Git:
@@ -76,7 +77,7 @@ class Workspace:
             self.root, branch=lambda: self.git.head_branch(), observe=self._observed, sealer=self.sealer
         )
 
-    def archive_at(self, name: str | None) -> ArchivalStore:
+    def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
 
         Its time is that of the commit: what was believed then had not expired, and was as fresh as it was.
@@ -86,8 +87,12 @@ class Workspace:
         from memkit.store.tree_log import TreeLog, index_folder, moment_of
 
         moment = moment_of(self.git, name)
-        log, cache = TreeLog(self.git, moment.commit), index_folder(self.cache, moment.commit)
-        past = self._opened(None, log=log, cache=cache, clock=lambda: moment.at, sealer=self._sealer(seals=False))
+        past = ArchiveReader(
+            TreeLog(self.git, moment.commit),
+            cache=index_folder(self.cache, moment.commit),
+            sealer=self._sealer(seals=False),
+            **self._usual | {"clock": lambda: moment.at},
+        )
         self._past.append(past)
         return past
 
@@ -100,15 +105,20 @@ class Workspace:
         return self._opened(None, log=log, sealer=self.sealer)
 
     def _opened(self, root: Path | None, **more: Any) -> ArchivalStore:
-        usual: dict[str, Any] = {
+        asks_model = (
+            self.settings["write.contradiction_model"] == "provider" and self.settings["provider"] != "reference"
+        )
+        return ArchivalStore(root, gate=self._gate_with_model() if asks_model else None, **self._usual | more)
+
+    @property
+    def _usual(self) -> dict[str, Any]:
+        """Return what an archive of this store is opened with, to write or to read only."""
+        return {
             "settings": self.memory_settings,
             "clock": self.clock,
             "tombstone_key": lambda: self.keys.store_key(),
             "vectors": None if self.settings["retrieval.vectors"] == "off" else lambda: self.vectors,
         }
-        if self.settings["write.contradiction_model"] == "provider" and self.settings["provider"] != "reference":
-            usual["gate"] = self._gate_with_model()
-        return ArchivalStore(root, **usual | more)
 
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""

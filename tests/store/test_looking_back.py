@@ -15,6 +15,7 @@ from shards import commit, git, record, write
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.memory.access import AccessCounts
+from memkit.memory.archive import ArchivalStore
 from memkit.memory.record import Draft
 from memkit.store.tree_log import KEPT
 from memkit.workspace import open_workspace
@@ -95,12 +96,12 @@ def test_a_look_back_is_no_use(memkit: Memkit, life: tuple[str, str, str]) -> No
 
 
 def test_the_past_cannot_be_written(memkit: Memkit, life: tuple[str, str, str]) -> None:
-    """A write through the archive of a commit is refused and changes nothing."""
+    """A commit is opened for reading, and a store that is made on its log all the same refuses to write."""
     _, before, _ = life
     with open_workspace(memkit.store) as workspace:
         past = workspace.archive_at(before)
         with pytest.raises(UsageError, match="history"):
-            past.offer(Draft("Ada drinks water"), workspace.person("ada"))
+            ArchivalStore(log=past.log).offer(Draft("Ada drinks water"), workspace.person("ada"))
         assert [one.text for one in past.records(user_id="ada")] == ["Ada drinks tea"]
     assert git(memkit.store, "status", "--porcelain") == ""
 
