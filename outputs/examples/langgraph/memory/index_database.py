@@ -4,11 +4,12 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from .errors import MAKE_ROOM, ArchiveError, StoreFull
 from .locking import DENIED, NO_ROOM
 
 BUSY_SECONDS = 30.0
@@ -133,3 +134,27 @@ def has_fts5() -> bool:
         except sqlite3.OperationalError:
             return False
     return True
+
+
+@contextmanager
+def explained(store: Path | None, remove: Callable[[], None]) -> Iterator[None]:
+    """Turn what SQLite says about the index of a store, or a full disk, into an error that somebody can act on.
+
+    Raises:
+        ArchiveError: The index was damaged; ``remove`` was called.
+        StoreFull: There is no room for what was to be written.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if is_damaged(error):
+            remove()
+            raise ArchiveError(f"The index was damaged ({error}) and is removed. Try again: it is rebuilt.") from None
+        if isinstance(error, sqlite3.OperationalError) and store is not None:
+            place = store / ".memkit" / "cache"
+            raise StoreFull(f"The index under {place} cannot be written ({error}). {MAKE_ROOM}") from None
+        raise
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise StoreFull(f"{store} has no room left ({error.strerror}). {MAKE_ROOM}") from None
