@@ -1,0 +1,1 @@
+"""``memkit skill``: procedural memory, one family of commands a file."""

@@ -1,0 +1,22 @@
+"""The table of the skill commands."""
+
+from __future__ import annotations
+
+import click
+
+from memkit.cli.lazy import Commands, LazyGroup
+
+SKILL_COMMANDS: Commands = {
+    "new": ("memkit.cli.skill.write:new", "Start a skill from an example, and commit it."),
+    "list": ("memkit.cli.skill.read:list_command", "List the store's skills."),
+    "show": ("memkit.cli.skill.read:show", "Show one skill."),
+    "search": ("memkit.cli.skill.read:search", "Search the skills, best first."),
+    "history": ("memkit.cli.skill.history:history", "Show the commits that changed a skill."),
+    "rollback": ("memkit.cli.skill.write:rollback", "Bring a skill back to an earlier version."),
+    "export": ("memkit.cli.skill.carry:export", "Write a skill as an agent skill (SKILL.md)."),
+}
+
+
+@click.group("skill", cls=LazyGroup, table=SKILL_COMMANDS)
+def skill() -> None:
+    """Write, find, follow and carry skills: how things are done."""
