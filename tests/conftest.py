@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,12 @@ from memkit.cli.main import run
 
 _IDENTITY = {"NAME": "Ada Tester", "EMAIL": "ada@example.org"}
 _SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_", "GIT_")
+
+
+def pytest_configure() -> None:
+    """Take notice of interrupts, which a shell lets its background jobs and their children ignore."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
