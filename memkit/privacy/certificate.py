@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hmac
 import json
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.errors import EnvironmentFault, UsageError
+from memkit.errors import UsageError
 from memkit.privacy.needles import RUN
 from memkit.privacy.scan import Place
 
@@ -73,24 +72,6 @@ def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:
         raise UsageError(
             f"{out} lies inside of {work_tree}, where git would take the certificate in. Write it outside."
         )
-
-
-def write_private(path: Path, content: str) -> None:
-    """Write a file that only this user may read, whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def as_text(data: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from memkit.errors import EnvironmentFault, UsageError
 from memkit.memory.locking import locked
 from memkit.memory.shards import sync_folder
 from memkit.store.config import read_manifest
+from memkit.store.files import write_whole
 from memkit.store.manifest import change_manifest
 
 SIZE = 32
@@ -213,23 +214,10 @@ class KeyRing:
         return key
 
 
-def _store_file(path: Path, content: bytes) -> None:
-    """Put a key on the disk whole or not at all, for this user only."""
-    try:
-        _make_private(path.parent)
-        scratch = path.with_name(f".{os.urandom(6).hex()}.new")
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}. No key was made.") from error
+def _store_file(path: Path, key: bytes) -> None:
+    """Put a key on the disk for this user only."""
+    _make_private(path.parent)
+    write_whole(path, key, mode=0o600)
 
 
 def _make_private(folder: Path) -> None:

@@ -20,8 +20,8 @@ from memkit.memory.pieces import Piece, pieces
 from memkit.memory.shards import checked_writer, set_aside, sync_folder
 from memkit.memory.writer import clone_name, copied_from
 from memkit.store.archive_files import misplaced, twins
-from memkit.store.change import write_whole
 from memkit.store.committed import Loss, losses
+from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.layout import state_folder
 

@@ -17,7 +17,7 @@ from memkit.memory.sealing import shown
 from memkit.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.memory.tombstones import burials
 from memkit.privacy.belonging import ARCHIVE
-from memkit.privacy.certificate import as_text, certificate, person_digest, require_place, write_private
+from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
 from memkit.privacy.journal import Intent, Journal, Replacement
 from memkit.privacy.keys import keys_home
 from memkit.privacy.plumbing import require_git
@@ -25,6 +25,7 @@ from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
 from memkit.privacy.survey import FileChange, Survey
+from memkit.store.files import write_whole
 from memkit.store.layout import cache_folder, state_folder
 from memkit.use_cases.make_store import starter_files
 from memkit.workspace import Workspace
@@ -241,12 +242,12 @@ def _proven(
     place = (
         out or keys_home().parent / "certificates" / f"{workspace.clock():%Y%m%dT%H%M%SZ}-{owed['digest'][:12]}.json"
     )
-    write_private(place, as_text(text))
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_whole(place, as_text(text).encode(), mode=0o600)
     commit_map = {old: new for old, new in (rebuilt.commits if rebuilt else {}).items() if old != new}
     if commit_map:
-        write_private(
-            place.with_name(f"{place.name}.commits"), "".join(f"{old} {new}\n" for old, new in commit_map.items())
-        )
+        lines = "".join(f"{old} {new}\n" for old, new in commit_map.items())
+        write_whole(place.with_name(f"{place.name}.commits"), lines.encode(), mode=0o600)
     journal.discard()
     return Erasure(plan, True, owed["removed"], scanned, unprovable, place, commit_map)
 

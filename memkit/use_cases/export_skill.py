@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.skills import agent_skill, kebab_case, load_named_skill, sheet_problems
-from memkit.store.change import write_whole
+from memkit.store.files import write_whole
 
 
 @dataclass(frozen=True)

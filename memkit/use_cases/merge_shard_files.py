@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.store.change import write_whole
+from memkit.store.files import write_whole
 from memkit.store.shard_merge import merge_shards
 
 

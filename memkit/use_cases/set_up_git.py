@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
-from memkit.store.change import write_whole
+from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_programs import ATTRIBUTES, own_programs
 

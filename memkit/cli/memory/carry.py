@@ -22,7 +22,7 @@ from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import Source, Unfit, Wishes
 from memkit.memory.interface import Decision
 from memkit.memory.record import TYPES
-from memkit.store.change import whole_file
+from memkit.store.files import whole_file
 from memkit.terminal import harmless
 from memkit.use_cases.export_memory import export_memory
 from memkit.use_cases.import_memory import Imported, import_memory

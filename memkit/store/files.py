@@ -1,0 +1,55 @@
+"""Files that are on the disk whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from memkit.errors import EnvironmentFault
+from memkit.memory.shards import sync_folder
+
+
+def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
+    """Put ``content`` into ``path`` and on the disk; where that fails, what was there stays as it was.
+
+    Args:
+        path: What is replaced, or made.
+        content: The whole new content.
+        mode: Who may read it, less what the process' mask takes away.
+
+    Raises:
+        EnvironmentFault: The file cannot be written, such as on a full or read-only disk.
+    """
+    with whole_file(path, mode=mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """Give a file to write into that becomes ``path`` once the block has ended well and all of it is on the disk.
+
+    Args:
+        path: What is replaced, or made.
+        mode: Who may read it, less what the process' mask takes away.
+
+    Raises:
+        EnvironmentFault: The file cannot be written, such as on a full or read-only disk.
+    """
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.replace(path)
+            sync_folder(path.parent)
+        finally:
+            scratch.unlink(missing_ok=True)
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
