@@ -135,9 +135,7 @@ def _scored(
 ) -> list[Scored]:
     """Return the candidates above the floor with what their words are worth."""
     query = weighed(statistics, terms)
-    measured = [
-        (found, bm25(statistics, terms, found.tokens), coverage(query, found.tokens)) for found in candidates
-    ]
+    measured = [(found, bm25(statistics, terms, found.tokens), coverage(query, found.tokens)) for found in candidates]
     best, strength = max(((score, share) for _, score, share in measured), default=(0.0, 0.0))
     scored = []
     for found, score, share in measured:
