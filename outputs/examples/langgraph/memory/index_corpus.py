@@ -4,7 +4,7 @@ What takes lines in and reads events is imported when there are any: a search of
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -129,11 +129,21 @@ class CorpusIndex:
 
     def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[Found]:
         """Return the live records that fit ``terms`` best."""
-        return self.found(self._words.candidates(self._sql, terms, statistics, limit) if terms else [])
+        return self.found(self.best(terms, statistics, limit))
 
-    def newest_holding(self, terms: Sequence[str], limit: int) -> list[Found]:
-        """Return the newest live records that hold every one of ``terms``."""
-        return self.found(self._words.newest_holding(self._sql, terms, limit) if terms else [])
+    def best(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
+        """Return the documents of the live records that fit ``terms`` best."""
+        return self._words.candidates(self._sql, terms, statistics, limit) if terms else []
+
+    def newest(self, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the documents of the newest live records that hold every one of ``terms``."""
+        return self._words.newest_holding(self._sql, terms, limit) if terms else []
+
+    def worded(self, documents: Collection[int]) -> Iterator[tuple[int, str, list[str]]]:
+        """Yield id and words of some documents: far less to read than the records."""
+        query = f"SELECT document, id, tokens FROM records WHERE document IN ({','.join('?' * len(documents))})"
+        for document, id, held in self._sql.execute(query, tuple(documents)):
+            yield document, id, held.split()
 
     def outsiders(self, limit: int) -> list[Outsider]:
         """Return the newest records that are not live."""

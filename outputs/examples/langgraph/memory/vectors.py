@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from .index_corpus import CorpusIndex, Found
-from .ranking import CorpusStatistics, bm25, coverage
+from .ranking import CorpusStatistics, bm25, coverage, weighed
 from .search import Scored
 
 FLATTENS = 5
@@ -103,4 +103,4 @@ def reciprocal_ranks(lists: Iterable[Iterable[Name]]) -> Mapping[Name, float]:
 
 def _words_of(found: Found, terms: Sequence[str], statistics: CorpusStatistics) -> dict[str, float]:
     tokens = found.tokens
-    return {"bm25": bm25(statistics, terms, tokens), "coverage": coverage(statistics, terms, tokens)}
+    return {"bm25": bm25(statistics, terms, tokens), "coverage": coverage(weighed(statistics, terms), tokens)}

@@ -8,7 +8,7 @@ from .core import core_sections
 from .index import Index
 from .index_catalogue import SHARED
 from .index_corpus import CorpusIndex
-from .ranking import coverage
+from .ranking import CorpusStatistics, coverage, weighed
 from .record import Record
 from .text import query_terms
 from .tombstones import TombstoneKey, Tombstones, no_key
@@ -25,6 +25,8 @@ class IndexView:
     def __init__(self, index: Index, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = ()) -> None:
         self._index = index
         self._hidden = hidden
+        self._common: dict[CorpusIndex, set[str]] = {}
+        """Words that more records hold than are scored; while one change adds records, they only become more."""
         self.tombstones = Tombstones(index, tombstone_key)
 
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
@@ -32,7 +34,9 @@ class IndexView:
         found: dict[str, Record] = {}
         for corpus in self._visible(user_id):
             same = corpus.same_value(fingerprint(text))
-            near = _nearest(corpus, query_terms(text))
+            # What is left out afterwards must not keep out what comes after it.
+            most = MOST_SIMILAR if type is None and not self._hidden else None
+            near = self._nearest(corpus, query_terms(text), most)
             found.update({record.id: record for record in (*same, *near) if type in (None, record.type)})
         shown = [record for id, record in found.items() if id not in self._hidden]
         return shown[:MOST_SIMILAR]
@@ -58,18 +62,25 @@ class IndexView:
         shared = [self._index.shared()] if self._index.catalogue.state_of(SHARED) else []
         return [self._index.user(user_id), *shared]
 
+    def _nearest(self, corpus: CorpusIndex, terms: list[str], most: int | None) -> list[Record]:
+        """Return the records that share most of ``terms``: of the rarest words, and the newest with two others."""
+        statistics = self._statistics(corpus, terms)
+        rare, common = split_by_rarity(statistics.frequencies, MOST_ROWS)
+        documents = corpus.best(rare, statistics, MOST_SIMILAR)
+        pairs = combinations(common[:3], 2) if len(common) > 1 else [common]
+        for pair in pairs:
+            documents += corpus.newest(pair, MOST_SIMILAR // 2)
+        query = weighed(statistics, terms)
+        shares = {document: (-coverage(query, held), id) for document, id, held in corpus.worded(documents)}
+        return [found.record for found in corpus.found(sorted(shares, key=shares.__getitem__)[:most])]
 
-def _nearest(corpus: CorpusIndex, terms: list[str]) -> list[Record]:
-    """Return the records that share most of ``terms``: those with the rarest words, and the newest with two others."""
-    statistics = corpus.statistics(terms, MOST_ROWS + 1)
-    rare, common = split_by_rarity(statistics.frequencies, MOST_ROWS)
-    candidates = corpus.candidates(rare, statistics, MOST_SIMILAR)
-    pairs = combinations(common[:3], 2) if len(common) > 1 else [common]
-    for pair in pairs:
-        candidates += corpus.newest_holding(pair, MOST_SIMILAR // 2)
-    shares = {found.record.id: (-coverage(statistics, terms, found.tokens), found.record.id) for found in candidates}
-    records = {found.record.id: found.record for found in candidates}
-    return [records[id] for id in sorted(shares, key=shares.__getitem__)]
+    def _statistics(self, corpus: CorpusIndex, terms: list[str]) -> CorpusStatistics:
+        """Return how rare ``terms`` are; which words are common is counted once for all offers of a change."""
+        common = self._common.setdefault(corpus, set())
+        known = [term for term in terms if term in common]
+        statistics = corpus.statistics([term for term in terms if term not in common], MOST_ROWS + 1)
+        common.update(term for term, count in statistics.frequencies.items() if count > MOST_ROWS)
+        return statistics._replace(frequencies={**statistics.frequencies, **dict.fromkeys(known, MOST_ROWS + 1)})
 
 
 def split_by_rarity(frequencies: Mapping[str, int], most_rows: int) -> tuple[list[str], list[str]]:

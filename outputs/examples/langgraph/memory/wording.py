@@ -18,6 +18,8 @@ TOKEN = re.compile(
 )
 SHORT = 400
 """One offer is compared with many records, and one record with many offers: words of texts up to here are kept."""
+KEPT = 8192
+"""So many of them: an import meets the same records again and again."""
 NEGATIONS = frozenset(
     """not no never none neither nor without cannot n't nobody nothing nicht kein keine keinen nie niemals ne
     pas jamais nunca jamás não nunca non mai niet geen nooit не нет никогда ni nie inte aldrig ikke لا ليس لم
@@ -63,7 +65,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-_short_words = lru_cache(maxsize=1024)(_words)
+_short_words = lru_cache(maxsize=KEPT)(_words)
 
 
 def _apart(token: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from .record import Record
 from .stems import stem
-from .wording import EMPTY_WORDS, is_negation, plain, words
+from .wording import EMPTY_WORDS, KEPT, is_negation, plain, words
 
 LONGEST_STATEMENT = 1000
 """Characters; what is longer says more than one thing."""
@@ -103,7 +103,7 @@ def contradict(one: str, other: str) -> bool:
     return _negates(one, other) or _other_value(claim(one), claim(other)) or _ranks_reversed(one, other)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=KEPT)
 def claim(text: str) -> Claim | None:
     """Return the single-valued relation that ``text`` states, if it is one."""
     read = plain(text).strip(" .!")
@@ -165,7 +165,7 @@ def _negates(one: str, other: str) -> bool:
     return positive != also_positive and left == right and len(left) > 1
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=KEPT)
 def _core(text: str) -> tuple[tuple[str, ...], bool]:
     """Return what ``text`` asserts or denies, and which of the two it does."""
     kept: list[str] = []

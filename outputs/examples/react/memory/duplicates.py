@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from .record import Record
 from .stems import stem
-from .wording import EMPTY_WORDS, SHORT, is_negation, is_number, plain, words
+from .wording import EMPTY_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
 
 WRITTEN_WORD = re.compile(r"\b[^\W\d_a-z]\w*")
 LEAST_ALIKE = 0.5
@@ -63,9 +63,11 @@ def likeness(one: str, other: str) -> float:
 
 def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:
     """Return whether each text has words that the other has nothing like; cheaper than aligning the two."""
-    if 2 * min(len(left), len(right)) < LEAST_ALIKE * (len(left) + len(right)) or len(left) > LONGEST:
+    mine, yours = set(left), set(right)
+    shared = min(sum(word in yours for word in left), sum(word in mine for word in right))
+    if 2 * shared < LEAST_ALIKE * (len(left) + len(right)) or len(left) > LONGEST:
         return True
-    mine, yours = set(left) - set(right), set(right) - set(left)
+    mine, yours = mine - yours, yours - mine
     return any(not any(one_slip(one, other) for other in yours) for one in mine) and bool(yours)
 
 
@@ -79,7 +81,7 @@ def _all_telling(text: str) -> tuple[str, ...]:
     return found or tuple(plain(text).replace(" ", ""))
 
 
-_short_telling = lru_cache(maxsize=1024)(_all_telling)
+_short_telling = lru_cache(maxsize=KEPT)(_all_telling)
 
 
 def _spelling(word: str) -> str:

@@ -45,6 +45,8 @@ class Index:
         self._observe = observe
         self._forgotten_before = forgotten_before
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
+        self._followed: set[str] = set()
+        """Corpora that the change under way caught up with; the store's lock keeps them so."""
         self._catalogue: Catalogue | None = None
         self._borrowed: TemporaryDirectory[str] | None = None
 
@@ -87,7 +89,12 @@ class Index:
 
     def corpus(self, name: str) -> CorpusIndex:
         """Return the index of a corpus with every catalogued line in it."""
-        return self._served(lambda: self._caught_up(name))
+        if name in self._followed and name in self._open:
+            return self._open[name]
+        index = self._served(lambda: self._caught_up(name))
+        if self._is_changing():
+            self._followed.add(name)
+        return index
 
     def corpus_holding(self, id: str, user_id: str | None) -> str | None:
         """Return the corpus in which this user may see the record or event ``id``; None may see all."""
@@ -109,10 +116,12 @@ class Index:
 
     def begin(self) -> None:
         """Start a change that ``commit`` keeps and ``rollback`` drops."""
+        self._followed.clear()
         self.catalogue.database.begin()
 
     def commit(self, written: Mapping[str, Written]) -> None:
         """Keep what was added; the lines are on disk now, so an index that cannot follow is no failure."""
+        self._followed.clear()
         try:
             self.catalogue.advance(self._log, written)
             self.catalogue.database.commit()
@@ -125,6 +134,7 @@ class Index:
 
     def rollback(self) -> None:
         """Drop what was added; the lines did not reach the disk."""
+        self._followed.clear()
         for index in self._open.values():
             index.database.rollback()
         if self._catalogue is not None:

@@ -67,8 +67,8 @@ class FullText:
     def frequencies(self, sql: sqlite3.Connection, terms: Iterable[str], most: int | None = None) -> dict[str, int]:
         """Return document frequencies."""
         if most is not None:
-            query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
-            held = {term: len(sql.execute(query, (_quoted(term), most)).fetchall()) for term in terms}
+            query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+            held = {term: sql.execute(query, (_quoted(term), most)).fetchone()[0] for term in terms}
             return {term: count for term, count in held.items() if count}
         rows = ((term, sql.execute("SELECT doc FROM vocabulary WHERE term=?", (term,)).fetchone()) for term in terms)
         return {term: row[0] for term, row in rows if row}

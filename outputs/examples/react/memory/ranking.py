@@ -53,12 +53,25 @@ def evidence(statistics: CorpusStatistics, term: str) -> float:
     return math.log(1 + (statistics.documents - frequency + 0.5) / (frequency + 0.5))
 
 
-def coverage(statistics: CorpusStatistics, terms: Sequence[str], tokens: Iterable[str]) -> float:
+class Weighed(NamedTuple):
+    """What finding each word of a query says."""
+
+    weights: Mapping[str, float]
+    whole: float
+    """How much a document has to say to cover the query."""
+
+
+def weighed(statistics: CorpusStatistics, terms: Iterable[str]) -> Weighed:
+    """Return what each of ``terms`` says, worked out once for all documents."""
+    weights = {term: evidence(statistics, term) for term in terms}
+    return Weighed(weights, math.fsum(sorted(weights.values(), reverse=True)[:WEIGHTY_TERMS]))
+
+
+def coverage(query: Weighed, tokens: Iterable[str]) -> float:
     """Return the share of the query's weight that a document covers, from 0 to 1."""
     held = set(tokens)
-    weights = {term: evidence(statistics, term) for term in terms}
-    whole = math.fsum(sorted(weights.values(), reverse=True)[:WEIGHTY_TERMS])
-    return min(1.0, math.fsum(weights[term] for term in terms if term in held) / whole) if whole else 0.0
+    covered = math.fsum(weight for term, weight in query.weights.items() if term in held)
+    return min(1.0, covered / query.whole) if query.whole else 0.0
 
 
 def recency(record: Record, now: datetime) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .dates import dated
 from .index_corpus import CorpusIndex, Found
 from .interface import Hit, Loser, SearchReport
-from .ranking import CorpusStatistics, access, bm25, composite, coverage, recency, task_match
+from .ranking import CorpusStatistics, access, bm25, composite, coverage, recency, task_match, weighed
 from .record import Record
 from .settings import RetrievalSettings
 from .text import query_terms
@@ -134,10 +134,8 @@ def _scored(
     candidates: Sequence[Found], terms: Sequence[str], statistics: CorpusStatistics, floor: float
 ) -> list[Scored]:
     """Return the candidates above the floor with what their words are worth."""
-    measured = [
-        (found, bm25(statistics, terms, found.tokens), coverage(statistics, terms, found.tokens))
-        for found in candidates
-    ]
+    query = weighed(statistics, terms)
+    measured = [(found, bm25(statistics, terms, found.tokens), coverage(query, found.tokens)) for found in candidates]
     best, strength = max(((score, share) for _, score, share in measured), default=(0.0, 0.0))
     scored = []
     for found, score, share in measured:
