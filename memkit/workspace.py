@@ -177,7 +177,7 @@ class Workspace:
     @cached_property
     def guard(self) -> Guard:
         """Return the compiled policies; a set that does not load denies everything."""
-        from memkit.policies import load_guard
+        from memkit.policies.files import load_guard
 
         return load_guard(self.root / "policies")
 

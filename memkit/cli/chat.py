@@ -10,7 +10,7 @@ import click
 
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, envelope
-from memkit.cli.policy import read_pairs
+from memkit.cli.pairs import read_pairs
 from memkit.cli.slash import Chat, run_slash
 from memkit.errors import MemkitError, UsageError
 from memkit.htn.errors import HtnError

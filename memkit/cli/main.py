@@ -23,7 +23,7 @@ COMMANDS: Commands = {
     "consent": ("memkit.cli.consent:consent", "Grant, withdraw and list consent to long-term memory."),
     "chat": ("memkit.cli.chat:chat", "Talk to the agent that remembers."),
     "skill": ("memkit.cli.skill.group:skill", "Write, find, follow and carry skills."),
-    "policy": ("memkit.cli.policy:policy", "List, check and test policies."),
+    "policy": ("memkit.cli.policy.group:policy", "List, check and test policies."),
     "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
     "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
     "rule": ("memkit.cli.rule:rule", "Say what a lint rule checks, and why."),

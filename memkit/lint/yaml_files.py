@@ -10,7 +10,7 @@ from memkit.errors import StoreFault
 from memkit.lint.interface import Edit, Finding, Source
 from memkit.lint.sources import lies_inside
 from memkit.lint.suppressions import apply_suppressions
-from memkit.policies import policy_findings
+from memkit.policies.files import policy_findings
 from memkit.skills import skill_findings
 from memkit.store.config import FORMAT
 from memkit.store.schema import SchemaFinding, check, load_schema

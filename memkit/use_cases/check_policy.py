@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.guard.core import Verdict
-from memkit.policies import FOLDER, load_guard
+from memkit.policies.files import FOLDER, load_guard
 
 
 def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mapping[str, Any]) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.policies import FOLDER, new_policy_text
+from memkit.policies.files import FOLDER, new_policy_text
 from memkit.store.change import change_file
 from memkit.store.layout import checked_name
 

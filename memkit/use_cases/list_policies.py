@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.policies import FOLDER, PolicyFile, load_policies
+from memkit.policies.files import FOLDER, PolicyFile, load_policies
 
 
 def list_policies(root: Path) -> list[PolicyFile]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault
 from memkit.guard.proof import Proof, prove
-from memkit.policies import FOLDER, PolicyFile, get_policy, load_policies
+from memkit.policies.files import FOLDER, PolicyFile, get_policy, load_policies
 
 
 def prove_policies(root: Path, names: Sequence[str] = ()) -> list[tuple[PolicyFile, Proof]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.policies import FOLDER, PolicyFile, get_policy, load_policies
+from memkit.policies.files import FOLDER, PolicyFile, get_policy, load_policies
 
 
 def show_policy(root: Path, name: str) -> PolicyFile:

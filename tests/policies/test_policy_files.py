@@ -9,7 +9,7 @@ import pytest
 
 from memkit.errors import NotFound, UsageError
 from memkit.guard.proof import prove
-from memkit.policies import get_policy, load_guard, load_policies, load_policy, new_policy_text, policy_findings
+from memkit.policies.files import get_policy, load_guard, load_policies, load_policy, new_policy_text, policy_findings
 from memkit.resources import resource
 from memkit.store.yaml import load_yaml
 

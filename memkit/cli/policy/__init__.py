@@ -1,0 +1,1 @@
+"""``memkit policy``: one family of commands a file."""

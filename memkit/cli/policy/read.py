@@ -1,0 +1,55 @@
+"""``memkit policy list`` and ``show``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memkit.cli.output import Front, MemkitCommand
+from memkit.policies.files import PolicyFile
+from memkit.store.layout import find_store
+from memkit.terminal import one_line
+from memkit.use_cases.list_policies import list_policies
+from memkit.use_cases.show_policy import show_policy
+
+
+@click.command("list", cls=MemkitCommand)
+@click.pass_obj
+def list_command(front: Front) -> None:
+    """List the store's policies."""
+    policies = list_policies(find_store(front.store))
+    lines = [_line(found) for found in policies] or ["No policies yet: policies/ holds no *.yaml."]
+    front.answer({"policies": [_summary(found) for found in policies]}, lines)
+
+
+@click.command("show", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def show(front: Front, name: str) -> None:
+    """Show the policy NAME."""
+    found = show_policy(find_store(front.store), name)
+    front.answer(dict(found.data), found.document.text.rstrip("\n"))
+
+
+def _summary(found: PolicyFile) -> dict[str, Any]:
+    data = found.data
+    return {
+        "name": found.name,
+        "description": data["description"],
+        "enforcement": data["enforcement"],
+        "effect": data.get("effect"),
+        "active": data.get("active", True),
+        "deprecated": bool(data.get("deprecated", False)),
+        "advice": "match" not in data,
+        "exceptions": len(data.get("exceptions", ())),
+        "tests": len(data.get("tests", ())),
+    }
+
+
+def _line(found: PolicyFile) -> str:
+    shown = _summary(found)
+    kind = "advice" if shown["advice"] else f"{shown['enforcement']} {shown['effect']}"
+    marks = "" if shown["active"] else " (off)"
+    marks += " (deprecated)" if shown["deprecated"] else ""
+    return f"{found.name}{marks}  {kind}  {one_line(shown['description'], 90)}"

@@ -1,0 +1,1 @@
+"""Policies as files: read, checked and compiled for the guard."""
