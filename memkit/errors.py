@@ -63,3 +63,8 @@ class MissingExtra(EnvironmentFault):
     """Report a program, library or server that is not installed."""
 
     code = "missing"
+
+
+def no_record(id: str) -> NotFound:
+    """Return the error for an id that stands for nothing here, or for what is somebody else's: nobody learns which."""
+    return NotFound(f"No record {id!r:.60} here, or it is another user's. 'memkit memory list' shows the ids.")

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from memkit.cli.output import Front, MemkitGroup
+from memkit.cli.output import Front, MemkitGroup, diagnostic
 from memkit.use_cases.change_setting import change_setting
 
 
@@ -35,4 +35,5 @@ def set_command(front: Front, key: str, value: str) -> None:
     change = change_setting(front.workspace, key, value)
     data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
     shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]
-    front.answer(data, f"{key}: {shown[0]} → {shown[1]}")
+    notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []
+    front.answer(data, [f"{key}: {shown[0]} → {shown[1]}", *filter(None, [change.missing])], diagnostics=notes)

@@ -38,7 +38,7 @@ def list_command(front: Front) -> None:
     answers = {user: granted for user, granted in said.items() if granted is not None}
     data = [{"user_id": user, "granted": granted} for user, granted in sorted(answers.items())]
     lines = [f"{'granted' if granted else 'withdrawn':<10} {user}" for user, granted in sorted(answers.items())]
-    front.answer({"consents": data}, lines or ["Nobody was asked yet."])
+    front.answer({"consents": data}, lines or ["Nobody has agreed or withdrawn."])
 
 
 def _set(front: Front, user: str | None, *, granted: bool) -> None:

@@ -12,6 +12,7 @@ from memkit import __version__
 from memkit.cli.lazy import Commands, LazyGroup
 from memkit.cli.output import Front, diagnostic, envelope
 from memkit.cli.streams import discard, given_arguments, prepare_streams, say
+from memkit.cli.usage import usage_line
 from memkit.memory.masking import masked
 from memkit.terminal import harmless
 
@@ -23,7 +24,7 @@ COMMANDS: Commands = {
     "consent": ("memkit.cli.consent:consent", "Grant, withdraw and list consent to long-term memory."),
     "chat": ("memkit.cli.chat:chat", "Talk to the agent that remembers."),
     "skill": ("memkit.cli.skill.group:skill", "Write, find, follow and carry skills."),
-    "policy": ("memkit.cli.policy.group:policy", "List, check and test policies."),
+    "policy": ("memkit.cli.policy.group:policy", "Write, list, check and test policies."),
     "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
     "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
     "rule": ("memkit.cli.rule:rule", "Say what a lint rule checks, and why."),
@@ -115,8 +116,7 @@ def _describe(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return 2, "usage", error.format_message()
     if isinstance(error, click.UsageError):
-        where = f" Try '{error.ctx.command_path} --help'." if error.ctx is not None else ""
-        return 2, "usage", error.format_message() + where
+        return 2, "usage", usage_line(error)
     if isinstance(error, click.ClickException):
         return 2, "usage", error.format_message()
     code = getattr(error, "exit_code", None)

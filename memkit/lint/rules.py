@@ -20,7 +20,8 @@ def get_rule(code: str) -> Rule:
     """Return the rule ``code``, in any case of letters; raises ``UsageError`` with the nearest code."""
     rule = RULES.get(code.upper())
     if rule is None:
-        raise UsageError(f"There is no rule {code!r}.{suggestion(code.upper(), list(RULES))}")
+        near = suggestion(code.upper(), list(RULES)) or " 'memkit rule' lists them."
+        raise UsageError(f"There is no rule {code!r}.{near}")
     return rule
 
 

@@ -95,7 +95,8 @@ def load_named_skill(root: Path, name: str) -> Skill:
     path = root / FOLDER / f"{checked_name(name, 'skill')}.yaml"
     if not path.is_file():
         known = [other.stem for other in (root / FOLDER).glob("*.yaml")]
-        raise NotFound(f"There is no skill {name!r}.{suggestion(name, known)}")
+        near = suggestion(name, known) or " 'memkit skill list' names those there are."
+        raise NotFound(f"There is no skill {name!r}.{near}")
     return load_skill(path, name=f"{FOLDER}/{path.name}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from memkit.errors import NotFound
+from memkit.errors import no_record
 from memkit.memory.index_catalogue import SHARED, corpus_of
 from memkit.memory.log import Log
 from memkit.memory.pieces import pieces
@@ -42,7 +42,7 @@ def blame_record(workspace: Workspace, record_id: str, *, user: str | None = Non
     archive = workspace.archive
     stored = archive.get(record_id, user_id=user)
     if stored is None and archive.forgotten_since(record_id, user_id=user) is None:
-        raise NotFound(f"No record {record_id!r} here.")
+        raise no_record(record_id)
     found = list(_lines_about(archive.log, record_id, user))
     blamed: list[BlamedLine] = []
     for path in dict.fromkeys(line.path for line in found):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.errors import UsageError
+from memkit.privacy.sealer import MISSING, has_cryptography
 from memkit.store.manifest import change_manifest
 from memkit.store.scalars import resolve_plain
 from memkit.workspace import Workspace
@@ -19,6 +20,8 @@ class Change:
     before: Any
     after: Any
     commit: str | None
+    missing: str = ""
+    """What has to be installed here before the setting works."""
 
 
 def change_setting(workspace: Workspace, key: str, text: str) -> Change:
@@ -34,7 +37,10 @@ def change_setting(workspace: Workspace, key: str, text: str) -> Change:
         near = difflib.get_close_matches(key, settings, n=1)
         raise UsageError(f"{key!r} is no setting with one value." + (f" Did you mean {near[0]!r}?" if near else ""))
     before, after = settings[key], resolve_plain(text)
-    return Change(before, after, change_manifest(workspace.root, key, after, f"Set {key}"))
+    commit = change_manifest(workspace.root, key, after, f"Set {key}")
+    return Change(
+        before, after, commit, MISSING if (key, after) == ("privacy.seal", "user") and not has_cryptography() else ""
+    )
 
 
 def _changeable(key: str, value: Any) -> bool:

@@ -17,6 +17,8 @@ from memkit.store.branch_log import BranchLog
 from memkit.store.git_objects import GitObjects
 from memkit.workspace import Workspace
 
+UNCOMMITTED = "Memory that is not committed yet was not looked at: run 'memkit commit' first."
+
 
 @dataclass(frozen=True)
 class Consolidation:
@@ -59,6 +61,8 @@ def consolidate_memory(
         plan = archive.consolidation(user_id=user, tell=retelling)
         done = archive.consolidate(plan, note=base) if plan else Consolidated()
         notes = (*(retelling.refused if retelling else ()), *done.refused)
+        if dry_run and workspace.git.run("status", "--porcelain", "--", "archive").strip():
+            notes += (UNCOMMITTED,)
         summary = "\n".join(_told(done, archive))
     if dry_run or not log.added:
         return Consolidation(done, summary=summary, notes=notes)

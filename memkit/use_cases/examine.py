@@ -55,7 +55,8 @@ def _store(given: Path | None) -> Iterator[Check]:
     try:
         root = find_store(given)
     except StoreFault as error:
-        yield Check("store", given is None and "MEMKIT_STORE" not in os.environ, str(error))
+        wanted = given is not None or "MEMKIT_STORE" in os.environ
+        yield Check("store", not wanted, str(error) if wanted else f"not looked at. {error}")
         return
     try:
         workspace = open_workspace(root)

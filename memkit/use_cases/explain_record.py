@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.errors import NotFound
+from memkit.errors import no_record
 from memkit.workspace import Workspace
 
 KINDS = ("retrieved", "injected", "cited")
@@ -37,7 +37,7 @@ def explain_record(workspace: Workspace, record_id: str, *, user: str | None = N
     The account is what was written down when it happened, not what a search would say now.
     """
     if workspace.archive.get(record_id, user_id=user) is None:
-        raise NotFound(f"No record {record_id!r} here.")
+        raise no_record(record_id)
     events = [event for event in workspace.audit.events(user=user) if event.get("event") in KINDS]
     returned = [event for event in events if record_id in (event.get("ids") or ())]
     rivals = [rival for event in reversed(returned) for rival in _rivals(event)]

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from memkit.errors import NotFound
+from dataclasses import dataclass
+
+from memkit.errors import no_record
 from memkit.workspace import Workspace
 
 OF_CORE = ("approve", "reject")
 """What can be said about an edit of core memory as well."""
 
 
-def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> str:
-    """Write down that the record or core edit ``id`` was confirmed, rejected and so on, and return its status now.
+@dataclass(frozen=True)
+class Standing:
+    """Where a record, or an edit of core memory, stands."""
+
+    status: str
+    confidence: float | None = None
+    """None for an edit of core memory."""
+
+
+def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> Standing:
+    """Write down that the record or core edit ``id`` was confirmed, rejected and so on, and return how it stands now.
 
     Raises:
         NotFound: There is no such record, or it is not this user's.
@@ -19,13 +30,13 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     stored = archive.get(id, user_id=user)
     if stored is not None:
         archive.mark(op, id, workspace.person(stored.record.user_id), reason=reason)
-        marked = archive.get(id)
-        status = marked.status if marked else stored.status
+        marked = archive.get(id) or stored
+        standing = Standing(marked.status, marked.record.confidence)
     else:
         edit = archive.core_edit(id, user_id=user) if op in OF_CORE else None
         if edit is None:
-            raise NotFound(f"No record {id!r} here.")
+            raise no_record(id)
         archive.mark(op, id, workspace.person(str(edit["user_id"])), reason=reason)
-        status = {"approve": "live", "reject": "rejected"}[op]
+        standing = Standing({"approve": "live", "reject": "rejected"}[op])
     workspace.commit_memory()
-    return status
+    return standing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memkit.errors import NotFound
+from memkit.errors import no_record
 from memkit.memory.interface import Decision
 from memkit.workspace import Workspace
 
@@ -19,7 +19,7 @@ def merge_records(
     """
     stored = workspace.archive.get(ids[0], user_id=user)
     if stored is None:
-        raise NotFound(f"No record {ids[0]!r} here.")
+        raise no_record(ids[0])
     person = workspace.person(stored.record.user_id)
     decision = workspace.archive.merge(ids, person, text=text, reason=reason)
     if decision.decision != "refused":

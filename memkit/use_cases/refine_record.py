@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memkit.errors import NegativeAnswer, NotFound
+from memkit.errors import NegativeAnswer, no_record
 from memkit.memory.interface import Decision
 from memkit.memory.refining import refined
 from memkit.workspace import Workspace
@@ -38,7 +38,7 @@ def refine_record(
     """
     stored = workspace.archive.get(id, user_id=user)
     if stored is None:
-        raise NotFound(f"No record {id!r} here.")
+        raise no_record(id)
     old = stored.record
     if stored.status != "live":
         raise NegativeAnswer(f"Record {id} is {stored.status}; only a live record can be refined.")

@@ -91,7 +91,7 @@ def test_a_person_may_doubt(memkit: Answers) -> None:
     memkit("memory", "contradict", id, "--user", "bob", code=1)
     answer = memkit("memory", "contradict", id, "--reason", "never saw it")["data"]
 
-    assert answer == {"id": id, "op": "contradict", "status": "live"}
+    assert answer == {"id": id, "op": "contradict", "status": "live", "confidence": 0.8}
     assert memkit("memory", "get", id)["data"]["confidence"] == 0.8
 
 

@@ -19,7 +19,7 @@ from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
-from memkit.interchange.interface import Source, Unfit, Wishes
+from memkit.interchange.interface import Passed, Source, Unfit, Wishes
 from memkit.memory.interface import Decision
 from memkit.memory.record import TYPES
 from memkit.store.files import whole_file
@@ -184,7 +184,7 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
         f"  line {line}: quarantined {decision.id}: {decision.reasons[0].message}"
         for line, decision in imported.quarantined[:SHOWN]
     ]
-    lines += [f"  not imported: {item.count:,} × {item.what}. {item.why}" for item in imported.passed]
+    lines += _passed_lines(imported.passed)
     findings = [_finding(unfit) for unfit in imported.refused]
     if not imported.total:
         lines = ["The file holds no memories.", *lines[1:]]
@@ -208,6 +208,7 @@ def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None
         lines = [
             f"Nothing was restored: {len(restored.refused):,} lines may not come.",
             *_refused_lines(restored.refused),
+            "Restore into a store that holds nothing on this user; or leave out --restore, and the gate judges each.",
         ]
         front.answer(data, lines, ok=False, diagnostics=[_finding(unfit) for unfit in restored.refused])
     said = "Every line may come; nothing was written." if dry_run else f"Restored {_listed(restored.counts)}"
@@ -220,6 +221,15 @@ def _refused_lines(refused: list[Unfit]) -> list[str]:
     ]
     more = len(refused) - SHOWN
     return [*lines, f"  … and {more:,} more: --json has all of them."] if more > 0 else lines
+
+
+def _passed_lines(passed: Iterable[Passed]) -> Iterator[str]:
+    """Yield one line for each reason why something was not imported, with what it holds for."""
+    reasons: dict[str, Counter[str]] = {}
+    for item in passed:
+        reasons.setdefault(item.why, Counter())[item.what] += item.count
+    for why, counts in reasons.items():
+        yield f"  not imported: {', '.join(f'{count:,} × {what}' for what, count in counts.items())}. {why}"
 
 
 def _unfit(unfit: Unfit) -> dict[str, Any]:

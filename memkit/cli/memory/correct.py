@@ -35,8 +35,11 @@ def _mark_command(op: str, help_line: str) -> click.Command:
     @reason_option
     @click.pass_obj
     def mark(front: Front, record_id: str, user: str | None, reason: str) -> None:
-        status = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
-        front.answer({"id": record_id, "op": op, "status": status}, f"{op}: {record_id} is {status} now.")
+        now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
+        data: dict[str, Any] = {"id": record_id, "op": op, "status": now.status}
+        data |= {} if now.confidence is None else {"confidence": now.confidence}
+        sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
+        front.answer(data, f"{op}: {record_id} is {now.status}{sure}.")
 
     return mark
 

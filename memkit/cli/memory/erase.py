@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from memkit.use_cases.erase_user import Erasure, Plan
 
 
+TRACED = (
+    "Words that were removed still stand where a trace is named. Read each place: what memkit wrote, such as outputs/,",
+    "can be deleted and made again; quotes in files of people go with --redact; lines of other users stay.",
+)
+
+
 @click.command("erase", cls=MemkitCommand)
 @click.option("--user", required=True, help="Whose memory goes.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -81,11 +87,15 @@ def _lines(erasure: Erasure) -> Iterator[str]:
     if not erasure.done:
         yield "Nothing was changed."
         return
+    if erasure.commit_map:
+        yield "Commits made anew, old id and new:"
     for old, new in erasure.commit_map.items():
         yield f"{old} {new}"
     for place in erasure.scanned:
-        yield f"scanned {place.place}: {place.items} items, {place.traces} traces"
+        yield f"scanned {place.place}: {place.items} items, {place.traces} trace{'' if place.traces == 1 else 's'}"
         yield from (f"  trace in {name}" for name in place.where)
     for item in erasure.unprovable:
         yield f"not provable: {item['place']} is left to {item['owner']}"
     yield f"certificate: {erasure.certificate}"
+    if any(place.where for place in erasure.scanned):
+        yield from TRACED

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, diagnostic
-from memkit.errors import NotFound
+from memkit.errors import NotFound, no_record
 from memkit.memory.errors import InvalidRecord
 from memkit.memory.interface import Decision, StoredRecord
 from memkit.memory.record import Record
@@ -51,6 +51,8 @@ def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any
     lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
     if decision.decision == "quarantined":
         lines.append(f"  Nobody sees it until a person approves it: memkit memory approve {decision.id}")
+    if any(reason.code == "tombstone" for reason in decision.reasons):
+        lines.append("  To let it in again: memkit memory allow TEXT, then add it anew")
     front.answer(data, lines, ok=ok, diagnostics=findings)
 
 
@@ -69,12 +71,12 @@ def stored_record(front: Front, record_id: str, user: str | None, at: str | None
     if stored is not None:
         return stored
     since = archive.forgotten_since(record_id, user_id=user)
-    hint = (
-        f" It was closed on {since[:10]}, longer ago than forget.keep_superseded: only archive/ keeps it."
-        if since
-        else ""
+    if since is None:
+        raise no_record(record_id)
+    raise NotFound(
+        f"No record {record_id!r:.60} here any more: it was closed on {since[:10]}, longer ago than "
+        "forget.keep_superseded, and only archive/ keeps it."
     )
-    raise NotFound(f"No record {record_id!r} here.{hint}")
 
 
 def sealed_findings(front: Front, count: int) -> list[Diagnostic]:

@@ -37,7 +37,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
         f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
     ]
     lines += [
-        f"{event.get('at')}  {event.get('op')}  by {event.get('actor')}  {event.get('reason') or ''}"
+        f"{event.get('at')}  {event.get('op')}  by {event.get('actor')}  {event.get('reason') or ''}".rstrip()
         for event in stored.history
     ]
     front.answer(data, lines, diagnostics=sealed_findings(front, int(stored.record.is_sealed)))
@@ -99,7 +99,7 @@ def list_command(
     data: dict[str, Any] = {"records": [record.to_data() for record in shown]}
     if limit is not None:
         data["truncated"] = truncated
-    lines = [record_line(record) for record in shown] or ["No records."]
+    lines = [record_line(record) for record in shown] or [f"No records{f' of {owner}' if owner else ''}."]
     if truncated:
         lines.append(f"… more than {limit}: raise --limit.")
     unread = sum(record.is_sealed for record in shown)

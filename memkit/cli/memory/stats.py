@@ -43,9 +43,9 @@ def stats(front: Front, user: str | None) -> None:
         f"{'waiting':>10}  {_counts(census.waiting)}",
         f"{'open':>10}  {census.open_questions} (memkit memory list --open)",
         f"{'tombstones':>10}  {_counts(tombstones)}",
-        f"{'size':>10}  {census.text_bytes:,} bytes of live text; {found.shards} shards, {found.shard_bytes:,} bytes",
-        f"{'users':>10}  {found.users}",
+        f"{'size':>10}  {census.text_bytes:,} bytes of live text; shards {found.shards}, {found.shard_bytes:,} bytes",
     ]
+    lines += [f"{'users':>10}  {found.users}"] if user is None else []
     lines += [f"{'from':>10}  {census.oldest} to {census.newest}"] if census.oldest else []
     lines += [f"{'most used':>10}  {id}  {uses}" for id, uses in found.most_used]
     front.answer(data, lines)

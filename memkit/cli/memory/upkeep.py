@@ -46,7 +46,7 @@ def restore(front: Front, record_id: str, user: str | None, reason: str) -> None
     """Make record ID live again after it was forgotten or swept."""
     stored = stored_record(front, record_id, user)
     restored = restore_record(front.workspace, stored, reason=reason)
-    line = f"restore: {record_id} is live now." if restored else f"{record_id} is live already."
+    line = f"restore: {record_id} is live." if restored else f"{record_id} is live already."
     until = stored.record.valid_until
     notes = []
     if until and parse_time(until) < front.workspace.clock():

@@ -1,0 +1,132 @@
+"""What a person reads says what to do next: one line, in words, without a look into the help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+from memkit.privacy import sealer
+
+
+class Reader:
+    """Runs commands on a store and returns what a person reads."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        """Return what ``memkit ARGUMENTS``, which must exit with ``code``, printed on either stream."""
+        exit_code = run([*arguments, "--store", str(self.root)])
+        printed = self._capsys.readouterr()
+        assert exit_code == code, printed
+        return printed.out + printed.err
+
+
+@pytest.fixture
+def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Reader:
+    """Return a runner of commands on an empty store."""
+    return Reader(store, capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("memory", "add", "Ada", "likes", "tea"), "Got unexpected extra arguments (likes tea). Put several words in"),
+        (("consent", "grant", "ada"), "Got unexpected extra argument (ada). Everything here is an option. Try"),
+        (("memory", "add", "x", "--confidence", "high"), "'--confidence': 'high' is not a number. Try"),
+        (("memory", "search", "x", "-k", "many"), "'-k': 'many' is not a whole number. Try"),
+        (("memory", "sewep"), "No such command 'sewep'. Did you mean 'sweep'? Try 'memkit memory --help'."),
+        (("memory", "search"), "Missing argument 'QUERY'. Try 'memkit memory search --help'."),
+        (("rule", "QQ"), "There is no rule 'QQ'. 'memkit rule' lists them."),
+    ],
+)
+def test_a_slip_is_told_what_to_do(memkit: Reader, arguments: tuple[str, ...], said: str) -> None:
+    """Exit 2, one line, and the words of everyday instead of a library's."""
+    printed = memkit(*arguments, code=2)
+
+    assert said in printed
+    assert printed.count("\n") == 1
+
+
+def test_an_id_that_is_not_there_says_where_ids_are(memkit: Reader) -> None:
+    """Nobody learns whether it is somebody else's."""
+    mine = memkit("memory", "add", "Ada owns a yacht", "--user", "ada").split()[1]
+
+    absent, foreign = (memkit("memory", "get", id, "--user", "bob", code=1) for id in ("01ABSENT", mine))
+
+    assert foreign.replace(mine, "01ABSENT") == absent
+    assert "'memkit memory list'" in absent
+
+
+def test_a_mark_says_how_the_record_stands(memkit: Reader) -> None:
+    """Doubt and confirmation show the confidence, and what is no longer live shows that instead."""
+    id = memkit("memory", "add", "Ada owns a yacht", "--user", "ada").split()[1]
+
+    assert memkit("memory", "contradict", id) == f"contradict: {id} is live, confidence 0.80.\n"
+    assert memkit("memory", "confirm", id) == f"confirm: {id} is live, confidence 0.95.\n"
+    assert memkit("memory", "reject", id) == f"reject: {id} is rejected.\n"
+
+
+def test_a_barred_value_names_the_command_that_lets_it_in(memkit: Reader) -> None:
+    """A person who rejected by mistake reads the way back where the refusal stands."""
+    id = memkit("memory", "add", "Ada owns a yacht", "--user", "ada").split()[1]
+    memkit("memory", "reject", id)
+
+    assert "memkit memory allow TEXT" in memkit("memory", "add", "Ada owns a yacht", "--user", "ada", code=1)
+
+
+def test_an_empty_list_names_its_user(memkit: Reader) -> None:
+    """A misspelt name is seen at once."""
+    assert memkit("memory", "list", "--user", "adaa") == "No records of adaa.\n"
+    assert memkit("memory", "list") == "No records.\n"
+
+
+def test_trying_a_consolidation_says_what_it_did_not_look_at(memkit: Reader) -> None:
+    """Uncommitted memory is not on the last commit; a real run commits it first."""
+    memkit("memory", "add", "Ada was in Rome", "--user", "ada", "--valid-until", "2025-01-01")
+
+    tried = memkit("memory", "consolidate", "--dry-run")
+    assert "Nothing to consolidate." in tried
+    assert "run 'memkit commit' first" in tried
+
+    memkit("commit")
+    assert "not committed" not in memkit("memory", "consolidate", "--dry-run")
+
+
+def test_doctor_without_a_store_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is no fault where none was asked for, and nothing of a store was checked."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MEMKIT_STORE", raising=False)
+
+    assert run(["doctor"]) == 0
+    assert "not looked at. No store in" in capsys.readouterr().out
+
+
+def test_sealing_without_its_library_is_said_when_it_is_switched_on(
+    memkit: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only when the next record is refused."""
+    monkeypatch.setattr("memkit.use_cases.change_setting.has_cryptography", lambda: False)
+
+    assert sealer.MISSING in memkit("config", "set", "privacy.seal", "user")
+    assert sealer.MISSING not in memkit("config", "set", "privacy.seal", "off")
+
+
+def test_what_only_a_restore_brings_is_one_line(memkit: Reader, tmp_path: Path) -> None:
+    """Kinds of lines that are left out for one reason stand together."""
+    id = memkit("memory", "add", "Ada owns a yacht", "--user", "ada").split()[1]
+    memkit("memory", "confirm", id)
+    memkit("memory", "search", "yacht", "--user", "ada")
+    memkit("memory", "export", "--user", "ada", "--out", str(tmp_path / "ada.jsonl"))
+
+    printed = memkit("memory", "import", str(tmp_path / "ada.jsonl"))
+
+    left = [line for line in printed.splitlines() if "not imported" in line]
+    assert len(left) == 1
+    assert "1 × confirm" in left[0]
+    assert left[0].endswith("Only --restore brings it back.")
