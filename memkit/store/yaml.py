@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,15 @@ import yaml as pyyaml
 
 from memkit.errors import UsageError
 from memkit.store.scalars import Ambiguity, ambiguity, resolve_plain
+from memkit.store.spans import raw_offsets
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
+BYTE_ORDER_MARK = "\ufeff"
 
 _SEPARATOR = re.compile("[\x85\u2028\u2029]")
+_READ_DIFFERENTLY = re.compile(r"\t|[|>][-+0-9]*#")
+"""What libyaml accepts in places where PyYAML's own scanner does not."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 KeyPath = tuple[str | int, ...]
@@ -68,6 +74,8 @@ class Document:
     findings: tuple[YamlFinding, ...] = ()
     texts: tuple[tuple[int, int], ...] = ()
     """Offsets, from and to, of quoted and block scalars: a ``#`` in them starts no comment."""
+    spans: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict)
+    """Offsets, from and to, of every scalar that is a value."""
 
     def position(self, path: KeyPath = ()) -> Position:
         """Return line and column, from 1, of the value at ``path`` or of the nearest parent that exists."""
@@ -76,6 +84,23 @@ class Document:
     def key_position(self, path: KeyPath) -> Position:
         """Return line and column of the key that ends ``path``; for a list item or an absent key, as ``position``."""
         return self.keys[path] if path in self.keys else self.position(path)
+
+    def place(self, offset: int) -> Position:
+        """Return line and column of the character at ``offset`` in ``text``."""
+        number = bisect_right(self._line_starts, offset)
+        return number, offset - self._line_starts[number - 1] + 1
+
+    def offsets(self, path: KeyPath) -> list[int]:
+        """Return where each character of the text at ``path``, and its end, stands in ``text``."""
+        value: Any = self.data
+        for part in path:
+            value = value[part]
+        start, end = self.spans[path]
+        return [start + offset for offset in raw_offsets(self.text[start:end], str(value))]
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", self.text))]
 
     def _nearest(self, known: Mapping[KeyPath, Position], path: KeyPath) -> Position:
         while path and path not in known:
@@ -139,32 +164,75 @@ def _place(text: str, offset: int) -> Position:
 
 
 def _parse(text: str, shown: str) -> Document:
-    findings: list[YamlFinding] = []
-    if text.startswith("\ufeff"):
-        text = text[1:]
-        findings.append(YamlFinding("MKY005", "The file starts with a byte order mark. Save it without one.", 1, 1))
-    builder = _Builder(shown, findings)
+    """Return the document, by libyaml where that surely reads the text as PyYAML's own scanner does.
+
+    libyaml is ten times as fast. Whatever it refuses or may read differently is read again by PyYAML's scanner, so that
+    what loads, and every message and position, is the same on a machine that has no libyaml.
+    """
+    if pyyaml.__with_libyaml__ and not _READ_DIFFERENTLY.search(text):
+        try:
+            return _built(text, shown, _quick_events)
+        except (YamlError, pyyaml.YAMLError, ValueError, OverflowError, _Unsure):
+            pass
+    return _carefully(text, shown)
+
+
+def _carefully(text: str, shown: str) -> Document:
+    reader: list[pyyaml.SafeLoader] = []
+
+    def events(content: str) -> Iterator[pyyaml.Event]:
+        loader = pyyaml.SafeLoader(content)
+        reader.append(loader)
+        while loader.check_event():
+            yield loader.get_event()  # type: ignore[no-untyped-call]
+
     try:
-        loader = pyyaml.SafeLoader(text)
-        data = builder.document(_events(loader))
+        return _built(text, shown, events)
     except pyyaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise _broken(_sentence(error), shown, place) from None
     except pyyaml.reader.ReaderError as error:
         offset = error.position if isinstance(error.position, int) else 0
+        text = text.removeprefix(BYTE_ORDER_MARK)
         character = text[offset : offset + 1]
         raise _broken(f"The character {character!r} is not allowed here.", shown, _place(text, offset)) from None
     except (ValueError, OverflowError):
         # The scanner hands an escape beyond Unicode to chr(), and a directive of any length to int().
-        place = (loader.line + 1, loader.column + 1)
+        place = (reader[0].line + 1, reader[0].column + 1)
         raise _broken("This escape or directive is out of range.", shown, place) from None
-    return Document(shown, text, data, builder.values, builder.keys, tuple(findings), tuple(builder.texts))
 
 
-def _events(loader: pyyaml.SafeLoader) -> Iterator[pyyaml.Event]:
-    while loader.check_event():
-        yield loader.get_event()  # type: ignore[no-untyped-call]
+def _built(text: str, shown: str, read: Callable[[str], Iterator[pyyaml.Event]]) -> Document:
+    findings: list[YamlFinding] = []
+    if text.startswith(BYTE_ORDER_MARK):
+        text = text[1:]
+        findings.append(YamlFinding("MKY005", "The file starts with a byte order mark. Save it without one.", 1, 1))
+    builder = _Builder(shown, findings)
+    data = builder.document(read(text))
+    texts = tuple(builder.texts)
+    return Document(shown, text, data, builder.values, builder.keys, tuple(findings), texts, builder.spans)
+
+
+class _Unsure(Exception):
+    """libyaml may read something here differently."""
+
+
+def _quick_events(text: str) -> Iterator[pyyaml.Event]:
+    parser: Any = pyyaml.cyaml.CParser(text)  # type: ignore[attr-defined]
+    opened: list[bool] = []
+    while parser.check_event():
+        event = parser.get_event()
+        kind = type(event)
+        if kind is pyyaml.ScalarEvent:
+            # PyYAML ends an unquoted scalar at "?" inside of brackets, and marks an empty one at another place.
+            if not event.style and (not event.value or ("?" in event.value and opened[-1:] == [True])):
+                raise _Unsure
+        elif kind is pyyaml.MappingStartEvent or kind is pyyaml.SequenceStartEvent:
+            opened.append(event.flow_style)
+        elif kind is pyyaml.MappingEndEvent or kind is pyyaml.SequenceEndEvent:
+            opened.pop()
+        yield event
 
 
 def _sentence(error: pyyaml.MarkedYAMLError) -> str:
@@ -190,6 +258,7 @@ class _Builder:
         self.values: dict[KeyPath, Position] = {}
         self.keys: dict[KeyPath, Position] = {}
         self.texts: list[tuple[int, int]] = []
+        self.spans: dict[KeyPath, tuple[int, int]] = {}
 
     def document(self, events: Iterator[pyyaml.Event]) -> Any:
         """Return the data of the only document, ``None`` for an empty one."""
@@ -208,26 +277,26 @@ class _Builder:
         if event.version not in (None, (1, 2)) or event.tags:
             raise self._error("MKY004", event, "Remove the directive: files are read as YAML 1.2 without tags.")
 
-    def _node(self, event: pyyaml.Event, events: Iterator[pyyaml.Event], path: KeyPath) -> Any:
-        self._check_node(event, path)
-        self.values[path] = _start(event)
-        if isinstance(event, pyyaml.MappingStartEvent):
-            return self._mapping(events, path)
-        if isinstance(event, pyyaml.SequenceStartEvent):
-            return self._sequence(events, path)
-        assert isinstance(event, pyyaml.ScalarEvent)  # aliases were refused, and a node is nothing else
-        return self._scalar(event)
+    def _node(self, event: Any, events: Iterator[pyyaml.Event], path: KeyPath) -> Any:
+        if event.anchor is not None or event.tag is not None or len(path) > MAX_DEPTH:
+            raise self._refused(event)
+        mark = event.start_mark
+        self.values[path] = (mark.line + 1, mark.column + 1)
+        kind = type(event)
+        if kind is pyyaml.ScalarEvent:
+            self.spans[path] = (mark.index, event.end_mark.index)
+            return self._scalar(event)
+        return self._mapping(events, path) if kind is pyyaml.MappingStartEvent else self._sequence(events, path)
 
-    def _check_node(self, event: pyyaml.Event, path: KeyPath) -> None:
-        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+    def _refused(self, event: Any) -> YamlError:
+        """Return the error about a node that the dialect leaves out."""
         if isinstance(event, pyyaml.AliasEvent):
-            raise self._error("MKY004", event, f"Write the value out: the alias {anchor!r} is not supported.")
-        if anchor is not None:
-            raise self._error("MKY004", event, f"Remove the anchor {anchor!r}: anchors are not supported.")
-        if tag is not None:
-            raise self._error("MKY004", event, f"Remove the tag {tag!r}: tags are not supported.")
-        if len(path) > MAX_DEPTH:
-            raise self._error("MKY006", event, f"The nesting is deeper than {MAX_DEPTH} levels.")
+            return self._error("MKY004", event, f"Write the value out: the alias {event.anchor!r} is not supported.")
+        if event.anchor is not None:
+            return self._error("MKY004", event, f"Remove the anchor {event.anchor!r}: anchors are not supported.")
+        if event.tag is not None:
+            return self._error("MKY004", event, f"Remove the tag {event.tag!r}: tags are not supported.")
+        return self._error("MKY006", event, f"The nesting is deeper than {MAX_DEPTH} levels.")
 
     def _sequence(self, events: Iterator[pyyaml.Event], path: KeyPath) -> list[Any]:
         items: list[Any] = []
@@ -242,16 +311,18 @@ class _Builder:
         for event in events:
             if isinstance(event, pyyaml.MappingEndEvent):
                 break
-            key = self._key(event, path)
+            key = self._key(event)
+            inner = (*path, key)
             if key in entries:
-                first = self.keys[(*path, key)][0]
+                first = self.keys[inner][0]
                 raise self._error("MKY002", event, f"The key {key!r} stands here twice (first on line {first}).")
-            self.keys[(*path, key)] = _start(event)
-            entries[key] = self._node(next(events), events, (*path, key))
+            self.keys[inner] = _start(event)
+            entries[key] = self._node(next(events), events, inner)
         return entries
 
-    def _key(self, event: pyyaml.Event, path: KeyPath) -> str:
-        self._check_node(event, path)
+    def _key(self, event: Any) -> str:
+        if event.anchor is not None or event.tag is not None:
+            raise self._refused(event)
         if not isinstance(event, pyyaml.ScalarEvent):
             raise self._error("MKY001", event, "A list or a map cannot be a key. Use a string.")
         if event.implicit[0] and event.value == "<<":
@@ -262,12 +333,12 @@ class _Builder:
             raise self._error("MKY001", event, f"The key {shown!r} is not a string. Put it in quotes.")
         return key
 
-    def _scalar(self, event: pyyaml.ScalarEvent) -> str | int | float | bool | None:
+    def _scalar(self, event: Any) -> str | int | float | bool | None:
         value: str = event.value
-        if event.style and event.start_mark and event.end_mark:
+        if event.style:
             self.texts.append((event.start_mark.index, event.end_mark.index))
-        if _SURROGATE.search(value):
-            raise self._error("MKY001", event, "Half of a surrogate pair is not a character. Write the character.")
+            if event.style == '"' and _SURROGATE.search(value):
+                raise self._error("MKY001", event, "Half of a surrogate pair is not a character. Write the character.")
         if not event.implicit[0]:
             return value
         found = ambiguity(value)
