@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -91,6 +91,9 @@ class ListMemory:
     def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
         """Note the turn."""
         self.turns.append((user_text, turn_id))
+
+    def note_recalled(self, ids: Iterable[str]) -> None:
+        """Take no notice."""
 
     def specs(self) -> list[dict[str, Any]]:
         """Return two tools."""

@@ -400,13 +400,17 @@ def test_only_what_is_sure_enough_enters_the_prompt_before_an_action() -> None:
         Draft(text="Never deploy without a backup", type="constraint"),
         Draft(text="Never deploy a sixth time", type="constraint", confidence=0.5),
         Draft(text="Never deploy while the baker sleeps", type="constraint", scope="session"),
+        Draft(text="Never deploy before the fair", type="constraint", valid_until="2020-01-01"),
+        Draft(text="Ask a second pair of eyes", type="constraint", tags=("code-review",)),
     ):
         assert archive.offer(draft, ada).decision == "admitted"
     memory = VirtualContextMemory(archive=archive, user_id="ada", session_id="tuesday")
 
     assert [item.text for item in memory.warnings("deploying the shop")] == ["Deploying on Friday broke the shop"]
     assert [item.text for item in memory.constraints("deploying the shop")] == ["Never deploy without a backup"]
+    assert "Ask a second pair of eyes" in [item.text for item in memory.constraints("do the Code Review")]
     tools = MemoryTools(MainContext(), archive, user_id="ada", session_id="tuesday")
     found = [hit.text for hit in tools.archival_memory_search("deploy")]
     assert "Never deploy without a backup" in found
-    assert not {"Never deploy a sixth time", "Never deploy while the baker sleeps"} & set(found)
+    unfit = {"Never deploy a sixth time", "Never deploy while the baker sleeps", "Never deploy before the fair"}
+    assert not unfit & set(found)

@@ -155,11 +155,15 @@ def test_confidence_stays_between_none_and_all(happened: list[Event]) -> None:
 
 @given(events)
 def test_trust_rises_by_a_person_or_three_sources_only(happened: list[Event]) -> None:
-    """A candidate that is verified was confirmed by a person, or told by two others beside its own source."""
+    """A candidate that is verified was confirmed by a person, or told by two others beside its own source.
+
+    All that imports bring is one source, whatever links they name.
+    """
     if fold(RECORD, happened).record.trust == "candidate":
         return
     told_by = [event for event in happened if event.op in ("confirm", "evidence") and event.target == RECORD.id]
-    sources = {event.fields.get("source_url") or (event.actor, event.session_id) for event in told_by}
+    links = {event: event.actor != "import" and event.fields.get("source_url") for event in told_by}
+    sources = {links[event] or (event.actor, event.actor != "import" and event.session_id) for event in told_by}
     others = {source for source in sources - {("agent", "s0")} if source[0] != "program"}
     assert any(event.actor in PERSONS for event in told_by) or len(others) >= 2
 

@@ -424,3 +424,51 @@ class TestCall:
         tools.begin_turn("hi", 1)
 
         assert tools.events == []
+
+
+def test_what_was_recalled_in_an_earlier_turn_is_no_new_evidence_either() -> None:
+    """A model may repeat what it was shown turns ago; only the user saying it again counts."""
+    archive = ArchivalStore()
+    draft = Draft("Ann plays the cello", source="inferred", confidence=0.8)
+    id = archive.offer(draft, Origin("agent", "ann", "s0", user_text="")).id
+    tools = MemoryTools(MainContext(), archive, user_id="ann", session_id="s1")
+    tools.begin_turn("What do I play?", 1)
+    tools.archival_memory_search("play cello")
+    tools.begin_turn("Thanks.", 2)
+
+    assert tools.archival_memory_insert("Ann plays the cello") == id
+    assert [entry["op"] for entry in archive.get(str(id)).history] == ["add"]
+    tools.begin_turn("I play the cello.", 3)
+    tools.archival_memory_insert("Ann plays the cello")
+    assert [entry["op"] for entry in archive.get(str(id)).history] == ["add", "evidence"]
+
+
+@pytest.mark.parametrize(("op", "code"), [("reject", "tombstone"), ("forget", "recalled")])
+def test_what_was_recalled_does_not_come_back_from_the_dead(op: str, code: str) -> None:
+    """What was taken away since the recall is refused to the model that still has it before its eyes."""
+    archive = ArchivalStore()
+    person = Origin("person", "ann")
+    id = str(archive.offer(Draft("Ann plays the cello"), person).id)
+    tools = MemoryTools(MainContext(), archive, user_id="ann", session_id="s1")
+    tools.begin_turn("What do I play?", 1)
+    tools.archival_memory_search("play cello")
+    archive.mark(op, id, person)
+    tools.begin_turn("Thanks.", 2)
+
+    with pytest.raises(Refused) as refused:
+        tools.archival_memory_insert("Ann plays the cello")
+
+    assert [reason.code for reason in refused.value.reasons] == [code]
+    assert archive.records(user_id="ann") == []
+
+
+def test_what_the_host_showed_is_no_new_evidence() -> None:
+    """A standing constraint that the loop puts into the prompt is recalled like any other record."""
+    archive = ArchivalStore()
+    id = str(archive.offer(Draft("Never deploy on Fridays", type="constraint"), Origin("person", "ann")).id)
+    tools = MemoryTools(MainContext(), archive, user_id="ann", session_id="s1")
+    tools.begin_turn("Deploy, please.", 1)
+    tools.note_recalled([id, "unknown"])
+
+    assert tools.archival_memory_insert("Never deploy on Fridays", type="constraint") == id
+    assert [entry["op"] for entry in archive.get(id).history] == ["add"]
