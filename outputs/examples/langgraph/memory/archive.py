@@ -178,11 +178,17 @@ class ArchivalStore(ArchiveReader):
             return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason)]
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
-        """Decide that an offer repeats a record which was recalled in the same turn: no new evidence, and told so."""
-        reason = Reason("recalled", f"It repeats {record_id}, recalled in this turn; that is no new evidence.")
+        """Decide that an offer repeats a record which was recalled before: no new evidence, and told so."""
+        stored = self.get(record_id, user_id=origin.user_id)
+        status = stored.status if stored else "gone"
+        reason = Reason("recalled", f"It repeats {record_id}, which was recalled; that is no new evidence.")
+        if status != "live":
+            code = "tombstone" if status == "rejected" else reason.code
+            reason = Reason(code, f"It repeats {record_id}, which was recalled before and is {status} now.")
         who = {"actor": origin.actor, "user_id": origin.user_id, "session_id": origin.session_id}
-        self._observe({"event": "merge", **who, "turn_id": origin.turn_id, "ids": [record_id], "reason": reason.code})
-        return Decision("merged", record_id, (reason,))
+        told = {"event": "merge" if status == "live" else "refusal", **who, "turn_id": origin.turn_id}
+        self._observe({**told, "ids": [record_id], "reason": reason.code})
+        return Decision("merged", record_id, (reason,)) if status == "live" else Decision("refused", None, (reason,))
 
     def edit_core(
         self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True

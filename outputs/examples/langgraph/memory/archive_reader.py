@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from .access import AccessCounts
+from .audience import is_for
 from .errors import RecordNotFound, StoreClosed
 from .index import Index
 from .index_catalogue import SHARED, user_corpus
@@ -25,7 +26,7 @@ from .sealing import NoSealer, Sealer
 from .search import Meaning, Question, search
 from .settings import MemorySettings
 from .times import parse_time, seconds_before, to_text
-from .validity import was_true
+from .validity import is_valid, was_true
 
 if TYPE_CHECKING:
     from .access import Use
@@ -207,6 +208,14 @@ class ArchiveReader:
         with self._reading():
             return [name.removeprefix(prefix) for name in self._index.corpora() if name != SHARED]
 
+    def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
+        """Return the live constraints that hold now for a user, a session and an agent, if sure enough for a prompt."""
+        if not self._long_term:
+            return []
+        now, least = self._clock(), self.settings.retrieval.min_confidence
+        held = (one for one in self.records(user_id=user_id, types=("constraint",)) if is_valid(one, now))
+        return [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
+
     def census(self, user_id: str | None = None) -> "Census":
         """Count what is held, of everybody or of one user."""
         from .census import census
@@ -277,7 +286,7 @@ class ArchiveReader:
         """Return what the write gate sees of this archive."""
         from .view import IndexView
 
-        return IndexView(self._index, self._tombstone_key)
+        return IndexView(self._index, self._clock(), self._tombstone_key)
 
     @property
     def log(self) -> Log:

@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from .audience import audience_of
 from .duplicates import likeness, telling
 from .record import TRUSTS, Record
 
@@ -31,9 +32,7 @@ def duplicate_groups(records: Iterable[Record], at: float) -> list[tuple[Record,
 
 
 def _kind(record: Record) -> tuple[object, ...]:
-    session = record.session_id if record.scope == "session" else None
-    agent = record.agent_id if record.scope == "agent" else None
-    return record.user_id, record.type, record.scope, session, agent, record.valid_from, record.valid_until
+    return record.user_id, record.type, audience_of(record), record.valid_from, record.valid_until
 
 
 def _fullness(record: Record) -> tuple[object, ...]:

@@ -205,7 +205,10 @@ def successor_named(event: Event) -> str:
 
 def source_of(actor: str, session_id: str | None, source_url: str | None) -> str:
     """Return what counts as one independent source of evidence."""
-    # Two sessions of one agent, or two pages, are two sources; the same one told twice is one.
+    # Two sessions of one agent, or two pages, are two sources; the same one told twice is one. What an import brings
+    # says itself where it comes from, so everything imported is one source.
+    if actor == "import":
+        return actor
     return source_url or f"{actor}/{session_id or ''}"
 
 

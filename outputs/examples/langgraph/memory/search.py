@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from .audience import is_for
 from .dates import dated
 from .index_corpus import CorpusIndex, Found
 from .interface import Hit, Loser, SearchReport
@@ -150,9 +151,7 @@ def _scored(
 
 def _objection(record: Record, question: Question) -> str:
     """Return why ``record`` cannot be an answer, or nothing."""
-    if record.scope == "session" and record.session_id != question.session_id:
-        return "scope"
-    if record.scope == "agent" and record.agent_id != question.agent_id:
+    if not is_for(record, question.session_id, question.agent_id):
         return "scope"
     if (question.types and record.type not in question.types) or not set(question.tags) <= set(record.tags):
         return "filter"

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from itertools import accumulate, combinations
 
 from .core import core_sections
@@ -12,6 +13,7 @@ from .ranking import CorpusStatistics, coverage, weighed
 from .record import Record
 from .text import query_terms
 from .tombstones import TombstoneKey, Tombstones, no_key
+from .validity import is_valid
 from .values import fingerprint
 
 MOST_SIMILAR = 20
@@ -22,8 +24,11 @@ MOST_ROWS = 100
 class IndexView:
     """The archive as one offer finds it: the user's own records and the shared ones."""
 
-    def __init__(self, index: Index, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = ()) -> None:
+    def __init__(
+        self, index: Index, now: datetime, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = ()
+    ) -> None:
         self._index = index
+        self._now = now
         self._hidden = hidden
         self._common: dict[CorpusIndex, set[str]] = {}
         """Words that more records hold than are scored; while one change adds records, they only become more."""
@@ -41,13 +46,17 @@ class IndexView:
         shown = [record for id, record in found.items() if id not in self._hidden]
         return shown[:MOST_SIMILAR]
 
+    def holds(self, record: Record) -> bool:
+        """Return whether the dates of ``record`` let it hold now."""
+        return is_valid(record, self._now)
+
     def is_tombstoned(self, user_id: str, text: str) -> bool:
         """Return whether this value was rejected or erased for this user, however it is spelled."""
         return self.tombstones.bars(user_id, text)
 
     def session_writes(self, user_id: str, session_id: str) -> int:
         """Return how many records were written in this session, by whomever but imports and programs."""
-        return sum(corpus.session_writes(session_id) for corpus in self._visible(user_id))
+        return sum(corpus.session_writes(session_id, user_id) for corpus in self._visible(user_id))
 
     def live(self, id: str) -> Record | None:
         """Return the record in its present state if it is live."""

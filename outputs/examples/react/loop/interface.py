@@ -6,7 +6,7 @@ messages, tools and completions are plain values, so that any model and any agen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
@@ -221,6 +221,10 @@ class MemoryTools(Protocol):
 
     def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
         """Stamp what follows with the user's words and the turn."""
+        ...
+
+    def note_recalled(self, ids: Iterable[str]) -> None:
+        """Take in that the host showed the model these records on its own."""
         ...
 
     def specs(self) -> Sequence[Mapping[str, JSON]]:

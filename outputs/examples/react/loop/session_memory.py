@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .arguments import problems
@@ -42,6 +42,9 @@ class SessionTools:
     def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
         """Forget the events of the turn before."""
         self.events.clear()
+
+    def note_recalled(self, ids: Iterable[str]) -> None:
+        """Forget it: where nothing is stored, nothing can be stored again."""
 
     def specs(self) -> list[dict[str, JSON]]:
         """Return the one tool there is."""

@@ -235,8 +235,9 @@ class Toolbox:
 
     def recalled(self, operation: Mapping[str, JSON]) -> None:
         """Tell of a recall that the host did itself; one that found something belongs into the books of the turn."""
-        if ids_of(operation):
+        if ids := ids_of(operation):
             self.note(operation)
+            self.memory.note_recalled(ids)
         self._tell_recall(operation)
 
     def recall_skipped(self, reason: str) -> None:

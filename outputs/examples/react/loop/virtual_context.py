@@ -10,7 +10,7 @@ from .fencing import fence, new_marker
 from .interface import Message, TokenCounter
 from .ledger import trust_of
 from .session_context import SessionContext, estimate_tokens
-from .texts import words
+from .texts import names, words
 
 WARNINGS = 3
 """So many outcomes of what failed before are shown."""
@@ -118,16 +118,14 @@ class VirtualContextMemory:
         """Return the live constraints of the user that hold in general or whose tags ``query`` names."""
         if self.archive is None:
             return []
-        policy, named = self.archive.settings.retrieval, words(query)
+        limit = self.archive.settings.retrieval.constraints_limit
         fitting = [
             record
-            for record in self.archive.records(user_id=self.user_id, types=("constraint",))
-            if (not record.tags or named & {tag.lower() for tag in record.tags})
-            and record.confidence >= policy.min_confidence
-            and (record.scope != "session" or record.session_id == self.session_id)
+            for record in self.archive.constraints(self.user_id, session_id=self.session_id)
+            if not record.tags or any(names(query, tag) for tag in record.tags)
         ]
-        left_out = len(fitting) - policy.constraints_limit
-        shown = fitting[: policy.constraints_limit]
+        left_out = len(fitting) - limit
+        shown = fitting[:limit]
         found = [Found("archive", record.text, 1.0, record.id, trust_of(record)) for record in shown]
         return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
 

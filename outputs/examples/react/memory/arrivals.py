@@ -51,11 +51,16 @@ def is_news(index: Index, draft: Draft, target: str, origin: Origin) -> bool:
     if stored is None or draft.confidence > stored.record.confidence:
         return True
     record = stored.record
-    told = {source_of(record.actor, record.session_id, record.source_url)}
+    told = {_place(record.actor, record.session_id, record.source_url)}
     for event in corpus.events(target=target):
         url = event.fields.get("source_url")
-        told.add(source_of(event.actor, event.session_id, url if isinstance(url, str) else None))
-    return source_of(origin.actor, origin.session_id, draft.source_url) not in told
+        told.add(_place(event.actor, event.session_id, url if isinstance(url, str) else None))
+    return _place(origin.actor, origin.session_id, draft.source_url) not in told
+
+
+def _place(actor: str, session_id: str | None, source_url: str | None) -> str:
+    """Return where something came from, as far as it says so."""
+    return source_url or source_of(actor, session_id, None)
 
 
 def _of_same_id(index: Index, name: str, id: str, draft: Draft, origin: Origin) -> Decision | None:

@@ -53,7 +53,7 @@ class Change:
         self._index = index
         self._batch = batch
         self._gate = gate
-        self._view = IndexView(index, tombstone_key)
+        self._view = IndexView(index, clock(), tombstone_key)
         self._tombstone_key = tombstone_key
         self._sealer = sealer or NoSealer()
         self._asks_always = asks_always
@@ -66,14 +66,17 @@ class Change:
         judgement = self._gate().judge(draft, origin, self._view, consented=agreed)
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons)
-        if judgement.decision == "merged" and judgement.merge_into:
-            return self._merge(draft, origin, judgement)
         try:
+            if judgement.decision == "merged" and judgement.merge_into:
+                return self._merge(draft, origin, judgement)
             record = self._record(draft, origin, judgement)
             self._write(record.to_data())
         except InvalidRecord as error:
             return self._decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
-        return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=record.supersedes)
+        for id in judgement.outweighs:
+            self._give_way(self._live(id, origin.user_id), record.id, origin, "outweighed")
+        gone = [record.supersedes, *judgement.outweighs]
+        return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=gone)
 
     def bring(self, draft: Draft, origin: Origin, arrivals: Arrivals, *, consented: bool) -> Decision:
         """Offer a draft of an import, unless it was here before, and return what became of it."""
@@ -116,7 +119,7 @@ class Change:
         # Words that nobody wrote anew are worth as much as the least of those they were made of.
         least = lowest_trust(*(record.trust for record in parents))
         writer = origin if text is not None else origin._replace(actor="program", trust_cap=least)
-        view = IndexView(self._index, self._tombstone_key, hidden=ids)
+        view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
         judgement = self._gate().judge(draft, writer, view)
         if judgement.decision == "merged":
             repeats = Reason("duplicate", f"It repeats {judgement.merge_into}. Name that one among the ids too.")
@@ -127,7 +130,7 @@ class Change:
 
     def replace(self, draft: Draft, parents: Sequence[Record], origin: Origin, reason: str) -> Decision:
         """Let what a program made of live ``parents`` take their place, where the gate has nothing against it."""
-        view = IndexView(self._index, self._tombstone_key, hidden=[parent.id for parent in parents])
+        view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=[parent.id for parent in parents])
         judgement = self._gate().judge(draft, origin, view)
         if judgement.decision != "admitted":
             return self._decided(origin, "refused", None, judgement.reasons)
@@ -135,8 +138,7 @@ class Change:
 
     def repeats(self, record_id: str, other_id: str, origin: Origin, reason: str) -> None:
         """Let a record give way to a live one that says the same."""
-        scope = _scope(self._live(record_id, origin.user_id))
-        self._write_event("supersede", record_id, origin, reason=reason, scope=scope, fields={"by": other_id})
+        self._give_way(self._live(record_id, origin.user_id), other_id, origin, reason)
         self._tell("supersede", origin, [record_id, other_id], reason)
 
     def admits(self, draft: Draft, origin: Origin) -> bool:
@@ -212,10 +214,14 @@ class Change:
         record = self._record(draft, writer, judgement)
         self._write(record.to_data())
         for parent in parents:
-            fields = {"by": record.id}
-            self._write_event("supersede", parent.id, origin, reason=reason, scope=_scope(parent), fields=fields)
+            self._give_way(parent, record.id, origin, reason)
         ids = [parent.id for parent in parents]
         return self._decided(origin, judgement.decision, record.id, judgement.reasons, merges=ids)
+
+    def _give_way(self, record: Record, other_id: str, origin: Origin, reason: str) -> None:
+        """Write down that another record takes the place of a live one."""
+        fields = {"by": other_id}
+        self._write_event("supersede", record.id, origin, reason=reason, scope=_scope(record), fields=fields)
 
     def _live(self, id: str, user_id: str) -> Record:
         name = self._index.corpus_holding(id, user_id)
@@ -244,13 +250,18 @@ class Change:
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
         record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
         if record.supersedes:
-            name = self._index.corpus_holding(record.supersedes, record.user_id)
-            if name != corpus_of({"scope": record.scope, "user_id": record.user_id}):
-                raise InvalidRecord(f"supersedes names {record.supersedes!r:.60}, which this user does not have.")
+            self._check_supersedes(record.supersedes, record.scope, record.user_id)
         return record
 
+    def _check_supersedes(self, id: str, scope: str, user_id: str) -> None:
+        if self._index.corpus_holding(id, user_id) != corpus_of({"scope": scope, "user_id": user_id}):
+            raise InvalidRecord(f"supersedes names {id!r:.60}, which this user does not have.")
+
     def _merge(self, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
-        target = judgement.merge_into or ""
+        target, replaced = judgement.merge_into or "", None
+        if draft.supersedes:
+            self._check_supersedes(draft.supersedes, draft.scope, origin.user_id)
+            replaced = self._view.live(draft.supersedes)
         if origin.actor == "import" and not is_news(self._index, draft, target, origin):
             return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to tell
         fields: dict[str, JSON] = {"confidence": draft.confidence}
@@ -259,7 +270,9 @@ class Change:
         scope = SHARED if self._index.corpus_holding(target, origin.user_id) == SHARED else "user"
         actor = str(judgement.record_fields.get("actor", origin.actor))
         self._write_event("evidence", target, origin._replace(actor=actor), scope=scope, fields=fields)
-        return self._decided(origin, "merged", target, judgement.reasons)
+        if replaced:
+            self._give_way(replaced, target, origin, str(draft.extra.get("reason", "")))
+        return self._decided(origin, "merged", target, judgement.reasons, supersedes=[replaced and replaced.id])
 
     def _check_event(self, fields: Mapping[str, JSON], origin: Origin) -> None:
         """Tell and raise that an event may not be written, where something in it may not."""
@@ -302,7 +315,7 @@ class Change:
         reasons: tuple[Reason, ...],
         *,
         section: str | None = None,
-        supersedes: str | None = None,
+        supersedes: Sequence[str | None] = (),
         merges: JSON = (),
     ) -> Decision:
         """Tell and return what the gate decided."""
@@ -312,12 +325,12 @@ class Change:
             more["note"] = UNCHECKED
         if section is not None:
             event, more["section"] = "core" if decision == "admitted" else event, masked(section)
-        elif supersedes and decision == "admitted":
+        elif any(supersedes) and decision != "quarantined":
             event = "supersede"
         elif merges and decision == "admitted":
             event = "merge"
         parents = merges if isinstance(merges, list | tuple) else ()
-        ids = [str(known) for known in (id, supersedes, *parents) if known]
+        ids = [str(known) for known in (id, *supersedes, *parents) if known]
         self._tell(event, origin, ids, ", ".join(reason.code for reason in reasons), **more)
         return Decision(decision, id, reasons)
 

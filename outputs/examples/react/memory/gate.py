@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
+from .audience import audience_of, offered_to
 from .contradictions import contradicted
 from .duplicates import near_duplicate
 from .extract import is_users_own
@@ -37,8 +38,9 @@ from .masked_drafts import differences, masked_draft
 from .record import JSON, MAX_TEXT_BYTES, Draft, Origin, Record, field_problems, lowest_trust
 from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
 from .settings import WriteSettings
-from .times import parse_time
+from .times import normal_time, parse_time
 from .transient import hedged_wording, transient_wording
+from .validity import can_meet
 from .wording import plain
 
 PASSING_TYPES = ("fact", "preference")
@@ -161,8 +163,11 @@ class WriteGate:
         return lowest_trust("candidate", origin.trust_cap) if self.settings.require_verification else origin.trust_cap
 
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
-        near = [record for record in view.similar(draft.text, origin.user_id) if record.scope == draft.scope]
-        same = near_duplicate(draft.text, near, type=draft.type, user_id=origin.user_id, at=self.settings.duplicate_at)
+        near = [record for record in view.similar(draft.text, origin.user_id) if _meets(draft, origin, record, view)]
+        timely = [record for record in near if _is_undated(draft) or _dates(draft) == _dates(record)]
+        same = near_duplicate(
+            draft.text, timely, type=draft.type, user_id=origin.user_id, at=self.settings.duplicate_at
+        )
         if same and same.id != draft.supersedes:
             return Judgement("merged", (_repeats(same),), fields, merge_into=same.id)
         clashes = [
@@ -190,16 +195,14 @@ class WriteGate:
         return judgement._replace(reasons=(*judgement.reasons, reason), record_fields=fields)
 
     def _with_clashes(self, draft: Draft, fields: dict[str, JSON], clashes: list[Record]) -> Judgement:
-        ids = [record.id for record in clashes]
-        reason = Reason("contradiction", f"It cannot be true together with {', '.join(ids)}.")
-        weaker = clashes[0]
-        if (
-            self.settings.contradictions == "keep_stronger"
-            and not draft.supersedes
-            and _outweighs(draft, fields, weaker)
-        ):
-            return Judgement("admitted", (reason,), fields, supersedes=weaker.id)
-        return Judgement("admitted", (reason,), {**fields, "contradicts": ids})
+        keeps_stronger = self.settings.contradictions == "keep_stronger"
+        weaker = [record.id for record in clashes if keeps_stronger and _outweighs(draft, fields, record)]
+        unsettled = [record.id for record in clashes if record.id not in weaker]
+        reason = Reason("contradiction", f"It cannot be true together with {', '.join(one.id for one in clashes)}.")
+        written = {**fields, "contradicts": unsettled} if unsettled else fields
+        if draft.supersedes or not weaker:
+            return Judgement("admitted", (reason,), written, outweighs=tuple(weaker))
+        return Judgement("admitted", (reason,), written, supersedes=weaker[0], outweighs=tuple(weaker[1:]))
 
     def _within_quota(self, judgement: Judgement, origin: Origin, view: ArchiveView) -> Judgement:
         most = self.settings.max_per_session
@@ -218,7 +221,8 @@ class WriteGate:
     def _line_is_grounded(self, line: str, origin: Origin, view: ArchiveView) -> bool:
         if is_users_own(line, origin.user_text or "", (origin.user_id,)):
             return True
-        verified = (record for record in view.similar(line, origin.user_id) if record.trust == "verified")
+        known = (record for record in view.similar(line, origin.user_id) if view.holds(record))
+        verified = (record for record in known if record.trust == "verified")
         return any(is_users_own(line, record.text, (origin.user_id,)) for record in verified)
 
 
@@ -295,6 +299,21 @@ def _sensitive(texts: list[str], groups: frozenset[str]) -> Iterator[Reason]:
     for finding in kinds(texts, groups):
         code, what = SENSITIVE[finding.group]
         yield Reason(code, f"It holds {what} ({finding.kind}). Leave that out.")
+
+
+def _meets(draft: Draft, origin: Origin, record: Record, view: ArchiveView) -> bool:
+    """Return whether a record is for the same eyes as an offer, and may hold when that does."""
+    if audience_of(record) != offered_to(draft, origin):
+        return False
+    return view.holds(record) if _is_undated(draft) else can_meet(draft, record)
+
+
+def _is_undated(draft: Draft) -> bool:
+    return draft.valid_from is None and draft.valid_until is None
+
+
+def _dates(told: Draft | Record) -> tuple[str, ...]:
+    return tuple(normal_time(date) if date else "" for date in (told.valid_from, told.valid_until))
 
 
 def _matched(item: Suspicion) -> str:

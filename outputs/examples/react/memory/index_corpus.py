@@ -269,10 +269,11 @@ class CorpusIndex:
         query = "SELECT (SELECT count(*) FROM records) + (SELECT count(*) FROM events)"
         return int(self._sql.execute(query).fetchone()[0])
 
-    def session_writes(self, session_id: str) -> int:
-        """Return how many records people, agents and tools wrote in a session."""
-        query = "SELECT count(*) FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
-        return int(self._sql.execute(query, (session_id,)).fetchone()[0])
+    def session_writes(self, session_id: str, user_id: str) -> int:
+        """Return how many records people, agents and tools wrote of a user in a session."""
+        # Another user may have a session of the same name, and both write what is shared.
+        query = "SELECT written FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
+        return sum(json.loads(row[0])["user_id"] == user_id for row in self._sql.execute(query, (session_id,)))
 
     def sealed(self) -> int:
         """Return how many records nobody here can read, though nothing took them back."""

@@ -40,6 +40,8 @@ class Judgement(NamedTuple):
     """The record that an offer with decision ``merged`` is evidence for."""
     supersedes: str | None = None
     """The record that this one takes the place of; wins over the draft's."""
+    outweighs: tuple[str, ...] = ()
+    """Further records whose place it takes."""
 
 
 class Tombstone(NamedTuple):
@@ -66,6 +68,9 @@ class ArchiveView(Protocol):
 
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
         """Return live records on the same subject, nearest first, at most twenty."""
+
+    def holds(self, record: Record) -> bool:
+        """Return whether the dates of ``record`` let it hold now."""
 
     def is_tombstoned(self, user_id: str, text: str) -> bool:
         """Return whether this value was rejected or erased for this user, however it is spelled."""

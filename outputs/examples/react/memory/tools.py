@@ -8,7 +8,7 @@ from .duplicates import likeness
 from .errors import Refused
 from .extract import draft_from_tool, is_users_own
 from .fence import fence, fence_turns
-from .interface import ACCOUNTED, Decision, Hit, SearchReport, accounted
+from .interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
 from .recall import RecallMemory, Turn
 from .record import Draft, Origin, Record, lowest_trust
 from .secrets import mask
@@ -43,13 +43,16 @@ class Archive(Protocol):
         """Return what matches ``query``."""
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
-        """Decide that an offer repeats a record recalled in the same turn."""
+        """Decide that an offer repeats a record that was recalled before."""
+
+    def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
+        """Return a record in its present state; another user's id is None."""
 
     def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
         """Let an outcome move the confidence of the live records among ``ids``, and return which those are."""
 
-    def records(self, *, user_id: str | None, types: Sequence[str] = ()) -> list[Record]:
-        """Return live records."""
+    def constraints(self, user_id: str, *, session_id: str | None = None) -> list[Record]:
+        """Return the live constraints that hold now, sure enough for a prompt."""
 
     def core_sections(self, user_id: str) -> dict[str, str]:
         """Return the core sections of this user."""
@@ -84,6 +87,8 @@ class MemoryTools:
         self._origin = Origin(actor="program", user_id=user_id, session_id=session_id)
         self._task_tags: tuple[str, ...] = ()
         self._recalled: dict[str, Record] = {}
+        self._shown: dict[str, Record] = {}
+        """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
         self.reload_core()
         if main.on_append is None:
             main.on_append = self._keep_turn
@@ -108,6 +113,11 @@ class MemoryTools:
         self._task_tags = tuple(task_tags)
         self._recalled = {}
         self.events = []
+
+    def note_recalled(self, ids: Iterable[str]) -> None:
+        """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
+        found = (self.archive.get(id, user_id=self.user_id) for id in ids)
+        self._recall({stored.record.id: stored.record for stored in found if stored})
 
     def end_turn(self) -> None:
         """Return to no running turn: what is written now is the host program's own."""
@@ -223,7 +233,7 @@ class MemoryTools:
         )
         hits, crowded_out = self._fitting(report.hits[:k])
         constraints, overflow = self._constraints(query, {hit.id for hit in report.hits})
-        self._recalled |= {hit.id: hit.record for hit in [*hits, *constraints]}
+        self._recall({hit.id: hit.record for hit in [*hits, *constraints]})
         self._record(
             "archival_memory_search",
             query=mask(query),
@@ -233,6 +243,10 @@ class MemoryTools:
             left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
         )
         return hits, constraints, len(overflow)
+
+    def _recall(self, records: Mapping[str, Record]) -> None:
+        self._recalled |= records
+        self._shown |= records
 
     def _fitting(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
         """Return the hits that fit their share of the prompt, the best one in any case, and the others."""
@@ -244,26 +258,22 @@ class MemoryTools:
         return list(hits), []
 
     def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], list[Hit]]:
-        """Return the live constraints that apply to ``query`` and are not ``shown`` yet, and those beyond the limit."""
-        policy = self.archive.settings.retrieval
+        """Return the constraints that apply to ``query`` and are not ``shown`` yet, and those beyond the limit."""
+        limit = self.archive.settings.retrieval.constraints_limit
         asked = set(content_words(query)) | {word for tag in self._task_tags for word in content_words(tag)}
-        live = self.archive.records(user_id=self.user_id, types=("constraint",))
         fitting = [
             Hit(record, 0.0, {"constraint": 1.0})
-            for record in live
-            if record.id not in shown
-            and record.confidence >= policy.min_confidence
-            and (record.scope != "session" or record.session_id == self.session_id)
-            and _applies(record, asked)
+            for record in self.archive.constraints(self.user_id, session_id=self.session_id)
+            if record.id not in shown and _applies(record, asked)
         ]
-        return fitting[: policy.constraints_limit], fitting[policy.constraints_limit :]
+        return fitting[:limit], fitting[limit:]
 
     def _echo_of(self, text: str, origin: Origin) -> Record | None:
-        """Return the record recalled in this turn that ``text`` repeats, unless the user says it again now."""
+        """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
         if is_users_own(text, origin.user_text or "", (self.user_id,)):
             return None
         at = self.archive.settings.write.duplicate_at
-        return next((record for record in self._recalled.values() if likeness(text, record.text) >= at), None)
+        return next((record for record in self._shown.values() if likeness(text, record.text) >= at), None)
 
     def _edit_core(self, op: str, section: str, text: str) -> str:
         decision = self.archive.edit_core(

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from .record import Record, replaced_by
+from .record import Draft, Record, replaced_by
 from .times import normal_time
 
 
@@ -11,6 +11,16 @@ def is_valid(record: Record, moment: datetime) -> bool:
     at = normal_time(moment)
     begun = not record.valid_from or normal_time(record.valid_from) <= at
     return begun and (not record.valid_until or at <= normal_time(record.valid_until))
+
+
+def can_meet(one: Record | Draft, other: Record | Draft) -> bool:
+    """Return whether the dates of two statements leave a moment at which both may hold."""
+    return not (_is_over_before(one, other) or _is_over_before(other, one))
+
+
+def _is_over_before(one: Record | Draft, other: Record | Draft) -> bool:
+    ended = one.valid_until and other.valid_from and normal_time(one.valid_until) < normal_time(other.valid_from)
+    return bool(ended)
 
 
 def was_true(record: Record, moment: datetime) -> bool:
