@@ -46,7 +46,7 @@ WITHOUT_TEXT = {
     "set_consent": "yes or no",
     "allow": "lifts a tombstone",
     "bury": "digests",
-    "repeats": "says that one record repeats another",
+    "_give_way": "says that one record takes the place of another; reason masked",
     "restore": "a person puts an export back as it was; erased values stay out, and what was not live stays so",
     "revoke": "takes back what is there; reason masked",
     "_write_event": "the line of an event that another method judged",
