@@ -27,14 +27,17 @@ def _moment(context: click.Context, parameter: click.Parameter, value: str | Non
 
 @click.command("audit", cls=MemkitCommand)
 @click.option("--user", help="Only what concerns this user.")
-@click.option("--event", help="Only this kind of event.")
+@click.option("--event", help="Only this kind of event, such as write, refusal or retrieved.")
 @click.option("--since", metavar="TIME", callback=_moment, help="Only from this day or RFC 3339 time on.")
 @click.pass_obj
 def audit(front: Front, user: str | None, event: str | None, since: str | None) -> None:
     """Print the audit log, oldest first."""
-    events = [dict(entry) for entry in front.workspace.audit.events(user=user, event=event, since=since)]
+    log = front.workspace.audit
+    events = [dict(entry) for entry in log.events(user=user, event=event, since=since)]
     narrowed = any(choice is not None for choice in (user, event, since))
     nothing = "Nothing that fits." if narrowed else "Nothing yet."
+    if event is not None and not events and not front.json:
+        nothing += f" Kinds of events here: {', '.join(sorted({str(one['event']) for one in log.events()})) or 'none'}."
     front.answer({"events": events}, [_line(entry) for entry in events] or [nothing])
 
 

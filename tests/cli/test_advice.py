@@ -130,3 +130,26 @@ def test_what_only_a_restore_brings_is_one_line(memkit: Reader, tmp_path: Path) 
     assert len(left) == 1
     assert "1 × confirm" in left[0]
     assert left[0].endswith("Only --restore brings it back.")
+
+
+def test_an_unknown_kind_of_event_is_told_the_kinds(memkit: Reader) -> None:
+    """Nobody has to guess what the log calls a refusal."""
+    memkit("memory", "add", "Ada owns a yacht", "--user", "ada")
+
+    assert memkit("audit", "--event", "written") == "Nothing that fits. Kinds of events here: write.\n"
+
+
+def test_an_unsettled_contradiction_names_the_list_of_them(memkit: Reader) -> None:
+    """Both stay, and a person is told where to settle it."""
+    memkit("memory", "add", "Ada lives in Berlin", "--user", "ada")
+
+    assert "memkit memory list --open" in memkit("memory", "add", "Ada lives in Paris", "--user", "ada")
+
+
+def test_an_export_is_counted_in_words(memkit: Reader, tmp_path: Path) -> None:
+    """What is remembered comes first, and one is not several."""
+    memkit("memory", "add", "Ada owns a yacht", "--user", "ada")
+
+    printed = memkit("memory", "export", "--user", "ada", "--out", str(tmp_path / "ada.jsonl"))
+
+    assert printed.startswith("Exported 1 record, 1 line of the audit log of ada to ")

@@ -32,6 +32,15 @@ MAPPED = ("text", "id", "user_id", "agent_id", "session_id", "created_at", "vali
 """Fields that ``--map`` may name."""
 STEP = 200
 """Memories between two words of progress."""
+COUNTED = {
+    "records": ("record", "records"),
+    "events": ("event", "events"),
+    "turns": ("turn", "turns"),
+    "sessions": ("session", "sessions"),
+    "access": ("count of recalls", "counts of recalls"),
+    "audit": ("line of the audit log", "lines of the audit log"),
+}
+"""What an export holds, as one and as several."""
 SHOWN = 20
 """How many refused memories a person is shown; ``--json`` has all of them."""
 
@@ -246,4 +255,6 @@ def _finding(unfit: Unfit) -> Diagnostic:
 
 
 def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()) if count) or "nothing new"
+    """Return counts in words, what is remembered first."""
+    listed = [f"{counts[kind]:,} {words[counts[kind] != 1]}" for kind, words in COUNTED.items() if counts[kind]]
+    return ", ".join(listed) or "nothing new"

@@ -51,8 +51,11 @@ def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any
     lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
     if decision.decision == "quarantined":
         lines.append(f"  Nobody sees it until a person approves it: memkit memory approve {decision.id}")
-    if any(reason.code == "tombstone" for reason in decision.reasons):
+    codes = {reason.code for reason in decision.reasons}
+    if "tombstone" in codes:
         lines.append("  To let it in again: memkit memory allow TEXT, then add it anew")
+    if "contradiction" in codes and ok:
+        lines.append("  What is unsettled, and how to settle it: memkit memory list --open")
     front.answer(data, lines, ok=ok, diagnostics=findings)
 
 

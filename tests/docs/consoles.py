@@ -1,4 +1,4 @@
-"""The page that walks one fact through its life does what it prints."""
+"""The commands that the pages show, and what they print in one shell."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "one-fact.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 DONE = "--done-"
 ANY_TEXT = r"[^\n]*"
 ANY_LINES = rf"(?:{ANY_TEXT}\n)*"
@@ -51,29 +50,3 @@ def run(commands: list[str], folder: Path) -> list[list[str]]:
         printed[-1] += [] if code == "0" else [f"[{code}]"]
         printed.append([])
     return printed[:-1]
-
-
-def test_the_page_prints_what_its_commands_print(tmp_path: Path) -> None:
-    """Every console of the page, in one shell, in a store of its own."""
-    page = list(steps(PAGE.read_text(encoding="utf-8")))
-
-    printed = run([command for command, _ in page], tmp_path)
-
-    assert len(printed) == len(page)
-    for (command, expected), lines in zip(page, printed, strict=True):
-        assert matches(expected, lines), f"$ {command}\n" + "\n".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("expected", "printed", "fits"),
-    [
-        (["a … c"], ["a b c"], True),
-        (["a"], ["a", "b"], False),
-        (["…", "end"], ["1", "2", "end"], True),
-        (["…"], [], True),
-        (["[1]"], [], False),
-    ],
-)
-def test_the_comparison_can_fail(expected: list[str], printed: list[str], fits: bool) -> None:
-    """Dots stand for text in a line or for lines; everything else has to be there."""
-    assert matches(expected, printed) is fits
