@@ -47,6 +47,8 @@ def fault(line: str) -> str | None:
         words = shlex.split(re.sub(r"\$\(.*", "", line).replace("…", " "))[1:]
     except ValueError:
         words = line.split()[1:]
+    while words and words[0].startswith("--") and words[1:]:
+        words = words[2 if words[0] == "--store" else 1 :]
     command: click.Command = cli
     while words and isinstance(command, click.Group) and WORD.fullmatch(words[0].rstrip(",")):
         inner = command.get_command(click.Context(command), words[0].rstrip(","))
