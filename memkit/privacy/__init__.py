@@ -1,1 +1,1 @@
-"""Privacy: the keys of a store, and what they seal. The only room that knows cryptography."""
+"""Privacy: the keys of a store, what they seal, and erasing a user with a proof. Only it knows cryptography."""
