@@ -16,6 +16,7 @@ from memkit import __version__
 from memkit.generate.content import Content, distribution_name
 from memkit.generate.quoting import as_json
 from memkit.generate.targets import QUESTIONS, Target, questions_of
+from memkit.resources import resource
 
 ROOMS = ("memory", "guard", "htn", "evolve", "loop")
 COMPILED = "agent/compiled"
@@ -56,6 +57,12 @@ def compose(order: Order, template: Path, project: Path) -> None:
             _put((template / _PROJECT if "{%" in path else project) / path, source.read_bytes())
     for path, text in _compiled(order).items():
         _put(project / path, text.encode())
+
+
+def sources() -> Iterator[Path]:
+    """Yield every file of memkit's own that some project is made of, whatever the target."""
+    for folder in (resource("templates"), *(_PACKAGE / name for name in (*ROOMS, "testing"))):
+        yield from (path for _, path in _files(folder))
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:

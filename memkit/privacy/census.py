@@ -6,11 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memkit.memory.sealing import is_in_clear
 from memkit.privacy.belonging import Belonging, objects_in, said
 from memkit.privacy.needles import Needles
 
 Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Returns a line with what was sealed in it in clear, where the key is here."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """What memkit writes into every store, whoever is remembered there."""
+
+    starters: Mapping[str, str] = field(default_factory=dict)
+    """Files that a store starts with, by their path."""
+    generated: Iterable[str] = ()
+    """Texts of which generated projects are made."""
 
 
 @dataclass
@@ -28,6 +39,8 @@ class Census:
     """Everything the person said or was said of them."""
     values: set[str] = field(default_factory=set)
     """What their records state, whose return a tombstone bars."""
+    in_clear: bool = False
+    """Whether a text of theirs was ever written without a seal."""
     _lines: set[bytes] = field(default_factory=set)
 
     def take(self, content: bytes) -> None:
@@ -56,6 +69,7 @@ class Census:
                     yield text
 
     def _note(self, data: Mapping[str, Any]) -> None:
+        self.in_clear = self.in_clear or is_in_clear(data)
         data = self.opened(data)
         if data.get("session_id") and data.get("user_id") == self.user_id:
             self.sessions.add(str(data["session_id"]))
@@ -69,7 +83,7 @@ class Census:
 
 
 def needles_of(
-    census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Mapping[str, str]
+    census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Shipped
 ) -> Needles:
     """Return what to look for: the person's texts without what others say as well.
 
@@ -78,13 +92,15 @@ def needles_of(
         belonging: Which lines are the person's.
         more: Texts of theirs that lie elsewhere, in sessions and the audit log.
         spared: Texts that others said elsewhere.
-        shipped: Files that every store starts with, by their path.
+        shipped: What memkit itself wrote into this store or any other.
     """
     needles = Needles(census.user_id, census.texts | set(more), census.ids)
     for text in census.of_others(belonging):
         needles.spare(text)
     for text in spared:
         needles.spare(text)
-    for path, text in shipped.items():
+    for path, text in shipped.starters.items():
         needles.spare_shipped(path, text)
+    for text in shipped.generated:
+        needles.spare_lines(text)
     return needles

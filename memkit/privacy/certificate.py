@@ -21,9 +21,12 @@ METHOD = (
 NOT_SCANNED = (
     "backups, snapshots and copies of this folder made elsewhere",
     "free blocks of the disk: an SSD may keep what was deleted until it reuses the block",
-    "submodules, large files kept outside of git (lfs), virtual environments, node_modules",
-    "who wrote commits and tags: names of authors are kept",
+    "virtual environments, node_modules; other repositories and large files (lfs) are named where there are any",
+    "who wrote commits and tags: names of authors are kept, unless they quote a text",
 )
+
+
+WENT_WITH_KEY = "it only ever had the texts sealed, and their key is destroyed; dates and the user's name stay there"
 
 
 def person_digest(key: bytes, user_id: str) -> str:
@@ -41,6 +44,7 @@ def certificate(
     searched: Mapping[str, int],
     scanned: Sequence[Place],
     unprovable: Sequence[Mapping[str, str]],
+    sealed_copies: Sequence[str],
     tombstones: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the certificate as it is written."""
@@ -55,6 +59,7 @@ def certificate(
         "searched": dict(searched),
         "scanned": [{"place": place.place, "items": place.items, "traces": place.traces} for place in scanned],
         "unprovable": [dict(item) for item in unprovable],
+        "sealed_copies": [f"{name}: {WENT_WITH_KEY}" for name in sealed_copies],
         "tombstones": dict(tombstones),
         "method": list(METHOD),
         "not_scanned": list(NOT_SCANNED),

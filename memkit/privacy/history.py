@@ -20,6 +20,7 @@ Add = Callable[[str, bytes], str]
 
 _FULL_ID = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 _SIGNED = re.compile(rb"-----BEGIN (?:PGP|SSH|SIGNED)[ A-Z]*-----.*", re.DOTALL)
+_PEOPLE = re.compile(rb"(author|committer|tagger) (.*?) ?<(.*)> (.*)", re.DOTALL)
 _DROPPED = (b"gpgsig", b"gpgsig-sha256", b"mergetag")
 """Signatures say that somebody saw these very bytes, which are gone."""
 
@@ -33,6 +34,8 @@ class History:
         """Old id to new id of every commit."""
         self.signatures = 0
         """Signatures that had to be dropped."""
+        self.cleaned = 0
+        """Messages, and names of who wrote them, that held something."""
         self._read = read
         self._add = add
         self._remainder = remainder
@@ -123,6 +126,8 @@ class History:
             elif key == b"parent":
                 parent = self.notes(value.decode()) if notes else self.commit(value.decode())
                 line = b"parent " + parent.encode()
+            elif key in (b"author", b"committer"):
+                line = self._person(line)
             elif key == b"encoding":
                 encoding = value.decode("ascii", "replace")
             lines.append(line)
@@ -138,6 +143,8 @@ class History:
                 return None
             headers[b"object"] = target.encode()
             headers[b"tag"] = self._file_name(headers.get(b"tag", b""))
+            if b"tagger" in headers:
+                headers[b"tagger"] = self._person(b"tagger " + headers[b"tagger"]).removeprefix(b"tagger ")
             bare = _SIGNED.sub(b"", message)
             self.signatures += bare != message
             data = b"\n".join(key + b" " + value for key, value in headers.items()) + b"\n\n" + self._message(bare)
@@ -156,13 +163,32 @@ class History:
         self.signatures += len(lines) - len(kept)
         return kept
 
+    def _person(self, line: bytes) -> bytes:
+        """Return who wrote something and when, without what is quoted in place of a name; names themselves stay."""
+        match = _PEOPLE.fullmatch(line)
+        if match is None:
+            return line
+        role, name, mail, moment = match.groups()
+        new_name, new_mail = (
+            self._remainder.message(part.decode("utf-8", "surrogateescape"), name=False).encode(
+                "utf-8", "surrogateescape"
+            )
+            for part in (name, mail)
+        )
+        if (new_name, new_mail) == (name, mail):
+            return line
+        self.cleaned += 1
+        return b"%s %s <%s> %s" % (role, new_name, new_mail, moment)
+
     def _message(self, data: bytes, encoding: str = "utf-8") -> bytes:
         """Return a message without the person's texts and name; ids of commits in it become the new ones."""
         try:
             text = data.decode(encoding)
         except (LookupError, UnicodeDecodeError):
             encoding, text = "utf-8", data.decode("utf-8", "surrogateescape")
-        new = _FULL_ID.sub(lambda match: self.commits.get(match[0], match[0]), self._remainder.message(text))
+        clean = self._remainder.message(text)
+        self.cleaned += clean != text
+        new = _FULL_ID.sub(lambda match: self.commits.get(match[0], match[0]), clean)
         return data if new == text else new.encode(encoding, "surrogateescape")
 
     def _notes_tree(self, id: str) -> str:

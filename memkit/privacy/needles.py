@@ -70,13 +70,15 @@ class Needles:
         return {"runs": len(self.runs), "values": len(self.values), "name": int(self.bare), "texts": len(self.texts)}
 
     def spare_shipped(self, path: str, text: str) -> None:
-        """Leave out what a file of every store holds as well; the name is known in these very lines alone."""
+        """Leave out what a file of every store holds as well; a name in it says nothing outside of lines."""
         self.names_person = self.names_person and not self._name.search(path)
         self.bare = self.bare and self.names_person
-        self._shipped.update(line.strip() for line in text.splitlines())
-        bare = self.bare
+        self.spare_lines(text)
         self.spare(text)
-        self.bare = bare
+
+    def spare_lines(self, text: str) -> None:
+        """Leave out these very lines, and nothing else that says the same: memkit's own files are made of them."""
+        self._shipped.update(line.strip() for line in text.splitlines())
 
     def spare(self, text: str) -> None:
         """Leave out what ``text``, which is somebody else's, holds as well."""
@@ -88,8 +90,9 @@ class Needles:
             self.bare = False
 
     def found_in(self, text: str) -> bool:
-        """Return whether ``text`` holds a piece."""
-        return self._names(text) or self.quoted_in(text)
+        """Return whether ``text`` holds a piece, in a line that memkit does not ship."""
+        own = "\n".join(line for line in text.splitlines() if line.strip() not in self._shipped)
+        return self._names(own) or self.quoted_in(own)
 
     def quoted_in(self, text: str) -> bool:
         """Return whether ``text`` holds a piece of a text; the name alone is none."""
@@ -113,8 +116,7 @@ class Needles:
     def _names(self, text: str) -> bool:
         if self.user_id not in text:
             return False
-        own = "\n".join(line for line in text.splitlines() if line.strip() not in self._shipped)
-        return bool(self._field.search(own) or (self.bare and self._name.search(own)))
+        return bool(self._field.search(text) or (self.bare and self._name.search(text)))
 
     def _run_spans(self, text: str) -> Iterator[tuple[int, int]]:
         places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]

@@ -29,6 +29,8 @@ class Rebuilt:
     commits: dict[str, str]
     """Old id to new id, of all of them."""
     signatures: int
+    cleaned: int
+    """Messages and names of authors that held something."""
     renamed: int
     """Refs whose name held the person."""
     dropped: tuple[str, ...]
@@ -38,8 +40,8 @@ class Rebuilt:
         """Return what went besides lines."""
         changed = sum(old != new for old, new in self.commits.items())
         return {
-            "commits_rewritten": changed, "signatures": self.signatures, "refs_renamed": self.renamed,
-            "refs_dropped": len(self.dropped),
+            "commits_rewritten": changed, "messages": self.cleaned, "signatures": self.signatures,
+            "refs_renamed": self.renamed, "refs_dropped": len(self.dropped),
         }  # fmt: skip
 
 
@@ -56,7 +58,7 @@ def rebuild(old: Repository, folder: Path, remainder: Remainder) -> Rebuilt:
     new.run("repack", "-a", "-d", "-q")  # after the refs: it leaves out what nothing refers to
     new.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     _carry_along(old.folder, folder)
-    return Rebuilt(dict(history.commits), history.signatures, builder.renamed, tuple(builder.dropped))
+    return Rebuilt(dict(history.commits), history.signatures, history.cleaned, builder.renamed, tuple(builder.dropped))
 
 
 class _Builder:

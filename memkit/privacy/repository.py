@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault
 from memkit.privacy.plumbing import Plumbing
+from memkit.privacy.scan import repositories_below
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "A merge", "CHERRY_PICK_HEAD": "A cherry-pick", "REVERT_HEAD": "A revert", "sequencer": "A sequence",
@@ -112,6 +113,15 @@ class Repository:
             if key:
                 found[key.removeprefix("remote.").removesuffix(".url")] = _CREDENTIALS.sub("", url)
         return found
+
+    def elsewhere(self) -> list[str]:
+        """Return what lies in the repository and is none of its objects: other repositories, large files."""
+        inside = [f"the repository {path.relative_to(self.top)}" for path in repositories_below(self.top)]
+        if any((self.folder / "modules").glob("*")) and not inside:
+            inside.append("the submodules in .git/modules")
+        if any((self.folder / "lfs" / "objects").rglob("*")):
+            inside.append("the large files in .git/lfs")
+        return inside
 
     def algorithm(self) -> str:
         """Return the digest that names the objects."""

@@ -13,7 +13,7 @@ from memkit.privacy.views import readings
 
 MOST_NAMED = 20
 """Places that a report names; the count is complete."""
-_AUTHORSHIP = re.compile(rb"^(?:author|committer|tagger) .*$", re.MULTILINE)
+_AUTHORSHIP = re.compile(rb"^(?:author|committer|tagger) (.*>).*$", re.MULTILINE)
 _NOT_ENTERED = ("node_modules",)
 
 
@@ -77,8 +77,10 @@ class Scanner:
         if found.kind == "tree":
             names = [name for _, name, _ in tree_entries(found.data, len(found.id) // 2)]
             return self._found_in(b"\n".join(names))
-        if found.kind in ("commit", "tag"):  # who wrote a commit is no memory of theirs
-            return self._found_in(_AUTHORSHIP.sub(b"", found.data))
+        if found.kind in ("commit", "tag"):  # who wrote a commit is no memory of theirs, unless it is a quote
+            people = b"\n".join(_AUTHORSHIP.findall(found.data))
+            quoted = any(map(self.needles.quoted_in, readings(people)))
+            return quoted or self._found_in(_AUTHORSHIP.sub(b"", found.data))
         return self.finds(found.data)
 
     def _line(self, line: bytes) -> bool:
@@ -98,10 +100,24 @@ def files_below(root: Path, *, without: Iterable[Path] = ()) -> Iterator[Path]:
         if path in left_out:
             continue
         if path.is_dir() and not path.is_symlink():
-            if path.name not in _NOT_ENTERED and not (path / "pyvenv.cfg").exists() and not (path / ".git").exists():
+            if _is_entered(path) and not (path / ".git").exists():
                 yield from files_below(path, without=left_out)
         elif path.is_file() or path.is_symlink():
             yield path
+
+
+def repositories_below(root: Path) -> Iterator[Path]:
+    """Yield the other repositories below ``root``, which ``files_below`` does not enter."""
+    for path in sorted(root.iterdir()):
+        if path.is_dir() and not path.is_symlink() and path.name != ".git" and _is_entered(path):
+            if (path / ".git").exists():
+                yield path
+            else:
+                yield from repositories_below(path)
+
+
+def _is_entered(folder: Path) -> bool:
+    return folder.name not in _NOT_ENTERED and not (folder / "pyvenv.cfg").exists()
 
 
 def git_files(folder: Path) -> Iterator[Path]:

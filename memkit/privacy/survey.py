@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from memkit.privacy.belonging import ARCHIVE, Belonging
-from memkit.privacy.census import Census, Opened, needles_of
+from memkit.privacy.census import Census, Opened, Shipped, needles_of
 from memkit.privacy.local_state import LocalState, StateChange
 from memkit.privacy.needles import Needles
 from memkit.privacy.remainder import Remainder
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Scanner, files_below
+from memkit.store.layout import MANIFEST, cache_folder
 
 
 @dataclass(frozen=True)
@@ -30,19 +32,26 @@ class Survey:
     """What one store holds on one person; ``take`` reads it."""
 
     def __init__(
-        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Mapping[str, str],
+        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Shipped,
         redact_files: bool,
     ) -> None:  # fmt: skip
         self.store = store
         self.repository = repository
         self.user_id = user_id
-        self.state = LocalState(store, user_id, opened)
+        self.stores = [store, *stores_inside(store, self.top)]
+        """This one, and those inside of it, such as projects that were generated there."""
+        self.states = [LocalState(each, user_id, opened) for each in self.stores]
         self.census = Census(user_id, opened)
+        self.redacts_files = redact_files
         self._read_lines()
         self.belonging: Belonging = self.census.close()
-        self.sessions = self.census.sessions | self.state.session_ids()
+        self.sessions = self.census.sessions.union(*(state.session_ids() for state in self.states))
         self.needles: Needles = needles_of(
-            self.census, self.belonging, self.state.texts(), self.state.texts_of_others(), shipped
+            self.census,
+            self.belonging,
+            chain.from_iterable(state.texts() for state in self.states),
+            chain.from_iterable(state.texts_of_others() for state in self.states),
+            shipped,
         )
         self.scanner = Scanner(self.needles)
         self.remainder = Remainder(self.belonging, self.needles, redact_files)
@@ -54,12 +63,19 @@ class Survey:
 
     @cached_property
     def state_changes(self) -> list[StateChange]:
-        """Return what changes under ``.memkit/state/``."""
-        return list(self.state.changes(self.belonging, self.scanner, self.sessions))
+        """Return what changes under ``.memkit``; the cache of the store itself goes with every erasure."""
+        found = []
+        for store, state in zip(self.stores, self.states, strict=True):
+            changes = list(state.changes(self.belonging, self.scanner, self.sessions))
+            touched = changes or any(change.path.is_relative_to(store) for change in self.file_changes)
+            if store != self.store and touched and cache_folder(store).exists():
+                changes.append(StateChange(cache_folder(store), None, "caches"))
+            found += changes
+        return found
 
     @cached_property
     def file_changes(self) -> list[FileChange]:
-        """Return what changes in the work tree: files with lines that git knows or that lie in the archive."""
+        """Return what changes in the work tree: files with lines that git knows or that lie in an archive."""
         return [change for path in self._own_files() for change in self._changes_of(path)]
 
     @cached_property
@@ -98,8 +114,12 @@ class Survey:
             self.census.take(path.read_bytes())
 
     def _own_files(self) -> list[Path]:
-        archived = files_below(self.store / ARCHIVE)
-        return sorted({path for path in (*archived, *self.tracked) if path.is_file() and not path.is_symlink()})
+        found = {*self.tracked, *chain.from_iterable(files_below(store / ARCHIVE) for store in self.stores)}
+        if self.redacts_files:
+            found.update(self.files())
+        state = tuple(store / ".memkit" for store in self.stores)
+        own = (path for path in found if path.is_file() and not path.is_symlink())
+        return sorted(path for path in own if not any(map(path.is_relative_to, state)))
 
     def _changes_of(self, path: Path) -> Iterator[FileChange]:
         relative = path.relative_to(self.top).as_posix()
@@ -115,3 +135,9 @@ class Survey:
             yield FileChange(path, None)
         if not is_gone:
             yield FileChange(new_path, rest)
+
+
+def stores_inside(store: Path, top: Path) -> list[Path]:
+    """Return the other stores below ``top``."""
+    places = files_below(top, without=(top / ".git", store / ".memkit"))
+    return [path.parent for path in places if path.name == MANIFEST and path.parent != store]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from memkit import __version__
 from memkit.errors import EnvironmentFault, NegativeAnswer
+from memkit.generate.composition import sources
 from memkit.memory.archive import LOCK_SECONDS
 from memkit.memory.lines import encode_line
 from memkit.memory.locking import locked
@@ -17,6 +19,7 @@ from memkit.memory.sealing import shown
 from memkit.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.memory.tombstones import burials
 from memkit.privacy.belonging import ARCHIVE
+from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
 from memkit.privacy.journal import Intent, Journal, Replacement
 from memkit.privacy.keys import keys_home
@@ -24,7 +27,7 @@ from memkit.privacy.plumbing import require_git
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
-from memkit.privacy.survey import FileChange, Survey
+from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.store.files import write_whole
 from memkit.store.layout import cache_folder, state_folder
 from memkit.use_cases.make_store import starter_files
@@ -42,14 +45,18 @@ class Plan:
 
     user_id: str
     removed: Mapping[str, int]
-    commits: int
-    """To be made anew."""
-    refs: tuple[str, ...]
-    remotes: Mapping[str, str]
-    top: Path | None
+    commits: int = 0
+    """Of the whole history; those that hold something are made anew, with all that follow them."""
+    refs: tuple[str, ...] = ()
+    remotes: Mapping[str, str] = field(default_factory=dict)
+    top: Path | None = None
     """The root of the repository; None without one."""
+    elsewhere: tuple[str, ...] = ()
+    """Other repositories and large files in it, which are not looked into."""
     quotes: tuple[str, ...] = ()
     """Ids of others' lines that repeat a whole text; they stay."""
+    was_sealed: bool = False
+    """Whether every text was sealed from the beginning, with a key that never left this machine."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,8 @@ class Erasure:
     unprovable: tuple[Mapping[str, str], ...] = ()
     certificate: Path | None = None
     commit_map: Mapping[str, str] = field(default_factory=dict)
+    sealed_copies: tuple[str, ...] = ()
+    """Remotes that only ever had the texts sealed, so that they went with the key."""
 
     @property
     def proven(self) -> bool:
@@ -99,12 +108,12 @@ def erase_user(
     repository = _erasable_repository(workspace.root, whole_repository=whole_repository)
     if out is not None:
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
-    with locked(state_folder(workspace.root) / "lock", timeout=LOCK_SECONDS):
+    with _all_locked(workspace.root, repository):
         survey = Survey(
             workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
-            shipped=_starters(), redact_files=redact_files,
+            shipped=_shipped(), redact_files=redact_files,
         )  # fmt: skip
-        plan = _plan(survey)
+        plan = _plan(survey, only_key=_has_only_key(workspace, user))
         journal = Journal(workspace.root)
         owed = _owed(workspace, journal, user)
         if survey.is_empty() and owed is None:
@@ -141,19 +150,40 @@ def _is_ignored(workspace: Workspace, path: Path) -> bool:
     return bool(workspace.git.run("check-ignore", "--", str(path.resolve()), check=False).strip())
 
 
-def _starters() -> dict[str, str]:
-    return {path: content.decode() for path, content in starter_files("memory").items()}
+@contextmanager
+def _all_locked(store: Path, repository: Repository | None) -> Iterator[None]:
+    """Hold the locks of the store and of those inside of it, which agents may be writing to."""
+    with ExitStack() as locks:
+        inside = stores_inside(store, repository.top if repository else store)
+        for each in (store, *(each for each in inside if state_folder(each).is_dir())):
+            locks.enter_context(locked(state_folder(each) / "lock", timeout=LOCK_SECONDS))
+        yield
 
 
-def _plan(survey: Survey) -> Plan:
+def _shipped() -> Shipped:
+    starters = {path: content.decode() for path, content in starter_files("memory").items()}
+    return Shipped(starters, (path.read_text("utf-8", "replace") for path in sources()))
+
+
+def _plan(survey: Survey, *, only_key: bool) -> Plan:
     repository = survey.repository
-    if repository is None:
-        return Plan(survey.user_id, survey.removed(), 0, (), {}, None, tuple(survey.quotes))
-    refs = repository.refs()
-    return Plan(
-        survey.user_id, survey.removed(), repository.commit_count(), tuple(refs), repository.remotes(), repository.top,
-        tuple(survey.quotes),
+    plan = Plan(
+        survey.user_id, survey.removed(), quotes=tuple(survey.quotes),
+        was_sealed=only_key and not (survey.census.in_clear or survey.redacts_files),
     )  # fmt: skip
+    if repository is None:
+        return plan
+    return replace(
+        plan, commits=repository.commit_count(), refs=tuple(repository.refs()), remotes=repository.remotes(),
+        top=repository.top, elsewhere=tuple(repository.elsewhere()),
+    )  # fmt: skip
+
+
+def _has_only_key(workspace: Workspace, user: str) -> bool:
+    """Return whether the key of ``user`` is here, and was never written to a file for other machines."""
+    told = (event for event in workspace.audit.events(event="key") if event.get("user_id") in (None, user))
+    copied = any(str(event.get("reason")).startswith(("exported", "imported")) for event in told)
+    return workspace.keys.user_key(user) is not None and not copied
 
 
 def _owed(workspace: Workspace, journal: Journal, user: str) -> Mapping[str, Any] | None:
@@ -191,7 +221,7 @@ def _change(
         journal.change()
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
-    workspace.commit_memory(added=len(events))
+    workspace.end_batch(added=len(events))
     return rebuilt, owed
 
 
@@ -226,7 +256,9 @@ def _proven(
     """Scan every place again, write the certificate, and forget the journal."""
     workspace.audit.append({"event": "erasure", "actor": "person", "ids": [], "reason": owed["digest"]})
     scanned = tuple(_scan(survey))
-    unprovable = (*_left_to_others(plan), *([_FORGOTTEN] if survey.is_empty() else []))
+    went_with_key = plan.was_sealed and not survey.is_empty() and not (rebuilt and (rebuilt.cleaned or rebuilt.renamed))
+    sealed_copies = tuple(plan.remotes) if went_with_key else ()
+    unprovable = (*_left_to_others(plan, without=sealed_copies), *([_FORGOTTEN] if survey.is_empty() else []))
     head = survey.repository.head()[1] if survey.repository else None
     text = certificate(
         digest=owed["digest"],
@@ -237,6 +269,7 @@ def _proven(
         searched=survey.needles.counts(),
         scanned=scanned,
         unprovable=unprovable,
+        sealed_copies=sealed_copies,
         tombstones={"count": owed["tombstones"], "key": str(workspace.keys.folder)},
     )
     place = (
@@ -249,7 +282,7 @@ def _proven(
         lines = "".join(f"{old} {new}\n" for old, new in commit_map.items())
         write_whole(place.with_name(f"{place.name}.commits"), lines.encode(), mode=0o600)
     journal.discard()
-    return Erasure(plan, True, owed["removed"], scanned, unprovable, place, commit_map)
+    return Erasure(plan, True, owed["removed"], scanned, unprovable, place, commit_map, sealed_copies)
 
 
 def _scan(survey: Survey) -> Iterator[Place]:
@@ -264,8 +297,12 @@ def _scan(survey: Survey) -> Iterator[Place]:
         yield scanner.files(Place("git files"), repository.folder, git_files(repository.folder))
 
 
-def _left_to_others(plan: Plan) -> Iterator[Mapping[str, str]]:
+def _left_to_others(plan: Plan, *, without: Sequence[str]) -> Iterator[Mapping[str, str]]:
+    for place in plan.elsewhere:
+        yield {"place": place, "owner": "who keeps it: look through it, and erase there as well where it is a store"}
     for name, url in plan.remotes.items():
+        if name in without:
+            continue
         yield {
             "place": f"remote {name} ({url}) and every clone of it",
             "owner": f"who looks after {url}: push with --force, delete old branches and tags there, have its server "

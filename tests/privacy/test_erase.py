@@ -98,5 +98,18 @@ def test_without_a_terminal_nothing_is_erased(peopled: Path, capsys: pytest.Capt
     assert run(["memory", "erase", "--user", "alice", "--store", str(peopled)]) == 2
 
     said = capsys.readouterr().err
-    assert "2 records" in said and "refs/heads/main" in said and "--yes" in said
+    assert "To be removed of alice: 2 records, 1 file of the work tree" in said
+    assert "refs/heads/main" in said and "--yes" in said
     assert leaking(peopled)
+
+
+def test_tombstones_are_committed(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A checkout or a clone has them at once, so that no old export brings the values back there."""
+    erase(peopled, capsys)
+
+    assert git(peopled, "status", "--short", "archive") == ""
+    assert '"op":"tombstone"' in git(peopled, "show", "HEAD:archive/" + _shard(peopled))
+
+
+def _shard(root: Path) -> str:
+    return next((root / "archive").rglob("*.jsonl")).relative_to(root / "archive").as_posix()

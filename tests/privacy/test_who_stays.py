@@ -57,7 +57,8 @@ def test_the_work_of_people_survives(peopled: Path, capsys: pytest.CaptureFixtur
 
     assert erase(peopled, capsys)[0] == 0
 
-    assert git(peopled, "status", "--short") == status
+    # What was remembered and not committed is, with the tombstones, as at the end of every batch.
+    assert git(peopled, "status", "--short") == "\n".join(line for line in status.splitlines() if "archive" not in line)
     assert (peopled / ".git/config").read_bytes() == config
     assert (peopled / ".git/hooks/post-commit").exists()
     assert (peopled / "README.md").read_text() == "half written"
@@ -222,3 +223,91 @@ def test_a_generated_project_is_a_store_like_any_other(
     code, answer = erase(tmp_path / "project", capsys, user="mildred")
 
     assert (code, leaking(tmp_path / "project")) == (0, []), answer["diagnostics"]
+
+
+def test_a_project_inside_of_the_store_is_erased_with_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What an agent remembered in a project that was generated here goes too, and its code accuses nobody."""
+    remember(store, TEXT, "ada")
+    assert run(["gen", "--target", "react", "--store", str(store)]) == 0
+    project = store / "outputs/react"
+    remember(project, "Ada keeps a canary-7731 in the zanzibar attic", "ada")
+    remember(project, BOB, "bob")
+    run(["memory", "search", "zanzibar", "--user", "ada", "--store", str(project)])
+
+    code, answer = erase(store, capsys, user="ada")
+
+    assert (code, leaking(store)) == (0, []), answer["diagnostics"]
+    assert answer["data"]["removed"]["records"] == 2
+    run(["memory", "list", "--user", "bob", "--store", str(project)])
+    assert BOB in capsys.readouterr().out
+
+
+def test_another_repository_inside_is_named(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has a history of its own that is not looked into: exit 1, and whose it is."""
+    (peopled / "outputs/other").mkdir(parents=True)
+    git(peopled / "outputs/other", "init", "-q")
+
+    code, answer = erase(peopled, capsys)
+
+    assert code == 1
+    assert [item["place"] for item in answer["data"]["unprovable"]] == ["the repository outputs/other"]
+
+
+def test_a_quote_in_place_of_an_author_goes(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who wrote a commit stays, unless somebody put a text there."""
+    git(peopled, "commit", "-q", "--allow-empty", "-m", "x", "--author", f"{TEXT} <canary-7731@example.org>")
+    git(peopled, "commit", "-q", "--allow-empty", "-m", "y", "--author", "Alice Liddell <alice@example.org>")
+
+    code, answer = erase(peopled, capsys)
+
+    assert (code, leaking(peopled)) == (0, []), answer["diagnostics"]
+    assert "Alice Liddell <alice@example.org>" in git(peopled, "log", "--format=%an <%ae>").splitlines()
+    assert git(peopled, "fsck", "--strict") == ""
+
+
+def test_files_that_git_does_not_know_are_cleaned_when_asked_for(
+    peopled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An export and a note lie beside the store's own files; with --redact both lose what is the person's."""
+    run(["memory", "export", "--user", "alice", "--out", str(peopled / "alice.jsonl"), "--store", str(peopled)])
+    (peopled / "note.txt").write_text(f"She said: {TEXT}.\n")
+
+    code, answer = erase(peopled, capsys, "--redact")
+
+    assert (code, leaking(peopled)) == (0, []), answer["diagnostics"]
+    assert (peopled / "note.txt").read_text() == "She said: [erased].\n"
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_what_a_remote_only_had_sealed_went_with_the_key(
+    exported: bool, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the key nobody can read it there; where the key was copied, the remote is left to its owner."""
+    pytest.importorskip("cryptography")
+    monkeypatch.setenv("MEMKIT_PASSPHRASE", "correct horse battery staple")
+    assert run(["config", "set", "privacy.seal", "user", "--store", str(store)]) == 0
+    remember(store, TEXT, "alice")
+    commit(store)
+    git(store, "remote", "add", "origin", str(tmp_path / "origin.git"))
+    if exported:
+        assert run(["key", "export", str(tmp_path / "keys"), "--store", str(store)]) == 0
+
+    code, answer = erase(store, capsys)
+
+    assert (code, len(answer["data"]["unprovable"])) == ((1, 1) if exported else (0, 0)), answer["diagnostics"]
+    assert ("sealed_copy" in [item["code"] for item in answer["diagnostics"]]) is not exported
+
+
+def test_one_line_in_clear_leaves_the_remote_to_its_owner(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was told before the store sealed may lie at the remote for everybody to read."""
+    pytest.importorskip("cryptography")
+    remember(store, TEXT, "alice")
+    assert run(["config", "set", "privacy.seal", "user", "--store", str(store)]) == 0
+    remember(store, "Alice rides a tandem", "alice")
+    git(store, "remote", "add", "origin", str(tmp_path / "origin.git"))
+
+    code, answer = erase(store, capsys)
+
+    assert (code, len(answer["data"]["unprovable"])) == (1, 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.privacy.certificate import WENT_WITH_KEY
 
 if TYPE_CHECKING:
     from memkit.use_cases.erase_user import Erasure, Plan
@@ -18,6 +19,14 @@ TRACED = (
     "Words that were removed still stand where a trace is named. Read each place: what memkit wrote, such as outputs/,",
     "can be deleted and made again; quotes in files of people go with --redact; lines of other users stay.",
 )
+
+KINDS = {
+    "records": "record{s}", "events": "event{s}", "files": "file{s} of the work tree",
+    "sessions": "file{s} of sessions", "access": "file{s} of access counts", "audit": "file{s} of the audit log", "torn": "file{s} of torn lines",
+    "other": "other file{s} of this machine", "caches": "cache{s}", "commits_rewritten": "commit{s} made anew",
+    "messages": "message{s}", "signatures": "signature{s}", "refs_renamed": "name{s} of refs", "refs_dropped": "ref{s}",
+}  # fmt: skip
+"""What the counts of an erasure are of."""
 
 
 @click.command("erase", cls=MemkitCommand)
@@ -55,6 +64,9 @@ def erase(
         diagnostic("unprovable", f"{item['place']} is left to {item['owner']}.") for item in erasure.unprovable
     ]
     findings += [
+        diagnostic("sealed_copy", f"Remote {name}: {WENT_WITH_KEY}.", severity="info") for name in erasure.sealed_copies
+    ]
+    findings += [
         diagnostic("quote", f"Line {id} of somebody else repeats a text of {user}; it stays.", severity="info")
         for id in erasure.plan.quotes
     ]
@@ -71,31 +83,48 @@ def erase(
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
-    counts = ", ".join(f"{count} {kind}" for kind, count in plan.removed.items() if count)
-    yield f"Of {plan.user_id} goes: {counts or 'nothing'}."
+    yield f"To be removed of {plan.user_id}: {_counted(plan.removed)}."
     if plan.quotes:
         yield f"Lines of others that repeat a text, and stay: {', '.join(plan.quotes)}."
-    if plan.top is not None:
-        yield f"{plan.commits} commits of {plan.top} are made anew; their ids change, signatures are dropped."
+    if plan.top:
+        yield (
+            f"Of the {_number(plan.commits, 'commit{s}')} in {plan.top}, those that hold something are made anew, and "
+            "all that follow them: their ids change, and signatures are dropped."
+        )
         yield f"Refs: {', '.join(plan.refs) or 'none'}."
-        if plan.remotes:
-            yield f"Remotes keep what they have: {', '.join(plan.remotes)}."
+    if plan.remotes:
+        named = ", ".join(f"{name} ({url})" for name, url in plan.remotes.items())
+        yield f"Remotes keep what they have: {named}."
+    if plan.elsewhere:
+        yield f"Not looked into: {', '.join(plan.elsewhere)}."
 
 
 def _lines(erasure: Erasure) -> Iterator[str]:
-    yield from _plan_lines(erasure.plan)
     if not erasure.done:
+        yield from _plan_lines(erasure.plan)
         yield "Nothing was changed."
         return
+    yield f"Removed of {erasure.plan.user_id}: {_counted(erasure.removed)}."
     if erasure.commit_map:
-        yield "Commits made anew, old id and new:"
+        yield "Commits made anew, old and new id:"
     for old, new in erasure.commit_map.items():
         yield f"{old} {new}"
     for place in erasure.scanned:
-        yield f"scanned {place.place}: {place.items} items, {place.traces} trace{'' if place.traces == 1 else 's'}"
+        yield f"scanned {place.place}: {_number(place.items, 'item{s}')}, {_number(place.traces, 'trace{s}')}"
         yield from (f"  trace in {name}" for name in place.where)
+        if place.traces > len(place.where):
+            yield f"  and {place.traces - len(place.where):,} more"
     for item in erasure.unprovable:
         yield f"not provable: {item['place']} is left to {item['owner']}"
+    yield from (f"remote {name}: {WENT_WITH_KEY}" for name in erasure.sealed_copies)
     yield f"certificate: {erasure.certificate}"
-    if any(place.where for place in erasure.scanned):
-        yield from TRACED
+
+
+def _counted(removed: Mapping[str, int]) -> str:
+    """Return how much goes, in words."""
+    known = [_number(count, KINDS[kind]) for kind, count in removed.items() if count and kind in KINDS]
+    return ", ".join(known) or "nothing but what an interrupted run left to prove"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun.format(s='' if count == 1 else 's')}"
