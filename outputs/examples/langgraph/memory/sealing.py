@@ -80,7 +80,16 @@ def shown(data: Mapping[str, JSON], sealer: Sealer) -> Mapping[str, JSON]:
 
 def is_to_hide(data: Mapping[str, JSON]) -> bool:
     """Return whether a line belongs to one user and holds something that is not said in clear."""
-    return data.get("scope") != "shared" and data.get("op") not in NEVER_SEALED and not data.keys() <= CLEAR
+    return data.get("scope") != "shared" and _says_something(data)
+
+
+def is_in_clear(data: Mapping[str, JSON]) -> bool:
+    """Return whether anybody can read what a line says, shared or not."""
+    return not is_sealed(data) and _says_something(data)
+
+
+def _says_something(data: Mapping[str, JSON]) -> bool:
+    return data.get("op") not in NEVER_SEALED and not data.keys() <= CLEAR
 
 
 def examined(log: Log, sealer: Sealer) -> Sealed:
