@@ -14,6 +14,7 @@ from memkit.errors import NotFound, UsageError
 from memkit.guard.core import Guard
 from memkit.guard.errors import PolicySetError
 from memkit.guard.policy import policy_faults
+from memkit.store.kind import Kind
 from memkit.store.layout import NAME
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
@@ -101,6 +102,9 @@ def policy_findings(document: Document, stem: str) -> list[SchemaFinding]:
     if not findings:
         return [SchemaFinding("condition", path, message) for path, message in faults.items()]
     return [_plainer(finding, faults) for finding in findings]
+
+
+POLICY = Kind("policy", FOLDER, policy_findings)
 
 
 def _plainer(finding: SchemaFinding, faults: Mapping[tuple[str | int, ...], str]) -> SchemaFinding:

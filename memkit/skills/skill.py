@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, UsageError
+from memkit.store.kind import Kind
 from memkit.store.layout import NAME, checked_name
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
@@ -76,7 +77,7 @@ def load_skill(path: Path, *, name: str | None = None) -> Skill:
     for finding in skill_findings(document, path.stem):
         line, column = finding.position(document)
         raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
-    return _skill(document.data)
+    return read_skill(document.data)
 
 
 def load_skills(root: Path) -> dict[str, Skill]:
@@ -110,7 +111,11 @@ def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:
     return findings
 
 
-def _skill(data: Mapping[str, Any]) -> Skill:
+SKILL = Kind("skill", FOLDER, skill_findings)
+
+
+def read_skill(data: Mapping[str, Any]) -> Skill:
+    """Return the skill that the data of a valid file says."""
     generates = data.get("generates")
     return Skill(
         name=data["name"],

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 
+_IN_PROGRESS = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}
+"""What lies in git's folder while it waits for a person."""
 
-def change_file(root: Path, path: str, content: str, message: str, *, new: bool = False) -> str | None:
+
+def change_file(
+    root: Path, path: str, content: str, message: str, *, new: bool = False, accept: Callable[[], object] | None = None
+) -> str | None:
     """Write ``content`` to ``path`` (relative to ``root``), commit it with ``message`` and return the commit's id.
 
     A store that is no repository gets the file alone. A change that cannot be committed is taken back, so that a
@@ -22,14 +34,17 @@ def change_file(root: Path, path: str, content: str, message: str, *, new: bool 
         content: The whole new text of the file.
         message: What the commit says.
         new: Whether the file must not be there yet.
+        accept: Called when the file is in its place and not yet committed; what it raises takes the change back.
 
     Raises:
-        UsageError: ``new`` is asked for and the file is there.
+        UsageError: ``new`` is asked for and the file is there, or the file lies outside of the store.
         EnvironmentFault: The file cannot be written, git is missing, or git cannot commit.
     """
     place = root / path
     if new and os.path.lexists(place):
         raise UsageError(f"{path} exists already. Edit it, or choose another name.")
+    if not place.parent.resolve().is_relative_to(root.resolve()):
+        raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
     git = Git(root)
     in_repository = git.is_repository()
     if in_repository:
@@ -37,27 +52,30 @@ def change_file(root: Path, path: str, content: str, message: str, *, new: bool 
         git.require_identity()
     before = place.read_bytes() if place.is_file() else None
     write_whole(place, content.encode("utf-8"))
-    if not in_repository:
-        return None
     try:
-        return git.commit(message, [path])
+        if accept is not None:
+            accept()
+        return git.commit(message, [path]) if in_repository else None
     except BaseException:
-        _take_back(git, path, before)
+        _take_back(git, path, before, in_repository)
         raise
 
 
 def _require_quiet(git: Git) -> None:
-    """Raise ``EnvironmentFault`` in the middle of a merge or a cherry-pick, in which git commits no single file."""
-    for head, work in (("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick")):
-        if git.run("rev-parse", "--quiet", "--verify", head, check=False):
+    """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would get into."""
+    asked = [word for mark in _IN_PROGRESS for word in ("--git-path", mark)]
+    places = git.run("rev-parse", *asked).splitlines()
+    for place, work in zip(places, _IN_PROGRESS.values(), strict=True):
+        if os.path.lexists(git.root / place):
             raise EnvironmentFault(f"A {work} is in progress in {git.root}. Finish or abort it first.")
 
 
-def _take_back(git: Git, path: str, before: bytes | None) -> None:
+def _take_back(git: Git, path: str, before: bytes | None, in_repository: bool) -> None:
     """Bring back what stood there, and forget a new file that git was told of."""
     place = git.root / path
-    if before is None:
-        place.unlink(missing_ok=True)
-        git.run("reset", "--quiet", "--", path, check=False)
-    else:
+    if before is not None:
         write_whole(place, before)
+        return
+    place.unlink(missing_ok=True)
+    if in_repository:
+        git.run("reset", "--quiet", "--", path, check=False)

@@ -87,6 +87,19 @@ class GitObjects:
             start = end + 1 + size + 1
         return contents
 
+    def read_named(self, names: Iterable[str]) -> list[bytes | None]:
+        """Return the blobs that names such as ``<commit>:./<path>`` stand for, None for what is no blob there."""
+        printed = self._git.feed("".join(f"{name}\n" for name in names).encode(), "cat-file", "--batch")
+        contents: list[bytes | None] = []
+        start = 0
+        while start < len(printed):
+            end = printed.index(b"\n", start)
+            words, start = printed[start:end].split(), end + 1
+            size = int(words[2]) if len(words) == 3 and words[2].isdigit() else None
+            contents.append(printed[start : start + size] if size is not None and words[1] == b"blob" else None)
+            start += 0 if size is None else size + 1
+        return contents
+
     def write(self, content: bytes) -> str:
         """Put a blob into the repository and return its id."""
         return self._git.feed(content, "hash-object", "-w", "--no-filters", "--stdin").decode("ascii").strip()

@@ -11,11 +11,12 @@ import pytest
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer, NotFound, StoreFault, UsageError
 from memkit.skills import load_skill
+from memkit.skills.skill import SKILL
 from memkit.use_cases.draft_skill import draft_skill
 from memkit.use_cases.lint_store import lint_store
 from memkit.use_cases.make_store import make_store
 from memkit.use_cases.roll_back_skill import roll_back_skill
-from memkit.use_cases.trace_skill import trace_skill
+from memkit.use_cases.trace_file import trace_file
 
 TEXT = 'name: tea\ndescription: Makes tea.\nsteps: [{step}]\nversion: "{version}"\n'
 
@@ -68,18 +69,18 @@ def test_history_names_commits_and_versions_newest_first(store: Path) -> None:
     """Only commits that touched the skill are in its history."""
     draft_skill(store, "coffee")
 
-    assert [(each.subject, each.version, each.author) for each in trace_skill(store, "tea")] == [
+    assert [(each.subject, each.version, each.author) for each in trace_file(store, SKILL, "tea").revisions] == [
         ("Tea 2.0.0", "2.0.0", "Ada"),
         ("Tea 1.0.0", "1.0.0", "Ada"),
     ]
     with pytest.raises(NotFound):
-        trace_skill(store, "cocoa")
+        trace_file(store, SKILL, "cocoa")
 
 
 def test_without_git_there_is_no_history(tmp_path: Path) -> None:
     """A store that is no repository says so."""
     with pytest.raises(StoreFault, match="no git repository"):
-        trace_skill(tmp_path, "tea")
+        trace_file(tmp_path, SKILL, "tea")
 
 
 def test_rollback_is_a_new_commit_with_the_old_text(store: Path) -> None:
@@ -87,7 +88,7 @@ def test_rollback_is_a_new_commit_with_the_old_text(store: Path) -> None:
     done = roll_back_skill(store, "tea", "1.0.0")
 
     assert (store / "skills" / "tea.yaml").read_text() == TEXT.format(version="1.0.0", step="Boil")
-    assert [each.version for each in trace_skill(store, "tea")] == ["1.0.0", "2.0.0", "1.0.0"]
+    assert [each.version for each in trace_file(store, SKILL, "tea").revisions] == ["1.0.0", "2.0.0", "1.0.0"]
     assert git(store, "log", "-1", "--format=%s").strip() == "Roll the skill tea back to 1.0.0"
     assert done.commit == git(store, "rev-parse", "HEAD").strip()
     assert roll_back_skill(store, "tea", "1.0.0").commit is None
@@ -105,7 +106,7 @@ def test_rollback_brings_a_removed_skill_back(store: Path) -> None:
 
 def test_rollback_takes_a_commit_id(store: Path) -> None:
     """Where versions were not counted, a commit names the text."""
-    first = trace_skill(store, "tea")[1].commit
+    first = trace_file(store, SKILL, "tea").revisions[1].commit
 
     assert roll_back_skill(store, "tea", first[:10]).source == first
 

@@ -9,12 +9,15 @@ from memkit.cli.lazy import Commands, LazyGroup
 POLICY_COMMANDS: Commands = {
     "list": ("memkit.cli.policy.read:list_command", "List the store's policies."),
     "show": ("memkit.cli.policy.read:show", "Show one policy."),
+    "search": ("memkit.cli.policy.read:search", "Search the policies, best first."),
     "new": ("memkit.cli.policy.new:new", "Start a policy from an example that passes its own tests."),
     "check": ("memkit.cli.policy.check:check", "Say what the policies decide about a tool call, and why."),
     "test": ("memkit.cli.policy.proof:test", "Run the tests that the policies carry."),
+    "history": ("memkit.cli.policy.history:history", "Show the commits that changed a policy."),
+    "rollback": ("memkit.cli.policy.history:rollback", "Bring a policy back to an earlier version."),
 }
 
 
 @click.group("policy", cls=LazyGroup, table=POLICY_COMMANDS)
 def policy() -> None:
-    """List, check and test policies: what an agent may do."""
+    """Write, find, check, test and follow policies: what an agent may do."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from memkit.cli.file_history import detached_findings
 from memkit.cli.output import Front, MemkitCommand
 from memkit.store.layout import find_store
 from memkit.use_cases.draft_policy import draft_policy
@@ -14,5 +15,8 @@ from memkit.use_cases.draft_policy import draft_policy
 @click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the policy NAME from an example that passes its own tests, and commit it."""
-    path = draft_policy(find_store(front.store), name)
-    front.answer({"name": name, "path": str(path)}, f"Wrote {path}. Edit it, then run 'memkit policy test {name}'.")
+    root = find_store(front.store)
+    path = draft_policy(root, name)
+    data = {"name": name, "path": str(path)}
+    told = f"Wrote {path}. Edit it, then run 'memkit policy test {name}'."
+    front.answer(data, told, diagnostics=detached_findings(front, root))

@@ -1,4 +1,4 @@
-"""``memkit policy list`` and ``show``."""
+"""``memkit policy list``, ``show`` and ``search``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from memkit.cli.output import Front, MemkitCommand
 from memkit.policies.files import PolicyFile
 from memkit.store.layout import find_store
 from memkit.terminal import one_line
+from memkit.use_cases.find_policies import find_policies
 from memkit.use_cases.list_policies import list_policies
 from memkit.use_cases.show_policy import show_policy
 
@@ -30,6 +31,17 @@ def show(front: Front, name: str) -> None:
     """Show the policy NAME."""
     found = show_policy(find_store(front.store), name)
     front.answer(dict(found.data), found.document.text.rstrip("\n"))
+
+
+@click.command("search", cls=MemkitCommand)
+@click.argument("query")
+@click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
+@click.pass_obj
+def search(front: Front, query: str, limit: int) -> None:
+    """Search the policies for the words of QUERY, best first."""
+    hits = find_policies(find_store(front.store), query, limit)
+    lines = [f"{hit.score:7.3f}  {_line(hit.policy)}" for hit in hits] or ["No policy shares a word with that."]
+    front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
 
 
 def _summary(found: PolicyFile) -> dict[str, Any]:

@@ -12,6 +12,7 @@ SKILL_COMMANDS: Commands = {
     "show": ("memkit.cli.skill.read:show", "Show one skill."),
     "search": ("memkit.cli.skill.read:search", "Search the skills, best first."),
     "history": ("memkit.cli.skill.history:history", "Show the commits that changed a skill."),
+    "diff": ("memkit.cli.skill.history:diff", "Say what changed in a skill, by meaning."),
     "rollback": ("memkit.cli.skill.write:rollback", "Bring a skill back to an earlier version."),
     "export": ("memkit.cli.skill.carry:export", "Write a skill as an agent skill (SKILL.md)."),
 }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
+from memkit.cli.file_history import answer_rollback, detached_findings
 from memkit.cli.output import Front, MemkitCommand
 from memkit.store.layout import find_store
 from memkit.use_cases.draft_skill import draft_skill
@@ -17,8 +16,11 @@ from memkit.use_cases.roll_back_skill import roll_back_skill
 @click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the skill NAME from an example, and commit it."""
-    path = draft_skill(find_store(front.store), name)
-    front.answer({"name": name, "path": str(path)}, f"Wrote {path}. Edit it, then run 'memkit lint'.")
+    root = find_store(front.store)
+    path = draft_skill(root, name)
+    data = {"name": name, "path": str(path)}
+    told = f"Wrote {path}. Edit it, then run 'memkit lint'."
+    front.answer(data, told, diagnostics=detached_findings(front, root))
 
 
 @click.command("rollback", cls=MemkitCommand)
@@ -27,6 +29,5 @@ def new(front: Front, name: str) -> None:
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
     """Bring the skill NAME back to VERSION (or to a commit), as a new commit."""
-    done = roll_back_skill(find_store(front.store), name, version)
-    said = f"as commit {done.commit[:10]}" if done.commit else "already, so nothing was committed"
-    front.answer(asdict(done), f"{name} is at {done.version or done.source[:10]} {said}.")
+    root = find_store(front.store)
+    answer_rollback(front, root, roll_back_skill(root, name, version))

@@ -1,0 +1,51 @@
+"""What the history and rollback commands of skills and policies print."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from memkit.cli.output import Diagnostic, Front, diagnostic
+from memkit.store.git import Git
+from memkit.store.rollback import RolledBack
+from memkit.terminal import one_line
+from memkit.use_cases.trace_file import Trace
+
+SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
+DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
+
+
+def answer_trace(front: Front, name: str, trace: Trace) -> None:
+    """Print the commits that touched a file, newest first."""
+    rows = [
+        {key: value for key, value in asdict(revision).items() if key != "text"}  # the file itself is git's to show
+        for revision in trace.revisions
+    ]
+    lines = [
+        f"{each.commit[:10]}  {each.at[:10]}  {each.version or '-':8} {one_line(each.subject, 80)}"
+        for each in trace.revisions
+    ]
+    findings = warn(front, "shallow", SHALLOW) if trace.is_shallow else []
+    front.answer({"name": name, "history": rows}, lines, diagnostics=findings)
+
+
+def answer_rollback(front: Front, root: Path, done: RolledBack) -> None:
+    """Print what a rollback did."""
+    said = f"as commit {done.commit[:10]}" if done.commit else "already, so nothing was committed"
+    findings = detached_findings(front, root) if done.commit else []
+    front.answer(asdict(done), f"{done.name} is at {done.version or done.source[:10]} {said}.", diagnostics=findings)
+
+
+def detached_findings(front: Front, root: Path) -> list[Diagnostic]:
+    """Say that a commit which was made is on no branch, where that is so, and return that as findings."""
+    git = Git(root)
+    if git.head_branch() is not None or not git.is_repository():
+        return []
+    return warn(front, "detached", DETACHED)
+
+
+def warn(front: Front, code: str, message: str) -> list[Diagnostic]:
+    """Say a warning to the person, and return it as findings for the envelope."""
+    if not front.json:
+        front.note(message)
+    return [diagnostic(code, message, severity="warning")]
