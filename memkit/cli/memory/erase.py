@@ -21,11 +21,21 @@ TRACED = (
 )
 
 KINDS = {
-    "records": "record{s}", "events": "event{s}", "files": "file{s} of the work tree",
-    "sessions": "file{s} of sessions", "access": "file{s} of access counts", "audit": "file{s} of the audit log", "torn": "file{s} of torn lines",
-    "other": "other file{s} of this machine", "caches": "cache{s}", "commits_rewritten": "commit{s} made anew",
-    "messages": "message{s}", "signatures": "signature{s}", "refs_renamed": "name{s} of refs", "refs_dropped": "ref{s}",
-}  # fmt: skip
+    "records": "record{s}",
+    "events": "event{s}",
+    "files": "file{s} of the work tree",
+    "sessions": "file{s} of sessions",
+    "access": "file{s} of access counts",
+    "audit": "file{s} of the audit log",
+    "torn": "file{s} of torn lines",
+    "other": "other file{s} of this machine",
+    "caches": "cache{s}",
+    "commits_rewritten": "commit{s} made anew",
+    "messages": "message{s}",
+    "signatures": "signature{s}",
+    "refs_renamed": "name{s} of refs",
+    "refs_dropped": "ref{s}",
+}
 """What the counts of an erasure are of."""
 
 
