@@ -65,6 +65,33 @@ TOKENS = {
     "slack_webhook": f"https://hooks.slack.com/services/T{letters(8)}/B{letters(8)}/{letters(24)}",
     "openssh_key": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk5\n-----END OPENSSH PRIVATE KEY-----",
     "bitcoin_key": "xprv" + letters(107, "123456789abcdefghijkmnopqrstuvwxyz"),
+    "azure_devops_token": f"{letters(76)}AZDO{letters(4)}",
+    "asana_token": f"2/{letters(16, '123456789')}/{letters(16, '123456789')}:{hexes(32)}",
+    "contentful_token": "CFPAT-" + letters(43),
+    "duffel_token": "duffel_live_" + letters(43),
+    "e2b_key": "e2b_" + hexes(40),
+    "firebase_server_key": f"AAAA{letters(7)}:{letters(140)}",
+    "firecrawl_key": "fc-" + hexes(32),
+    "google_auth_key": "AQ.Ab8" + letters(46),
+    "harness_token": f"pat.{letters(22)}.{hexes(24)}.{letters(20)}",
+    "hubspot_token": "pat-na1-12345678-ab12-cd34-ef56-1234567890ab",
+    "infracost_key": "ico-" + letters(32),
+    "jina_key": "jina_" + letters(60),
+    "launchdarkly_key": "sdk-12345678-ab12-cd34-ef56-1234567890ab",
+    "lob_key": "live_" + hexes(35),
+    "mailersend_token": "mlsn." + hexes(64),
+    "mapbox_secret_token": f"sk.eyJ{letters(60)}.{letters(22)}",
+    "maxmind_key": f"{letters(6)}_{letters(29)}_mmk",
+    "octopus_key": "API-" + letters(26, string.ascii_uppercase + string.digits),
+    "old_vault_token": "s." + letters(22) + "a7",
+    "openshift_token": "sha256~" + letters(43),
+    "readme_key": "rdme_" + letters(70, string.ascii_lowercase + string.digits),
+    "scalingo_token": "tk-us-" + letters(48),
+    "sourcegraph_token": f"sgp_{hexes(16)}_{hexes(40)}",
+    "tencent_secret_id": "AKID" + letters(32),
+    "vk_token": "vk1.a." + letters(80),
+    "voyage_key": "pa-" + letters(43),
+    "zapier_webhook": "hooks.zapier.com/hooks/catch/1234567/abcdefg",
     "age_key": "AGE-SECRET-KEY-1" + letters(58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
     "private_key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\n-----END RSA PRIVATE KEY-----",
     "card_number": "4111 1111 1111 1111",
@@ -114,6 +141,12 @@ IN_CONTEXT = [
         "my seed phrase is legal winner thank year wave sausage worth useful legal winner thank yellow",
         "legal winner thank year wave sausage worth useful legal winner thank yellow",
     ),
+    ("mein Passwort lautet Sonne123!", "Sonne123"),
+    ("algolia admin key: 3fd7549f1edc31a73e3b60c17b82e01f", "3fd7549f1edc31a73e3b60c17b82e01f"),
+    ("gitea token: 07224c1108906525a6012a5d4b292647a85327a7", "07224c1108906525a6012a5d4b292647a85327a7"),
+    ("Authorization: SSWS 004IjJ4QqpOpl76jSRlqBFOCTplA9Hc3jlVYxLmaXs", "004IjJ4QqpOpl76jSRlqBFOCTplA9Hc3jlVYxLmaXs"),
+    ("2FA code: 481516", "481516"),
+    ("my passphrase is correct horse battery staple.", "correct horse battery staple"),
     ("secret access key: wJalrXUtnFEMIK7MDENGbPxRfiCYzz9", "wJalrXUtnFEMIK7MDENGbPxRfiCYzz9"),
 ]
 
@@ -161,6 +194,11 @@ HARMLESS = [
     "it was on 2026-11-21T09:00:00Z",
     "timestamps like 1700000000000 and 1700000000123",
     "order 1234567890123456",
+    "scores: 52 34 89 12 45 67 90 23 71 17",
+    "the cache key is 5d41402abc4b2a76b9719d911017c592",
+    "The password policy is twelve characters minimum length",
+    "The passphrase is longer than twelve words now",
+    "The password is usually the name of her cat",
     "see section 4.2.1 on page 123-45",
     "scikit-learn, sk-learn and task-force-of-the-twentieth-century",
 ]
@@ -204,6 +242,36 @@ def test_cards_of_every_network_are_found(prefix: str, length: int) -> None:
     assert not any(part in mask(f"12 {grouped} 7") for part in (grouped,))
     assert find_secrets(f"card {number}.")
     assert not is_card(wrong)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "4111‑1111‑1111‑1111",
+        "4111–1111–1111–1111",
+        "4111 - 1111 - 1111 - 1111",
+        "4111  1111  1111  1111",
+        "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+        "３７８２ ８２２４６３ １０００５",
+        "٤١١١١١١١١١١١١١١١",
+        "411111 1111111111",
+    ],
+)
+def test_a_card_is_found_however_it_is_written(written: str) -> None:
+    """Dashes of every kind, wide gaps and digits of other scripts hide no number."""
+    assert mask(f"Pay with {written}, please") == "Pay with [masked:card_number], please"
+
+
+def test_a_list_of_numbers_is_no_card() -> None:
+    """Numbers that are not grouped as on a card are numbers, whatever their digits add up to."""
+    lists = [" ".join(str(RANDOM.randint(1, 99)) for _ in range(RANDOM.randint(5, 14))) for _ in range(1000)]
+
+    assert [numbers for numbers in lists if find_secrets(f"Scores: {numbers}")] == []
+
+
+def test_a_social_security_number_may_have_dots() -> None:
+    """As with blanks or dashes, in whatever digits."""
+    assert mask("123.45.6789 or １２３-４５-６７８９") == " or ".join(["[masked:social_security_number]"] * 2)
 
 
 def test_random_digits_are_rarely_taken_for_cards() -> None:
