@@ -70,16 +70,24 @@ def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[Finding
 
 
 def _readable(text: str) -> tuple[str, list[int] | None]:
-    """Return ``text`` as it reads, and where each character stood: no invisible characters, no full-width letters."""
+    """Return ``text`` as it reads, and where each character stood: with one form of letters, digits and dashes."""
     if text.isascii():
         return text, None
     letters: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
-        shown = "" if unicodedata.category(char) == "Cf" else unicodedata.normalize("NFKC", char)
+        shown = "" if unicodedata.category(char) == "Cf" else _shown(char)
         letters.append(shown)
         places.extend([place] * len(shown))
     return "".join(letters), places
+
+
+def _shown(char: str) -> str:
+    """Return the plain form of a letter, a digit of any script, or a dash."""
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
+    plain = unicodedata.normalize("NFKC", char)
+    return "-" if unicodedata.category(plain[0]) == "Pd" or plain == "\N{MINUS SIGN}" else plain
 
 
 def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[Finding]:

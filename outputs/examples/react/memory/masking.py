@@ -1,7 +1,7 @@
 """Hides secrets in text that somebody else will read, without loading the patterns for text that is plainly plain."""
 
 TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
-    cvv cvc code otp basic passwort kennwort contraseña
+    cvv cvc code otp basic ssws passwort kennwort contraseña
     clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
 """Text without any of these has no telling context; a cheap test before the patterns."""
 LONGEST_PLAIN_WORD = 15

@@ -16,9 +16,9 @@ IBAN_LENGTHS = {
 """How long an account number is in each country of the IBAN registry."""
 
 UUID = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
-DIGIT_RUN = re.compile(r"(?<![0-9A-Za-z_.])\d(?:[ .-]?\d){12,30}(?![0-9A-Za-z_])")
+DIGIT_RUN = re.compile(r"(?<![0-9A-Za-z_.])\d(?:[ .-]{0,3}\d){12,30}(?![0-9A-Za-z_])")
 IBAN_START = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?=[ -]?[0-9A-Za-z]{4})")
-SSN = re.compile(r"(?<![0-9A-Za-z-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-])")
+SSN = re.compile(r"(?<![0-9A-Za-z-])(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-])")
 SSN_IN_WORDS = re.compile(
     r"(?i)\b(?:ssn|social security(?: number| no\.?)?)\b[^\d\n]{0,20}((?!000|666|9)\d{3}[- ]?\d{2}[- ]?\d{4})(?!\d)"
 )
@@ -79,11 +79,18 @@ def _cards_in(groups: list[re.Match[str]], offset: int) -> Iterator[Span]:
         while last < len(groups) and len(digits) < 19:
             digits += groups[last][0]
             last += 1
-            if is_card(digits):
+            if is_card(digits) and _is_grouped_as_cards_are([len(group[0]) for group in groups[first:last]]):
                 yield "card_number", offset + groups[first].start(), offset + groups[last - 1].end()
                 first = last - 1
                 break
         first += 1
+
+
+def _is_grouped_as_cards_are(sizes: list[int]) -> bool:
+    """Return whether digits stand together as on a card or are typed in one go or one by one: no list of numbers."""
+    if len(sizes) == 1 or set(sizes) == {1} or sizes in ([4, 6, 5], [4, 6, 4]):
+        return True
+    return set(sizes[:-1]) == {4} and sizes[-1] <= 4 if len(sizes) > 3 else min(sizes) >= 4
 
 
 def ibans(text: str) -> Iterator[Span]:

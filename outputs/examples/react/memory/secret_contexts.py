@@ -11,22 +11,27 @@ from collections.abc import Iterator
 
 from .masking import TELLING
 from .personal import UUID, Span
+from .wording import FUNCTION_WORDS
 
 STRONG = (
     r"(?:pg|db|my|user|root|admin)?pass ?words?|passwd|pwd|pass ?phrase|pass ?code|apikey"
-    r"|(?:api|app|account|auth|signing|encryption|private|master|license)[ _-]?key"
+    r"|(?:api|app|account|admin|server|auth|signing|encryption|private|master|license)[ _-]?key"
     r"|(?:access|auth|authentication|authorization|refresh|bearer|deploy|bot|session|security|api)[ _-]?token"
     r"|(?:access|secret|private)[ _-]?key|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
     r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码"
     r"|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה"
 )
-PIN = r"pin(?: code| number)?|cvv2?|cvc|security code|door code|alarm code|one[- ]time code|verification code|otp"
+PIN = (
+    r"pin(?: code| number)?|cvv2?|cvc|t?otp|one[- ]time code"
+    r"|(?:security|door|alarm|verification|2fa|mfa|sms|login|authentication) code"
+)
 WEAK = r"token|key|credentials?|auth|login|creds?"
 CURT = r"pass|pw|wi-?fi"
 """Words that give a value away only if it is plainly none of a word."""
 JOIN = (
     r"['\"’`]?(?:\s+(?:for|to|of|on|at|in)\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){0,5}?(?:[^\s:=,;]+?)?)?"
-    r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|es|est|è|é)\b|是|为|は|는|은)"
+    r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é)\b"
+    r"|是|为|は|는|은)"
     r"\s*(?:(?:now|still|set to|just|this)\s*:?\s+)?"
 )
 VALUE = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|`(?P<bq>[^`\n]{3,200})`|(?P<bare>[^\s\"'`,;<>]{3,500}))"
@@ -34,7 +39,7 @@ EDGE = r"(?<![A-Za-z])"
 CONTEXT = re.compile(
     rf"(?i){EDGE}(?:(?P<strong>{STRONG})|(?P<pin>{PIN})|(?P<weak>{WEAK})|(?P<curt>{CURT}))(?![A-Za-z]){JOIN}{VALUE}"
 )
-BEARER = re.compile(r"(?i)\b(?:bearer|basic|token)\s+(?P<bare>[A-Za-z0-9+/._~-]{16,}={0,2})(?![A-Za-z0-9])")
+BEARER = re.compile(r"(?i)\b(?:bearer|basic|token|ssws)\s+(?P<bare>[A-Za-z0-9+/._~-]{16,}={0,2})(?![A-Za-z0-9])")
 FLAG = re.compile(r"(?i)(?<!\S)--?(?:password|passwd|pass|token|secret|api-?key)[ =](?P<bare>[^\s\"'`]{4,})")
 USER = re.compile(
     r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =](?P<quote>['\"]?)[^\s:'\"]{1,64}:(?P<bare>[^\s'\"]{4,})(?P=quote)(?!\S)"
@@ -51,6 +56,12 @@ PHRASE = re.compile(
     r"(?P<bare>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})\b"
 )
 """Twelve to twenty-four words that open a wallet (BIP 39)."""
+
+PASSPHRASE = re.compile(
+    r"(?i)\bpass ?(?:phrase|word)(?:\s*[:=]|\s+is)\s*[\"'“”‘’]?"
+    r"(?P<bare>[a-z]{3,12}(?: [a-z]{3,12}){3,11})(?=\W*(?:$|[.!?\n\"”’]))"
+)
+"""Words in a row that none joins to another: "correct horse battery staple"."""
 
 HEX_DIGEST = re.compile(r"(?:sha\d+[:-])?[0-9a-fA-F]{7,128}")
 SORTABLE_ID = re.compile(r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
@@ -76,6 +87,8 @@ ORDINARY = frozenset(
     above below inside outside between behind stronger weaker longer shorter compromised passwordless
     alphanumeric numeric his hers theirs mine yours ours not too very""".split()
 )
+JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits", "days", "times"}
+"""Words that make a sentence of what follows a telling word."""
 ORDINARY_ENDING = re.compile(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
 TECHNICAL = re.compile(
     r"(?i)(?:sha|md|utf|base|rfc|http|oauth|tls|ssl|aes|rsa|pbkdf|argon|bcrypt|scrypt|ipv|x|win|windows|s|ec|ed|iso|wpa)"
@@ -123,6 +136,10 @@ def _beside(text: str) -> Iterator[Span]:
             if _stands_out(value, match["strong"]):
                 kind = "password" if "pass" in match["strong"].lower() else "key"
                 yield kind, match.start(group), match.start(group) + len(value)
+    for match in PASSPHRASE.finditer(text):
+        first, *others = match["bare"].lower().split()
+        if first not in FUNCTION_WORDS and not ORDINARY_ENDING.search(first) and not JOINING & set(others):
+            yield "password", match.start("bare"), match.end("bare")
     for kind, pattern in (("recovery_phrase", PHRASE), ("pin", CARD_CODE)):
         for match in pattern.finditer(text):
             yield kind, match.start("bare"), match.end("bare")
@@ -152,7 +169,8 @@ def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
     if match["pin"]:
         return value.isdigit() and 3 <= len(value) <= 8
     if match["weak"]:
-        return not is_harmless(value) and looks_random(value, 16)
+        is_key = "token" in match["weak"].lower() and bool(KEY_LIKE.fullmatch(value))
+        return is_key or (not is_harmless(value) and looks_random(value, 16))
     if match["curt"]:
         return _stands_out(value, "pass")
     if ADDRESS.fullmatch(value) or DATE.fullmatch(value) or FILE_NAME.fullmatch(value):
