@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,13 +134,16 @@ def _export(chat: Chat, argument: str) -> str:
         return text or "Nothing was kept of this session."
     path = Path(argument).expanduser()
     try:
-        with path.open("x", encoding="utf-8") as file:
+        # What was said here is for this user of the machine only.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
     except FileExistsError:
         raise UsageError(f"{path} exists already, and stays as it is. Name another file.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
-    return f"Wrote {len(turns)} turns to {path}."
+    wrote = f"Wrote {len(turns)} turn{'' if len(turns) == 1 else 's'} of this session to {path}."
+    return f"{wrote} Everything that is held on you: memkit memory export --user {shlex.quote(chat.user)}"
 
 
 def _quit(chat: Chat, argument: str) -> str:
@@ -155,6 +160,9 @@ COMMANDS: dict[str, tuple[Callable[[Chat, str], str], str]] = {
     "/policy": (_policy, "List the rules that every action is judged by."),
     "/why": (_why, "Say what the last turn recalled, what lost, and which policy decided."),
     "/undo": (_undo, "Take back what the last turn wrote."),
-    "/export": (_export, "Print this session, or write it: /export FILE."),
+    "/export": (
+        _export,
+        "Print this session, or write it: /export FILE (all of memory: memkit memory export).",
+    ),
     "/quit": (_quit, "Leave."),
 }

@@ -399,7 +399,9 @@ def test_an_export_never_takes_the_place_of_a_file(say: Say, store: Path, tmp_pa
     say("Hello!", "--consent")
 
     say(f"/export {store / 'memkit.yaml'}", code=2)
-    say(f"/export {tmp_path / 'monday.jsonl'}")
+    wrote = say(f"/export {tmp_path / 'monday.jsonl'}")["data"]["message"]
+    assert "memkit memory export --user" in wrote
+    assert (tmp_path / "monday.jsonl").stat().st_mode & 0o777 == 0o600
 
     assert (store / "memkit.yaml").read_bytes() == before
     assert "Hello!" in (tmp_path / "monday.jsonl").read_text("utf-8")

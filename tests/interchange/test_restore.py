@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memkit.cli.main import run
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.errors import InvalidRecord, NotAllowed
 from memkit.memory.record import Draft, Origin
@@ -268,3 +269,22 @@ def test_a_killed_import_keeps_what_it_synced_and_is_completed_by_itself(
     listed = memkit("memory", "list", "--user", "ada")["data"]["records"]
     assert sorted(record["text"] for record in listed) == sorted(texts)
     assert memkit("fsck")["data"]["problems"] == []
+
+
+def test_an_export_says_what_it_cannot_read(memkit: Memkit, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a line that was damaged nobody knows whose it was: the export goes on, and says where the first one is."""
+    memkit("memory", "add", "Ada keeps bees", "--user", "ada")
+    shard = next((store / "archive").rglob("*.jsonl"))
+    with shard.open("ab") as file:
+        file.write(b'{"text":"half a li\n')
+    where = f"archive/{shard.relative_to(store / 'archive')}:2"
+
+    exported = memkit("memory", "export", "--user", "ada")
+    assert [(gap["code"], gap["severity"], where in gap["message"]) for gap in exported["diagnostics"]] == [
+        ("gap", "warning", True)
+    ]
+    assert run(["memory", "export", "--user", "ada", "--store", str(store)]) == 0
+    said = capsys.readouterr()
+    assert where in said.err and "memkit fsck" in said.err
+    assert json.loads(said.out.splitlines()[0])["text"] == "Ada keeps bees"
+    assert where in memkit("memory", "export", "--user", "bob", code=1)["diagnostics"][0]["message"]

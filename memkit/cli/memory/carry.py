@@ -24,7 +24,7 @@ from memkit.memory.interface import Decision
 from memkit.memory.record import TYPES
 from memkit.store.files import whole_file
 from memkit.terminal import harmless
-from memkit.use_cases.export_memory import export_memory
+from memkit.use_cases.export_memory import Account, export_memory
 from memkit.use_cases.import_memory import Imported, import_memory
 from memkit.use_cases.restore_memory import Restored, restore_memory
 
@@ -54,8 +54,9 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
     """Write everything held on USER, one JSON object a line, to standard output or to a file only you can read."""
     workspace = front.workspace
     owner = workspace.user(user)
-    counts: Counter[str] = Counter()
-    lines = export_memory(workspace, owner, counts)
+    account = Account()
+    counts = account.counts
+    lines = export_memory(workspace, owner, account)
     data: dict[str, Any] = {"user_id": owner, "out": str(out) if out else None}
     if out is not None:
         if not force and os.path.lexists(out):
@@ -68,10 +69,13 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
         _print(lines)
     data |= {"lines": counts.total(), "counts": dict(sorted(counts.items()))}
     said = f"Exported {_listed(counts)} of {owner}{f' to {out}' if out else ''}."
-    if not front.json and out is None:
-        front.note(said)
-        return
-    front.answer(data, said)
+    if not front.json:
+        for gap in account.gaps:
+            front.note(gap)
+        if out is None:
+            front.note(said)
+            return
+    front.answer(data, said, diagnostics=[diagnostic("gap", gap, severity="warning") for gap in account.gaps])
 
 
 @click.command("import", cls=MemkitCommand)
