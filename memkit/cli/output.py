@@ -135,6 +135,17 @@ class MemkitGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the whole first sentence of each command; click would cut it at the end of the line."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [
+            (name, command.get_short_help_str(limit=1_000))
+            for name, command in commands
+            if command and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 class Choice(click.Choice[str]):
     """A choice that suggests the nearest value for a misspelt one."""

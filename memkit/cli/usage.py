@@ -15,6 +15,8 @@ def usage_line(error: click.UsageError) -> str:
     said = re.sub(
         r"a valid (integer|float)(?: range)?\b", lambda found: f"a {NUMBERS[found[1]]}", error.format_message()
     )
+    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option) and error.param.help:
+        said = f"{said.removesuffix('.')}: {error.param.help}"
     said += "" if said.endswith((".", "?", ")")) and "extra argument" not in said else "."
     if "unexpected extra argument" in said and error.ctx is not None:
         takes_words = any(isinstance(param, click.Argument) for param in error.ctx.command.params)

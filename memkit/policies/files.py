@@ -83,7 +83,8 @@ def get_policy(policies: list[PolicyFile], name: str) -> PolicyFile:
     """Return one policy; raises ``NotFound`` with the nearest name."""
     known = {policy.name: policy for policy in policies}
     if name not in known:
-        raise NotFound(f"There is no policy {name!r}.{suggestion(name, list(known))}")
+        near = suggestion(name, list(known)) or " 'memkit policy list' names those there are."
+        raise NotFound(f"There is no policy {name!r}.{near}")
     return known[name]
 
 

@@ -35,7 +35,8 @@ def change_setting(workspace: Workspace, key: str, text: str) -> Change:
     settings = {item.key: item.value for item in workspace.settings if _changeable(item.key, item.value)}
     if key not in settings:
         near = difflib.get_close_matches(key, settings, n=1)
-        raise UsageError(f"{key!r} is no setting with one value." + (f" Did you mean {near[0]!r}?" if near else ""))
+        advice = f"Did you mean {near[0]!r}?" if near else "'memkit config show' lists them."
+        raise UsageError(f"{key!r} is no setting with one value. {advice}")
     before, after = settings[key], resolve_plain(text)
     commit = change_manifest(workspace.root, key, after, f"Set {key}")
     return Change(

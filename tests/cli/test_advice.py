@@ -41,6 +41,8 @@ def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Reader:
         (("memory", "sewep"), "No such command 'sewep'. Did you mean 'sweep'? Try 'memkit memory --help'."),
         (("memory", "search"), "Missing argument 'QUERY'. Try 'memkit memory search --help'."),
         (("rule", "QQ"), "There is no rule 'QQ'. 'memkit rule' lists them."),
+        (("gen",), "Missing option '--target': The SDK to render for; 'memkit targets' lists them. Try 'memkit gen"),
+        (("config", "set", "qq", "1"), "'qq' is no setting with one value. 'memkit config show' lists them."),
     ],
 )
 def test_a_slip_is_told_what_to_do(memkit: Reader, arguments: tuple[str, ...], said: str) -> None:
@@ -59,6 +61,22 @@ def test_an_id_that_is_not_there_says_where_ids_are(memkit: Reader) -> None:
 
     assert foreign.replace(mine, "01ABSENT") == absent
     assert "'memkit memory list'" in absent
+
+
+@pytest.mark.parametrize("kind", ["skill", "policy"])
+def test_a_name_that_is_not_there_says_where_names_are(memkit: Reader, kind: str) -> None:
+    """Where no name is near enough to be meant, the list of them is."""
+    said = f"There is no {kind} 'qq'. 'memkit {kind} list' names those there are."
+
+    assert said in memkit(kind, "show", "qq", code=1)
+
+
+def test_the_help_of_a_group_is_not_cut(memkit: Reader) -> None:
+    """Each command's sentence stands there whole, over as many lines as it takes."""
+    printed = memkit("key", "--help").partition("Commands:")[2]
+
+    assert "without a copy of it." in printed
+    assert "..." not in printed
 
 
 def test_a_mark_says_how_the_record_stands(memkit: Reader) -> None:

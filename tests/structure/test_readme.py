@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 
-from memkit.cli.main import COMMANDS
+from memkit.cli.main import COMMANDS, cli
 from memkit.generate.targets import load_targets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +41,23 @@ def test_the_command_table_names_every_command() -> None:
     named = {word for cell in re.findall(r"^\| (.+?) \|", table, re.M) for word in re.findall(r"`([a-z-]+)", cell)}
 
     assert named == set(COMMANDS)
+
+
+def test_a_row_on_a_group_names_all_of_its_commands() -> None:
+    """Where the table names commands of a group, it names every one that people run, and none that is gone."""
+    table = README.partition("## Commands")[2].partition("## Targets")[0]
+    named: dict[str, set[str]] = {}
+    for quoted in re.findall(r"`([a-z-]+ [a-z, -]+)`", "\n".join(re.findall(r"^\| (.+?) \|", table, re.M))):
+        group, _, commands = quoted.partition(" ")
+        named.setdefault(group, set()).update(commands.split(", "))
+    assert {"memory", "skill", "policy"} <= set(named)
+
+    for name, commands in named.items():
+        group = cli.get_command(click.Context(cli), name)
+        if isinstance(group, click.Group):
+            context = click.Context(group)
+            found = {each: group.get_command(context, each) for each in group.list_commands(context)}
+            assert commands == {each for each, command in found.items() if command and not command.hidden}, name
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)#]+)\)", README))))
