@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memkit.cli.memory.options import user_option
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, envelope
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
 from memkit.cli.pairs import read_pairs
 from memkit.cli.slash import Chat, run_slash
 from memkit.errors import MemkitError, UsageError
@@ -153,7 +153,7 @@ def _ask_for_consent(front: Front, conversation: Chat) -> None:
     agent = conversation.agent
     known = conversation.workspace.archive.consent(conversation.user)
     if known is None and agent.setting.remembers and agent.setting.long_term and front.interactive:
-        agent.consent.record(click.confirm(CONSENT_QUESTION, default=False, err=True))
+        agent.consent.record(yes_or_no(CONSENT_QUESTION))
         conversation.changed = True
 
 
@@ -172,7 +172,7 @@ def _approval(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
     finding = verdict.deciding
     why = f"Policy {finding.name} asks: {finding.reason}" if finding else "A policy asks."
     call = ", ".join(f"{key}={value!r}" for key, value in args.items())
-    return click.confirm(harmless(f"{why}\nRun {name}({call})?"), default=False, err=True)
+    return yes_or_no(harmless(f"{why}\nRun {name}({call})?"))
 
 
 def _commit(conversation: Chat) -> None:

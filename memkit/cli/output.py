@@ -86,8 +86,19 @@ class Front:
             return
         if not self.interactive:
             raise UsageError(f"{question} Nobody can be asked here: add --yes to go on.")
-        if not click.confirm(question, default=False, err=True):
+        if not yes_or_no(question):
             raise click.Abort
+
+
+def yes_or_no(question: str) -> bool:
+    """Ask a person on the terminal until the answer is one; nothing but Enter means no."""
+    while True:
+        answer = click.prompt(f"{question} [y/N]", default="", show_default=False, err=True).strip().lower()
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("", "n", "no"):
+            return False
+        click.echo("Please answer y or n.", err=True)
 
 
 def envelope(command: str, data: Any, *, ok: bool, diagnostics: Sequence[Diagnostic] = ()) -> str:

@@ -480,6 +480,8 @@ def test_a_conversation_on_a_terminal(store: Path) -> None:
 
     try:
         read_until(master, "[y/N]")
+        type_line("hello")
+        read_until(master, "Please answer y or n.")
         type_line("y")
         read_until(master, "> ")
         type_line("My dog is called Rex.")

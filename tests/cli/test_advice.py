@@ -171,3 +171,14 @@ def test_an_export_is_counted_in_words(memkit: Reader, tmp_path: Path) -> None:
     printed = memkit("memory", "export", "--user", "ada", "--out", str(tmp_path / "ada.jsonl"))
 
     assert printed.startswith("Exported 1 record, 1 line of the audit log of ada to ")
+
+
+def test_a_trace_that_is_left_says_what_to_do(memkit: Reader, tmp_path: Path) -> None:
+    """Exit 1 with a place and no advice would leave a person alone with a promise that was not kept."""
+    memkit("memory", "add", "Ada prefers the blue bicycle", "--user", "ada")
+    (memkit.root / "notes.md").write_text("She said: Ada prefers the blue bicycle.\n", encoding="utf-8")
+
+    printed = memkit("memory", "erase", "--user", "ada", "--yes", "--out", str(tmp_path / "proof.json"), code=1)
+
+    assert "trace in notes.md" in printed
+    assert "quotes in files of people go with --redact" in printed

@@ -128,6 +128,8 @@ def _lines(erasure: Erasure) -> Iterator[str]:
         yield f"not provable: {item['place']} is left to {item['owner']}"
     yield from (f"remote {name}: {WENT_WITH_KEY}" for name in erasure.sealed_copies)
     yield f"certificate: {erasure.certificate}"
+    if any(place.traces for place in erasure.scanned):
+        yield from TRACED
 
 
 def _counted(removed: Mapping[str, int]) -> str:
