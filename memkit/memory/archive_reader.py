@@ -286,7 +286,8 @@ class ArchiveReader:
         """Return what the write gate sees of this archive."""
         from .view import IndexView
 
-        return IndexView(self._index, self._clock(), self._tombstone_key)
+        with self._reading():
+            return IndexView(self._index, self._clock(), self._tombstone_key)
 
     @property
     def log(self) -> Log:

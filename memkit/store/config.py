@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,7 +182,8 @@ def _remember(path: Path, stamp: list[int], data: dict[str, Any]) -> None:
         scratch.replace(path)
     except OSError:
         # A store that cannot be written can still be read; it is only parsed again next time.
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink()
 
 
 def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -49,15 +49,14 @@ class Findings:
 def find_problems(root: Path, log: Log, git: Git) -> Findings:
     """Return what is wrong with the shards of a store, with the files around them, and against what git has."""
     shards = {shard.path: shard for shard in examined(log)}
-    warnings = dangling_events(shards)
+    warnings = [*_copied(root), *dangling_events(shards)]
     lost: list[Loss] = []
     try:
         lost = losses(git, shards)
     except EnvironmentFault as error:
         warnings.append(Problem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
     strays = list(misplaced(root))
-    found = list(_copied(root))
-    found += [problem for shard in shards.values() for problem in shard.problems]
+    found = [problem for shard in shards.values() for problem in shard.problems]
     found += [problem for loss in lost for problem in loss.problems()]
     found += [problem for problem, _ in strays]
     found += twins(shards)
@@ -74,7 +73,7 @@ def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[Problem]:
     with locked(state_folder(root) / "lock", timeout=LOCK_SECONDS):
         findings = find_problems(root, log, git)
         shelf = _Shelf(root, f"{moment:%Y%m%dT%H%M%SZ}")
-        fixed = [problem for problem in findings.problems if problem.code in REPAIRED]
+        fixed = [problem for problem in (*findings.warnings, *findings.problems) if problem.code in REPAIRED]
         clone_name(state_folder(root), checked_writer, lambda event: None)
         for path in sorted(
             {problem.path for problem in fixed if problem.path in findings.shards}

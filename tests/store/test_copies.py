@@ -12,18 +12,22 @@ from memkit.cli.main import run
 
 
 def test_fsck_names_a_copy_and_gives_it_a_name(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before the first write of a copy, fsck says what it is; the repair, like a write, ends that."""
+    """Before the first write of a copy, fsck says what it is, which is no damage; the repair, like a write, ends that."""
     add_it = ["memory", "add", "Ada likes tea", "--user", "ada", "--store"]
     assert run([*add_it, str(store)]) == 0
     copy = store.parent / "copy"
     subprocess.run(["cp", "-r", str(store), str(copy)], check=True)
     capsys.readouterr()
 
-    assert run(["fsck", "--json", "--store", str(copy)]) == 1
-    (problem,) = json.loads(capsys.readouterr().out)["data"]["problems"]
-    assert problem["code"] == "copied-store" and str(store) in problem["message"]
+    assert run(["fsck", "--json", "--store", str(copy)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (finding,) = told["diagnostics"]
+    assert (finding["code"], finding["severity"], told["data"]["problems"]) == ("copied-store", "warning", [])
+    assert str(store) in finding["message"]
     assert run(["fsck", "--fix", "--store", str(copy)]) == 0
-    assert run(["fsck", "--store", str(copy)]) == 0
+    capsys.readouterr()
+    assert run(["fsck", "--json", "--store", str(copy)]) == 0
+    assert json.loads(capsys.readouterr().out)["diagnostics"] == []
     assert run(["fsck", "--store", str(store)]) == 0
     assert run(["memory", "add", "Ada likes coffee", "--user", "ada", "--store", str(copy)]) == 0
     assert len({path.name for root in (store, copy) for path in (root / "archive").rglob("*.jsonl")}) == 2
