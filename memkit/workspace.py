@@ -210,7 +210,7 @@ class Workspace:
     def user(self, given: str | None) -> str:
         """Return whose memory it is: ``given``, else the configured user; raises ``UsageError`` without one."""
         user = given if given is not None else self.settings["user"]
-        if not user:
+        if not str(user or "").strip():
             raise UsageError("Whose memory? Give --user, set MEMKIT_USER, or write 'user:' in memkit.yaml.")
         return str(user)
 
@@ -249,6 +249,8 @@ class Workspace:
     def _observed(self, event: Mapping[str, Any]) -> None:
         """Keep account of what the archive tells, and say what a person should know at once."""
         self.audit.append(event)
+        if event["event"] == "torn":
+            self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
         if event["event"] == "writer":
             self.notice(f"This store is a copy ({event['reason']}), so it writes to shards of its own from now on.")
 

@@ -6,6 +6,7 @@ import click
 
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitGroup
+from memkit.terminal import one_line
 
 
 @click.group("consent", cls=MemkitGroup)
@@ -37,7 +38,9 @@ def list_command(front: Front) -> None:
     said = {user: archive.consent(user) for user in archive.users()}
     answers = {user: granted for user, granted in said.items() if granted is not None}
     data = [{"user_id": user, "granted": granted} for user, granted in sorted(answers.items())]
-    lines = [f"{'granted' if granted else 'withdrawn':<10} {user}" for user, granted in sorted(answers.items())]
+    lines = [
+        f"{'granted' if granted else 'withdrawn':<10} {one_line(user)}" for user, granted in sorted(answers.items())
+    ]
     front.answer({"consents": data}, lines or ["Nobody has agreed or withdrawn."])
 
 
@@ -47,5 +50,6 @@ def _set(front: Front, user: str | None, *, granted: bool) -> None:
     workspace.archive.set_consent(owner, granted, workspace.person(owner))
     workspace.commit_memory()
     front.answer(
-        {"user_id": owner, "granted": granted}, f"Consent of {owner}: {'granted' if granted else 'withdrawn'}."
+        {"user_id": owner, "granted": granted},
+        f"Consent of {one_line(owner)}: {'granted' if granted else 'withdrawn'}.",
     )

@@ -10,7 +10,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.lazy import Commands, LazyGroup
-from memkit.cli.output import Front, diagnostic, envelope
+from memkit.cli.output import Diagnostic, Front, diagnostic, envelope
 from memkit.cli.streams import discard, given_arguments, prepare_streams, say
 from memkit.cli.usage import usage_line
 from memkit.memory.masking import masked
@@ -66,8 +66,10 @@ def run(arguments: Sequence[str]) -> int:
             front.close()
         # Flush here, while a stream that is full or closed can still be caught, and not at interpreter exit.
         sys.stdout.flush()
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as interrupt:
         say("Interrupted.", err=True)
+        if front.json or _asks_for_json(arguments):
+            _say_failure(interrupt, arguments, diagnostic("interrupted", "Interrupted."))
         return 130
     except BrokenPipeError:
         discard()  # the reader (head, less) has left, and nobody is there to be told
@@ -101,8 +103,7 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
         say(masked("".join(traceback.format_exception(error))), err=True)
     if front.json or _asks_for_json(arguments):
         path, line = getattr(error, "path", None), getattr(error, "line", None)
-        finding = diagnostic(label, message, path=str(path) if path else None, line=line)
-        say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=[finding]))
+        _say_failure(error, arguments, diagnostic(label, message, path=str(path) if path else None, line=line))
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
         say(message, err=True)
     else:
@@ -110,6 +111,10 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     if isinstance(error, OSError):
         discard()  # it may have been standard output itself that is full
     return code
+
+
+def _say_failure(error: BaseException, arguments: Sequence[str], finding: Diagnostic) -> None:
+    say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=[finding]))
 
 
 def _describe(error: Exception) -> tuple[int, str, str]:
@@ -135,7 +140,7 @@ def _asks_for_json(arguments: Sequence[str]) -> bool:
     return "--json" in before_separator
 
 
-def _failed_command(error: Exception, arguments: Sequence[str]) -> str:
+def _failed_command(error: BaseException, arguments: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
     if isinstance(context, click.Context):
         return ".".join(context.command_path.split()[1:]) or "memkit"

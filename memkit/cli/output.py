@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.errors import UsageError
+from memkit.errors import NegativeAnswer, UsageError
 from memkit.terminal import harmless, is_unsafe
 
 if TYPE_CHECKING:
     from memkit.workspace import Workspace
 
 Diagnostic = Mapping[str, Any]
+HELP_LINE = 500
+"""No first sentence of a command's help is longer."""
 
 
 class Front:
@@ -81,13 +83,18 @@ class Front:
         return not self.no_input and sys.stdin.isatty() and sys.stderr.isatty()
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before something is destroyed; raises ``UsageError`` where nobody can be asked and ``yes`` is false."""
+        """Ask before something is destroyed, unless ``yes``.
+
+        Raises:
+            UsageError: Nobody can be asked.
+            NegativeAnswer: The answer is no.
+        """
         if yes:
             return
         if not self.interactive:
-            raise UsageError(f"{question} Nobody can be asked here: add --yes to go on.")
+            raise UsageError(f"{' '.join(question.split())} Nobody can be asked here: add --yes to go on.")
         if not yes_or_no(question):
-            raise click.Abort
+            raise NegativeAnswer("Not confirmed. Nothing was changed.")
 
 
 def yes_or_no(question: str) -> bool:
@@ -136,6 +143,10 @@ class MemkitCommand(click.Command):
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence of the help whole; the list of commands breaks it into lines."""
+        return super().get_short_help_str(HELP_LINE)
+
 
 class MemkitGroup(click.Group):
     """A group whose commands all take the common options."""
@@ -175,7 +186,9 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean '…'?`` for the nearest known word, or an empty string."""
     import difflib
 
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word, list(known), n=3)
+    # Two letters that changed places are as near to a stranger as to the word that was meant.
+    near.sort(key=lambda one: sorted(one) != sorted(word))
     return f" Did you mean '{near[0]}'?" if near else ""
 
 

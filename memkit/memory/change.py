@@ -160,8 +160,13 @@ class Change:
             self._tell("revoke", own, [id], masked(why))
         return found
 
-    def edit_core(self, section: str, text: str, origin: Origin, reason: str, *, consented: bool) -> Decision:
+    def edit_core(
+        self, section: str, text: str, origin: Origin, reason: str, *, consented: bool, limit: int | None = None
+    ) -> Decision:
         """Let the gate judge the new content of a core section, write it down, and return what was decided."""
+        if limit is not None and len(text) > limit:
+            long = Reason("too_long", f"{section} would have {len(text):,} characters and may have {limit:,}.")
+            return self._decided(origin, "refused", None, (long,), section=section)
         agreed = consented and self._agreed(origin)
         judgement = self._gate().judge_core(section, text, origin, self._view, consented=agreed)
         if judgement.decision == "refused":

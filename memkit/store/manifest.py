@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def change_manifest(root: Path, key: str, value: Any, message: str) -> str | Non
     content = _with_value((root / MANIFEST).read_text(encoding="utf-8"), key.split("."), value)
     findings = check(load_yaml(content).data, load_schema("memkit"))
     if findings:
-        raise UsageError(f"{key} cannot be {value!r}: {findings[0].message}")
+        raise UsageError(f"{key} cannot be {json.dumps(value, ensure_ascii=False)}: {findings[0].message}")
     return change_file(root, MANIFEST, content, message)
 
 

@@ -37,7 +37,10 @@ def change_setting(workspace: Workspace, key: str, text: str) -> Change:
         near = difflib.get_close_matches(key, settings, n=1)
         advice = f"Did you mean {near[0]!r}?" if near else "'memkit config show' lists them."
         raise UsageError(f"{key!r} is no setting with one value. {advice}")
-    before, after = settings[key], resolve_plain(text)
+    try:
+        before, after = settings[key], resolve_plain(text)
+    except ValueError as error:
+        raise UsageError(f"{key} cannot be {text!r:.60}: {error}") from None
     commit = change_manifest(workspace.root, key, after, f"Set {key}")
     return Change(
         before, after, commit, MISSING if (key, after) == ("privacy.seal", "user") and not has_cryptography() else ""

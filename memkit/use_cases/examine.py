@@ -13,6 +13,7 @@ from memkit import __version__
 from memkit.domains import load_domains
 from memkit.errors import MemkitError, StoreFault
 from memkit.memory.archive import ArchivalStore
+from memkit.memory.errors import ArchiveError
 from memkit.memory.sealing import clear_lines
 from memkit.memory.tokens import counter
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
@@ -21,6 +22,9 @@ from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
 from memkit.workspace import Workspace, open_workspace
+
+FAILURES = (MemkitError, ArchiveError, OSError)
+"""What keeps somebody from looking, and is itself a finding."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,7 @@ def _machine() -> Iterator[Check]:
     version = platform.python_version()
     yield Check("memkit", True, __version__)
     yield Check("python", sys.version_info >= (3, 11), version)
-    try:
-        yield Check("git", True, Git(Path.cwd()).run("--version").strip())
-    except MemkitError as error:
-        yield Check("git", False, str(error))
+    yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
     with ArchivalStore() as archive:
         yield Check("index engine", True, archive.engine)
     tokens = counter()
@@ -65,30 +66,53 @@ def _store(given: Path | None) -> Iterator[Check]:
         return
     with workspace:
         yield Check("store", True, str(root))
-        try:
-            workspace.git.require_identity()
-            yield Check("git identity", True, "set")
-        except MemkitError as error:
-            yield Check("git identity", False, str(error))
-        yield _archive(workspace)
+        yield _tried("repository", lambda: _repository(workspace.git))
+        yield _tried("git identity", lambda: _identity(workspace.git))
+        yield _tried("archive", lambda: _archive(workspace))
         verdict = workspace.guard.decide("doctor", {}, {})
         broken = [finding for finding in verdict.policies if finding.decides]
         yield Check("policies", not broken, broken[0].reason if broken else "loaded")
-        yield _loads("skills", lambda: load_skills(root))
-        yield _loads("domains", lambda: load_domains(root))
+        yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
+        yield _tried("domains", lambda: _loaded(lambda: load_domains(root)))
         yield from (Check(*found) for found in _privacy(workspace))
         owed = Journal(root).phase is not None
         yield Check("erasure", not owed, UNPROVEN if owed else "none is under way")
 
 
-def _archive(workspace: Workspace) -> Check:
+def _tried(name: str, look: Callable[[], str]) -> Check:
+    """Return what ``look`` found, or what kept it from looking."""
     try:
-        problems = workspace.archive.check()
-    except MemkitError as error:
-        return Check("archive", False, str(error))
-    return Check(
-        "archive", not problems, f"{len(problems)} problems: run 'memkit fsck'" if problems else "every line reads"
-    )
+        return Check(name, True, look())
+    except FAILURES as error:
+        return Check(name, False, _why(error))
+
+
+def _why(error: Exception) -> str:
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+
+
+def _repository(git: Git) -> str:
+    top = git.top()
+    if top is None:
+        raise StoreFault("The store lies in no git repository, so nothing in it has a history. Run 'git init' there.")
+    return str(top)
+
+
+def _identity(git: Git) -> str:
+    git.require_identity()
+    return "set"
+
+
+def _archive(workspace: Workspace) -> str:
+    problems = workspace.archive.check()
+    if problems:
+        raise StoreFault(f"{len(problems)} {'problem' if len(problems) == 1 else 'problems'}: run 'memkit fsck'")
+    return "every line reads"
+
+
+def _loaded(load: Callable[[], object]) -> str:
+    load()
+    return "loaded"
 
 
 def _privacy(workspace: Workspace) -> Iterator[Finding]:
@@ -96,9 +120,9 @@ def _privacy(workspace: Workspace) -> Iterator[Finding]:
     yield keys
     try:
         yield from examined_sealing(_sealing(workspace))
-    except MemkitError as error:
+    except FAILURES as error:
         if keys.ok:
-            yield Finding("sealing", False, str(error))
+            yield Finding("sealing", False, _why(error))
     yield examined_state(workspace.root / ".memkit")
 
 
@@ -111,11 +135,3 @@ def _sealing(workspace: Workspace) -> Sealing:
         remotes=tuple(workspace.git.run("remote", check=False).split()),
         erased_unchecked=archive.view.tombstones.cannot_be_checked(),
     )
-
-
-def _loads(name: str, load: Callable[[], object]) -> Check:
-    try:
-        load()
-    except MemkitError as error:
-        return Check(name, False, str(error))
-    return Check(name, True, "loaded")

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memkit.errors import no_record
+from memkit.use_cases.require_status import require_status
 from memkit.workspace import Workspace
 
+LIVE = ("live",)
+SAID_OF = {
+    "confirm": (LIVE, "confirmed"),
+    "contradict": (LIVE, "contradicted"),
+    "forget": (LIVE, "forgotten"),
+    "approve": (("quarantined", "live"), "approved"),
+    "reject": (("live", "superseded", "retired", "quarantined", "rejected"), "rejected"),
+}
+"""Of records in which states each thing can be said, and what they are then."""
 OF_CORE = ("approve", "reject")
 """What can be said about an edit of core memory as well."""
 
@@ -25,10 +35,13 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
 
     Raises:
         NotFound: There is no such record, or it is not this user's.
+        NegativeAnswer: That is nothing to say of a record in this state.
     """
     archive = workspace.archive
     stored = archive.get(id, user_id=user)
     if stored is not None:
+        wanted, done = SAID_OF[op]
+        require_status(stored, *wanted, done=done)
         archive.mark(op, id, workspace.person(stored.record.user_id), reason=reason)
         marked = archive.get(id) or stored
         standing = Standing(marked.status, marked.record.confidence)

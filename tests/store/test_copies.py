@@ -12,7 +12,7 @@ from memkit.cli.main import run
 
 
 def test_fsck_names_a_copy_and_gives_it_a_name(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before the first write of a copy, fsck says what it is, which is no damage; the repair, like a write, ends that."""
+    """Before its first write fsck says what a copy is, which is no damage; the repair, like a write, ends that."""
     add_it = ["memory", "add", "Ada likes tea", "--user", "ada", "--store"]
     assert run([*add_it, str(store)]) == 0
     copy = store.parent / "copy"

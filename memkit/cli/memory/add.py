@@ -25,7 +25,7 @@ from memkit.use_cases.remember import remember
 @click.option("--source", type=Choice(SOURCES), default="explicit", show_default=True, help="Where it comes from.")
 @click.option("--source-url", help="A link to where it comes from.")
 @click.option("--session", help="The session it was said in.")
-@click.option("--turn", type=int, help="The turn it was said in.")
+@click.option("--turn", type=click.IntRange(0), help="The turn it was said in.")
 @click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
 @click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
 @click.pass_obj

@@ -6,10 +6,19 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import UNIT, Date, owned_record, owner_option, reason_option, report_decision
+from memkit.cli.memory.options import (
+    UNIT,
+    Date,
+    owned_record,
+    owner_option,
+    reason_option,
+    report_decision,
+    stored_record,
+)
 from memkit.cli.output import Front, MemkitCommand
 from memkit.errors import UsageError
 from memkit.use_cases.mark_entry import mark_entry
+from memkit.use_cases.supersede_record import supersede_record
 
 
 @click.command("supersede", cls=MemkitCommand)
@@ -20,11 +29,7 @@ from memkit.use_cases.mark_entry import mark_entry
 @click.pass_obj
 def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
     """Put TEXT in the place of record ID; the old wording stays in the history."""
-    workspace = front.workspace
-    owner = owned_record(front, record_id, user)
-    decision = workspace.archive.supersede(record_id, text, workspace.person(owner.user_id), reason=reason)
-    if decision.decision != "refused":
-        workspace.commit_memory()
+    decision = supersede_record(front.workspace, stored_record(front, record_id, user), text, reason=reason)
     report_decision(front, decision, extra={"supersedes": record_id})
 
 

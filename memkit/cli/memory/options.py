@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,21 @@ class Date(click.ParamType[str]):
         return value
 
 
-UNIT = click.FloatRange(0.0, 1.0)
+class Share(click.FloatRange):
+    """A number from 0 to 1."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 1.0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; ``nan``, which lies in no range and out of none, is bad usage."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not a number from 0 to 1.", param, ctx)
+        return number
+
+
+UNIT = Share()
 user_option = click.option("--user", help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 owner_option = click.option("--user", help="Whose record it is; another user's id is not found.")
 at_option = click.option("--at", metavar="COMMIT", help="What was believed at this commit.")
@@ -95,4 +110,5 @@ def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
 
 def record_line(record: Record) -> str:
     """Return a record as one line of a list."""
-    return f"{record.id}  {record.created_at[:10]}  {record.user_id}  {record.type:<10}  {one_line(record.text, 100)}"
+    who, what = one_line(record.user_id, 40), one_line(record.text, 100)
+    return f"{record.id}  {record.created_at[:10]}  {who}  {record.type:<10}  {what}"

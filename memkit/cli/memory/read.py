@@ -31,6 +31,8 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
     stored = stored_record(front, record_id, user, at)
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
+    if stored.superseded_by:
+        data["superseded_by"] = stored.superseded_by
     if stored.record.valid_until and parse_time(stored.record.valid_until) < front.workspace.clock():
         data["expired"] = True  # live until the next sweep, and no answer to anything any more
     lines = [stored.record.text, ""] + [

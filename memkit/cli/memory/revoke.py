@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from memkit.cli.memory.options import reason_option
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.memory.core import CORE
 from memkit.memory.revocation import Revocation, Source
@@ -48,7 +48,8 @@ def revoke(
 
     found = revoke_source(front.workspace, source, agree=agree, user=user, reason=reason, dry_run=dry_run)
     if not any(found):
-        front.answer(_data(found, dry_run), f"Nothing in memory comes from {source}.", ok=False)
+        nothing = f"Nothing in memory comes from {source}."
+        front.answer(_data(found, dry_run), nothing, ok=False, diagnostics=[diagnostic("not_found", nothing)])
     done = f"Would take back {_counted(found)}." if dry_run else f"Took back {_counted(found)}."
     front.answer(_data(found, dry_run), [*_lines(found), done])
 
@@ -64,10 +65,14 @@ def _data(found: Revocation, dry_run: bool) -> dict[str, Any]:
 
 
 def _lines(found: Revocation) -> list[str]:
-    lines = [f"  goes       {record.id}  {record.user_id}  {one_line(record.text, 100)}" for record in found.records]
+    lines = [
+        f"  goes       {record.id}  {one_line(record.user_id)}  {one_line(record.text, 100)}"
+        for record in found.records
+    ]
     lines += [f"  withdrawn  {event.op} for {event.target}" for event in found.marks]
     lines += [
-        f"  core       {event.target.removeprefix(CORE)} of {event.user_id}, edit {event.id}" for event in found.core
+        f"  core       {event.target.removeprefix(CORE)} of {one_line(event.user_id)}, edit {event.id}"
+        for event in found.core
     ]
     return lines + [f"  returns    {id}" for id in found.revived]
 

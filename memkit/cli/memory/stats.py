@@ -18,9 +18,14 @@ def stats(front: Front, user: str | None) -> None:
     """Count what is remembered: by state, type, trust and origin, what waits, what is unsettled, how big it is."""
     found = count_memory(front.workspace, user=user)
     census = found.census
-    # Whose value an erased one was, nobody can tell any more.
     tombstones = {"rejected": census.tombstones["rejected"]}
-    tombstones |= {"erased": census.tombstones["erased"]} if user is None else {}
+    everybody: dict[str, Any] = {}
+    size = f"{census.text_bytes:,} bytes of live text"
+    if user is None:
+        # How much there is of others is not one user's to know; whose value an erased one was, nobody can tell.
+        tombstones["erased"] = census.tombstones["erased"]
+        everybody = {"users": found.users, "shards": {"files": found.shards, "bytes": found.shard_bytes}}
+        size += f"; shards {found.shards}, {found.shard_bytes:,} bytes"
     data: dict[str, Any] = {
         "user_id": user,
         "records": census.records,
@@ -33,8 +38,7 @@ def stats(front: Front, user: str | None) -> None:
         "tombstones": tombstones,
         "oldest": census.oldest,
         "newest": census.newest,
-        "users": found.users,
-        "shards": {"files": found.shards, "bytes": found.shard_bytes},
+        **everybody,
         "most_used": [{"id": id, "uses": uses} for id, uses in found.most_used],
     }
     lines = [
@@ -43,9 +47,9 @@ def stats(front: Front, user: str | None) -> None:
         f"{'waiting':>10}  {_counts(census.waiting)}",
         f"{'open':>10}  {census.open_questions} (memkit memory list --open)",
         f"{'tombstones':>10}  {_counts(tombstones)}",
-        f"{'size':>10}  {census.text_bytes:,} bytes of live text; shards {found.shards}, {found.shard_bytes:,} bytes",
+        f"{'size':>10}  {size}",
     ]
-    lines += [f"{'users':>10}  {found.users}"] if user is None else []
+    lines += [f"{'users':>10}  {found.users}"] if everybody else []
     lines += [f"{'from':>10}  {census.oldest} to {census.newest}"] if census.oldest else []
     lines += [f"{'most used':>10}  {id}  {uses}" for id, uses in found.most_used]
     front.answer(data, lines)

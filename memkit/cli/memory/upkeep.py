@@ -46,14 +46,14 @@ def restore(front: Front, record_id: str, user: str | None, reason: str) -> None
     """Make record ID live again after it was forgotten or swept."""
     stored = stored_record(front, record_id, user)
     restored = restore_record(front.workspace, stored, reason=reason)
-    line = f"restore: {record_id} is live." if restored else f"{record_id} is live already."
+    line = f"{record_id} is live already." if restored is stored else f"restore: {record_id} is {restored.status}."
     until = stored.record.valid_until
     notes = []
     if until and parse_time(until) < front.workspace.clock():
         notes = [
             diagnostic("expired", f"It was valid until {until}: the next sweep retires it again.", severity="warning")
         ]
-    data = {"id": record_id, "op": "restore", "status": "live"}
+    data = {"id": record_id, "op": "restore", "status": restored.status}
     front.answer(data, [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
 
