@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Front, MemkitCommand, User
 from memkit.memory.errors import InvalidRecord
 from memkit.memory.times import DATE, normal_time
 from memkit.terminal import one_line
@@ -26,7 +26,7 @@ def _moment(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 @click.command("audit", cls=MemkitCommand)
-@click.option("--user", help="Only what concerns this user.")
+@click.option("--user", type=User(), help="Only what concerns this user.")
 @click.option("--event", help="Only this kind of event, such as write, refusal or retrieved.")
 @click.option("--since", metavar="TIME", callback=_moment, help="Only from this day or RFC 3339 time on.")
 @click.pass_obj

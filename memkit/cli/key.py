@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic
 from memkit.errors import UsageError
 
 PASSPHRASE = "MEMKIT_PASSPHRASE"
@@ -46,7 +46,7 @@ def list_command(front: Front) -> None:
 
 @key.command("export", cls=MemkitCommand)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--user", help="Only the key of this user, with that of the store.")
+@click.option("--user", type=User(), help="Only the key of this user, with that of the store.")
 @passphrase_option
 @click.pass_obj
 def export(front: Front, file: Path, user: str | None, passphrase_file: Path | None) -> None:
@@ -64,7 +64,7 @@ def export(front: Front, file: Path, user: str | None, passphrase_file: Path | N
 
 
 @key.command("import", cls=MemkitCommand)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @passphrase_option
 @click.pass_obj
 def import_command(front: Front, file: Path, passphrase_file: Path | None) -> None:
@@ -77,7 +77,7 @@ def import_command(front: Front, file: Path, passphrase_file: Path | None) -> No
 
 
 @key.command("destroy", cls=MemkitCommand)
-@click.option("--user", required=True, help="Whose key.")
+@click.option("--user", type=User(), required=True, help="Whose key.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def destroy(front: Front, user: str, yes: bool) -> None:

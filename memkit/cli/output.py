@@ -182,6 +182,18 @@ class Choice(click.Choice[str]):
         return message + suggestion(str(value), [str(choice) for choice in self.choices])
 
 
+class User(click.ParamType[str]):
+    """Whose memory it is. An empty name, as of a variable that is not set, is no name and does not mean everybody."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return ``value``; one of nothing but spaces is bad usage."""
+        if not value.strip():
+            self.fail("Whose memory? A user's name is not empty.", param, ctx)
+        return value
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean '…'?`` for the nearest known word, or an empty string."""
     import difflib

@@ -108,6 +108,22 @@ def test_a_value_that_is_none_is_bad_usage(options: list[str], at: Path, capsys:
     assert answer(capsys, 2, "memory", "add", "Ada lives in Graz", *options)["data"] is None
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["list"], ["stats"], ["sweep"], ["consolidate"], ["get", "x"], ["revoke", "--session", "s"], ["export"]],
+)
+def test_an_empty_name_is_not_everybody(command: list[str], at: Path, capsys: Captured) -> None:
+    """A user taken from a variable that is not set shows and changes nobody's memory."""
+    told(capsys)
+    assert answer(capsys, 2, "memory", *command, "--user", "")["data"] is None
+
+
+def test_an_import_of_no_file_says_so(at: Path, capsys: Captured) -> None:
+    """A path that does not exist is bad usage before any format is guessed."""
+    (finding,) = answer(capsys, 2, "memory", "import", "nowhere.jsonl", "--user", "ada")["diagnostics"]
+    assert "nowhere.jsonl" in finding["message"] and "does not exist" in finding["message"]
+
+
 def test_times_are_kept_in_utc_and_labels_once(at: Path, capsys: Captured) -> None:
     """A time with an offset is written as UTC, a bare date as it is, and a label given twice stands once."""
     when = ["--valid-from", "2026-01-05T10:00:00+02:00", "--valid-until", "2031-01-05"]

@@ -264,7 +264,9 @@ ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
 TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/remember.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/cli/core.py:set_section": (command("core", "set", "human", "Ada keeps a lynx"),),
-    "memkit/cli/memory/correct.py:supersede": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
+    "memkit/use_cases/supersede_record.py:supersede_record": (
+        command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),
+    ),
     "memkit/memory/tools.py:archival_memory_insert": (
         by_tool("archival_memory_insert", text="Ada keeps a lynx"),
         command("chat", "-p", "I keep a lynx."),

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from memkit.cli.memory.options import user_option
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import Passed, Source, Unfit, Wishes
@@ -79,11 +79,11 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
 
 
 @click.command("import", cls=MemkitCommand)
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, allow_dash=True))
 @click.option(
     "--format", "format_name", type=Choice(list(FORMATS)), help="What FILE is (default: what it shows to be)."
 )
-@click.option("--user", help="Whose memories they are; those of another user are refused.")
+@click.option("--user", type=User(), help="Whose memories they are; those of another user are refused.")
 @click.option("--restore", is_flag=True, help="Bring a user back from an export, unjudged, with everything it holds.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each, and keep nothing.")
 @click.option("--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What they are, unsaid.")
@@ -153,8 +153,6 @@ def _print(lines: Iterable[str]) -> None:
 def _source(name: str) -> Iterator[Source]:
     """Give what is imported; standard input is kept in a file without a name, because it is read twice."""
     if name != "-":
-        if not Path(name).exists():
-            raise UsageError(f"{name} does not exist. Name a file, or - for standard input.")
         yield Source(name, Path(name))
         return
     with tempfile.TemporaryFile() as spooled:

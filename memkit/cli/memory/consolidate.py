@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.use_cases.consolidate_memory import Consolidation, consolidate_memory
 
 
 @click.command("consolidate", cls=MemkitCommand)
 @click.option("--branch", help="The new branch (default: memkit/consolidate-<today>).")
-@click.option("--user", help="Only memory of this user (default: everybody's).")
+@click.option("--user", type=User(), help="Only memory of this user (default: everybody's).")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and make no branch.")
 @click.pass_obj
 def consolidate(front: Front, branch: str | None, user: str | None, dry_run: bool) -> None:

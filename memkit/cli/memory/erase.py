@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.privacy.certificate import WENT_WITH_KEY
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ KINDS = {
 
 
 @click.command("erase", cls=MemkitCommand)
-@click.option("--user", required=True, help="Whose memory goes.")
+@click.option("--user", type=User(), required=True, help="Whose memory goes.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Where the certificate goes, outside of git."

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, diagnostic
+from memkit.cli.output import Diagnostic, Front, User, diagnostic
 from memkit.errors import NotFound, no_record
 from memkit.memory.errors import InvalidRecord
 from memkit.memory.interface import Decision, StoredRecord
@@ -48,8 +48,8 @@ class Share(click.FloatRange):
 
 
 UNIT = Share()
-user_option = click.option("--user", help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
-owner_option = click.option("--user", help="Whose record it is; another user's id is not found.")
+user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
+owner_option = click.option("--user", type=User(), help="Whose record it is; another user's id is not found.")
 at_option = click.option("--at", metavar="COMMIT", help="What was believed at this commit.")
 reason_option = click.option("--reason", default="", help="Why; kept in the record's history.")
 

@@ -10,6 +10,7 @@ from memkit.cli.memory.options import (
     STATUSES,
     Date,
     at_option,
+    owner_option,
     record_line,
     sealed_findings,
     stored_record,
@@ -24,7 +25,7 @@ from memkit.memory.times import parse_time
 
 @click.command("get", cls=MemkitCommand)
 @click.argument("record_id", metavar="ID")
-@user_option
+@owner_option
 @at_option
 @click.pass_obj
 def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:

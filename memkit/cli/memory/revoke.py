@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from memkit.cli.memory.options import reason_option
-from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
 from memkit.memory.core import CORE
 from memkit.memory.revocation import Revocation, Source
@@ -18,7 +18,7 @@ from memkit.use_cases.revoke_source import revoke_source
 @click.command("revoke", cls=MemkitCommand)
 @click.option("--session", help="The session whose part in memory goes.")
 @click.option("--source-url", help="The link whose part in memory goes.")
-@click.option("--user", help="Only what this user has of it (default: everybody).")
+@click.option("--user", type=User(), help="Only what this user has of it (default: everybody).")
 @click.option("--dry-run", is_flag=True, help="Only list what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @reason_option

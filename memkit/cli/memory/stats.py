@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Front, MemkitCommand, User
 from memkit.use_cases.count_memory import count_memory
 
 
 @click.command("stats", cls=MemkitCommand)
-@click.option("--user", help="Only this user's part (default: everybody's).")
+@click.option("--user", type=User(), help="Only this user's part (default: everybody's).")
 @click.pass_obj
 def stats(front: Front, user: str | None) -> None:
     """Count what is remembered: by state, type, trust and origin, what waits, what is unsettled, how big it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
-from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.memory.times import parse_time
 from memkit.use_cases.restore_record import restore_record
 from memkit.use_cases.sweep_memory import Sweep, sweep_memory
@@ -15,7 +15,7 @@ SHOWN = 20
 
 
 @click.command("sweep", cls=MemkitCommand)
-@click.option("--user", help="Only records of this user (default: everybody's).")
+@click.option("--user", type=User(), help="Only records of this user (default: everybody's).")
 @click.option("--dry-run", is_flag=True, help="Say what would be retired, and retire nothing.")
 @click.pass_obj
 def sweep(front: Front, user: str | None, dry_run: bool) -> None:
