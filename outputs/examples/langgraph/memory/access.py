@@ -36,7 +36,7 @@ class AccessCounts:
         wanted = list(ids)
         query = f"SELECT id, uses FROM access WHERE id IN ({','.join('?' * len(wanted))})"
         # SQLite reads a file in a place that is full or read-only no more than it writes there.
-        with suppress(OSError, sqlite3.OperationalError):
+        with suppress(OSError, sqlite3.DatabaseError):
             return dict(self._database(user_id).sql.execute(query, wanted))
         return {}
 
@@ -44,7 +44,7 @@ class AccessCounts:
         """Count one more use of each of ``ids``; where nothing can be written, nothing is counted."""
         query = """INSERT INTO access VALUES(?,1,?) ON CONFLICT(id) DO UPDATE
                    SET uses = uses + 1, last = max(last, excluded.last)"""
-        with suppress(OSError, sqlite3.OperationalError):
+        with suppress(OSError, sqlite3.DatabaseError):
             database = self._database(user_id)
             with database.transaction():
                 database.sql.executemany(query, [(id, to_text(moment)) for id in ids])
@@ -54,7 +54,7 @@ class AccessCounts:
         ids = list(sources)
         query = f"""INSERT OR REPLACE INTO access SELECT ?, sum(uses), max(last) FROM access
                     WHERE id IN ({",".join("?" * len(ids))}) HAVING sum(uses)"""
-        with suppress(OSError, sqlite3.OperationalError):
+        with suppress(OSError, sqlite3.DatabaseError):
             if self._exists(user_id):
                 self._database(user_id).sql.execute(query, (target, *ids))
 

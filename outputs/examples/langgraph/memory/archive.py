@@ -195,8 +195,8 @@ class ArchivalStore(ArchiveReader):
     ) -> Decision:
         """Offer ``text`` as the whole new content of a core section."""
         with self._change() as change:
-            owner = origin._replace(user_id=user_id)
-            return change.edit_core(section, text, owner, reason, consented=consented)
+            owner, limit = origin._replace(user_id=user_id), self.settings.context.core_section_limit
+            return change.edit_core(section, text, owner, reason, consented=consented, limit=limit)
 
     def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
         """Write down that a user agrees to being remembered, or no longer does."""

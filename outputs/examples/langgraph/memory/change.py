@@ -16,7 +16,7 @@ from .log import Batch
 from .masking import masked
 from .merging import merged_draft
 from .offers import record_from
-from .record import EMPTY, JSON, Draft, Origin, Record, check_fields, is_sealed, lowest_trust, with_fields
+from .record import EMPTY, JSON, Draft, Origin, Record, check_fields, is_sealed, kept_form, lowest_trust, with_fields
 from .replay import CHANGEABLE, Event, Folded
 from .revocation import Revocation, Source, revocation
 from .sealing import NoSealer, Sealer
@@ -101,7 +101,8 @@ class Change:
             raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
         _check_validity(self._index.corpus(name).stored(record_id) if op == "update" else None, fields)
         scope = SHARED if name == SHARED else "user"
-        self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=fields)
+        changes = {**fields, **kept_form(fields)}
+        self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], masked(reason))
 
     def learn(self, op: str, record_id: str, origin: Origin, reason: str) -> bool:
@@ -159,8 +160,13 @@ class Change:
             self._tell("revoke", own, [id], masked(why))
         return found
 
-    def edit_core(self, section: str, text: str, origin: Origin, reason: str, *, consented: bool) -> Decision:
+    def edit_core(
+        self, section: str, text: str, origin: Origin, reason: str, *, consented: bool, limit: int | None = None
+    ) -> Decision:
         """Let the gate judge the new content of a core section, write it down, and return what was decided."""
+        if limit is not None and len(text) > limit:
+            long = Reason("too_long", f"{section} would have {len(text):,} characters and may have {limit:,}.")
+            return self._decided(origin, "refused", None, (long,), section=section)
         agreed = consented and self._agreed(origin)
         judgement = self._gate().judge_core(section, text, origin, self._view, consented=agreed)
         if judgement.decision == "refused":

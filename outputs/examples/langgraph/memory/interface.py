@@ -154,6 +154,8 @@ class StoredRecord(NamedTuple):
     """When it was superseded or retired; None while it is neither."""
     ended: str | None = None
     """Since when a superseded record is no longer true: where its successor begins."""
+    superseded_by: str | None = None
+    """The id of the record in its place."""
 
 
 class Problem(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias, cast
 
 from .errors import InvalidRecord
 from .identifiers import new_id
-from .times import parse_time, utc_now
+from .times import kept_time, parse_time, utc_now
 
 __all__ = ["ACTORS", "JSON", "SCOPES", "SOURCES", "TRUSTS", "TYPES", "Draft", "Origin", "Record", "new_id", "utc_now"]
 
@@ -175,6 +175,16 @@ def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:
     if "tags" in known:
         known["tags"] = tuple(cast("Sequence[str]", known["tags"]))
     return record._replace(**known, extra={**record.extra, **extra})  # type: ignore[arg-type]
+
+
+def kept_form(fields: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return those of checked ``fields`` that the archive keeps in a form of its own: times in UTC, each label once."""
+    kept: dict[str, JSON] = {
+        key: kept_time(str(fields[key])) for key in ("valid_from", "valid_until") if fields.get(key) is not None
+    }
+    if fields.get("tags") is not None:
+        kept["tags"] = list(dict.fromkeys(cast("Sequence[str]", fields["tags"])))
+    return kept
 
 
 def check_fields(data: Mapping[str, JSON]) -> None:

@@ -8,9 +8,11 @@ what has no lasting inodes. A folder that is at none of the places known to it i
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from .errors import InvalidRecord
 from .lines import encode_data
 from .log import Observe
 
@@ -65,7 +67,11 @@ def _known(state: Path, checked: Callable[[str], str]) -> list[Place]:
         lines = (state / "writer").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except FileNotFoundError:
         return []
-    return [_place(line, checked) for line in lines if line.strip()]
+    places = []
+    for line in filter(str.strip, lines):
+        with suppress(InvalidRecord):  # a line that somebody damaged; a new name costs nothing but a shard
+            places.append(_place(line, checked))
+    return places
 
 
 def _place(line: str, checked: Callable[[str], str]) -> Place:

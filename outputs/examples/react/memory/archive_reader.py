@@ -91,7 +91,9 @@ class ArchiveReader:
             folded = self._index.corpus(name).stored(record_id) if name else None
             if folded is None:
                 return None
-            return StoredRecord(folded.record, folded.status, folded.history, folded.closed_at, folded.ended)
+            return StoredRecord(
+                folded.record, folded.status, folded.history, folded.closed_at, folded.ended, folded.superseded_by
+            )
 
     def forgotten_since(self, record_id: str, *, user_id: str | None = None) -> str | None:
         """Return when a record was retired or superseded that is kept in the shards only; None for any other."""
@@ -286,7 +288,8 @@ class ArchiveReader:
         """Return what the write gate sees of this archive."""
         from .view import IndexView
 
-        return IndexView(self._index, self._clock(), self._tombstone_key)
+        with self._reading():
+            return IndexView(self._index, self._clock(), self._tombstone_key)
 
     @property
     def log(self) -> Log:

@@ -21,29 +21,36 @@ if TYPE_CHECKING:
 
 
 class ArchiveError(Exception):
-    """Say what went wrong in the memory room; ``exit_code`` is what a command should end with."""
+    """Say what went wrong in the memory room; ``exit_code`` is what a command should end with, ``code`` its name."""
 
     exit_code: int = 3
+    code: str = "archive"
 
 
 class InvalidRecord(ArchiveError):
     """Name the field that breaks the record format."""
 
     exit_code = 2
+    code = "invalid"
 
 
 class RecordNotFound(ArchiveError):
     """Say that no record with this id is visible to this user."""
 
     exit_code = 1
+    code = "not_found"
 
 
 class StoreLocked(ArchiveError):
     """Say that another process held the store's lock longer than we were willing to wait."""
 
+    code = "locked"
+
 
 class StoreReadOnly(ArchiveError):
     """Say that the store's directory cannot be written."""
+
+    code = "read_only"
 
 
 MAKE_ROOM = "Nothing was stored and nothing is lost; make room on the disk and retry."
@@ -53,25 +60,33 @@ MAKE_ROOM = "Nothing was stored and nothing is lost; make room on the disk and r
 class StoreFull(ArchiveError):
     """Say that the line could not be written whole; the shard is as it was before."""
 
+    code = "full"
+
 
 class StoreClosed(ArchiveError):
     """Say that the archive was used after it was closed."""
+
+    code = "closed"
 
 
 class NotAllowed(ArchiveError):
     """Say that only a person may do this."""
 
     exit_code = 1
+    code = "not_allowed"
 
 
 class NoTombstoneKey(ArchiveError):
     """Say that the store's key, which tombstones of erased values need, is not on this machine."""
+
+    code = "no_key"
 
 
 class Refused(ArchiveError):
     """Say why the write gate did not take something; ``reasons`` holds codes and sentences."""
 
     exit_code = 1
+    code = "refused"
 
     def __init__(self, reasons: "Sequence[Reason]") -> None:
         self.reasons = tuple(reasons)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from .errors import InvalidRecord
 from .interface import Judgement
-from .record import JSON, RECORD_FIELDS, Draft, Origin, Record
+from .record import JSON, RECORD_FIELDS, Draft, Origin, Record, kept_form, with_fields
 from .times import to_text
 
 RESERVED = ("op", "target", "fields")
@@ -28,7 +28,7 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
         data["trust"] = "quarantined"
     if judgement.supersedes:
         data["supersedes"] = judgement.supersedes
-    return Record.from_data(data)
+    return with_fields(Record.from_data(data), kept_form(data))
 
 
 def _stamp(origin: Origin, *, id: str, now: datetime) -> dict[str, JSON]:

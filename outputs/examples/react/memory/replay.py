@@ -101,6 +101,8 @@ class Folded(NamedTuple):
     """When it was superseded or retired; None while it is neither."""
     ended: str | None = None
     """Since when a superseded record is no longer true: where its successor begins."""
+    superseded_by: str | None = None
+    """The id of the record in its place."""
 
 
 def in_order(located: Iterable[Located]) -> list[Event]:
@@ -131,6 +133,7 @@ def fold(record: Record, events: Sequence[Event], *, successor: Record | None = 
         state.record, status, tuple(state.history), tombstone=status == "rejected" and not state.allowed,
         taken_back=state.taken_back, closed_at=closed_at if status in ("superseded", "retired") else None,
         ended=ended if status == "superseded" else None,
+        superseded_by=successor.id if successor and status == "superseded" else None,
     )  # fmt: skip
 
 

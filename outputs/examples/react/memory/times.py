@@ -42,6 +42,11 @@ def normal_time(value: str | datetime) -> str:
     return to_text(parse_time(value))
 
 
+def kept_time(value: str) -> str:
+    """Return ``value`` as a record keeps it: a bare date as it is, because it means its end, anything else in UTC."""
+    return value if re.fullmatch(DATE, value) else normal_time(value)
+
+
 def parse_duration(value: str | int | float) -> float:
     """Return the seconds that ``7d``, ``1h`` or a bare number of seconds mean."""
     if isinstance(value, int | float) and 0 <= value < float("inf"):
