@@ -16,6 +16,15 @@ from memkit.memory.record import Draft, Origin
 from memkit.memory.settings import WriteSettings
 
 CLASH = [
+    ("The deploy window is Monday", "The deploy window is Tuesday"),
+    ("Project deadline is May 3", "Project deadline is June 9"),
+    ("The server port is 8080", "The server port is 9090."),
+    ("The database is PostgreSQL", "The database is MySQL"),
+    ("Meetings start at 9am", "Meetings start at 10am"),
+    ("Bob is 30 years old", "Bob is 31 years old"),
+    ("Alice's email is a@x.org", "Alice's email is b@x.org"),
+    ("Alice wohnt in Berlin", "Alice wohnt in Hamburg"),
+    ("爱丽丝住在柏林", "爱丽丝现在住在巴黎"),
     ("Alice lives in Berlin", "Alice lives in Paris"),
     ("Alice lives in Berlin.", "Alice now lives in Paris"),
     ("I live in Berlin", "User lives in Paris"),
@@ -37,6 +46,11 @@ CLASH = [
 ]
 
 PEACE = [
+    ("Bob is 30", "Bob is 180 cm tall"),
+    ("The car is red", "The car is fast"),
+    ("The shop is in Rome", "The shop is Italian"),
+    ("One of the deadlines is May 3", "One of the deadlines is June 9"),
+    ("Room 4 is 20 m2", "Room 5 is 30 m2"),
     ("Alice lives in Berlin", "Bob lives in Paris"),
     ("Alice lives in Berlin", "Alice lives in Berlin, Germany"),
     ("Alice likes tea", "Alice likes coffee"),

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from memkit.memory.duplicates import likeness, one_slip
 
 SAME = [
+    ("أليس تُحِبُّ القهوةَ", "أليس تحب القهوة"),
+    ("She writes to a@x.org.", "she writes to A@X.org"),
     ("Alice prefers espresso over latte", "alice  prefers ESPRESSO over latte."),
     ("Alice prefers espresso over latte", "Alice really prefers espresso over latte!"),
     ("The deploy script needs the VPN", "Deploy scripts need a VPN"),
@@ -30,6 +32,10 @@ SAME = [
 ]
 
 DIFFERENT = [
+    ("Alice's email is a@x.org", "Alice's email is b@x.org"),
+    ("The team has decided to go with option a", "The team has decided to go with option b"),
+    ("The notes are in /srv/notes/a", "The notes are in /srv/notes/b"),
+    ("Alice lives in Berlin", "Alice lived in Berlin"),
     ("this is fact 17 of the list of facts that we keep", "this is fact 18 of the list of facts that we keep"),
     ("Alice will travel by the night train to Berlin next spring with her two sisters and the dog",
      "Alice will travel by the night train to Paris next spring with her two sisters and the dog"),

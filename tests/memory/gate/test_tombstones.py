@@ -44,6 +44,14 @@ def test_every_spelling_has_the_same_digest(value: str, spellings: list[Callable
     assert fingerprint(spelled) == fingerprint(value)
 
 
+@pytest.mark.parametrize("spelled", ["Кevin likes Тea", "Kevin likes tеа", "Keνin likes tea", "Kevin likes ⲟolong"])
+def test_look_alike_letters_make_no_other_value(spelled: str) -> None:
+    """Small or capital, a letter of another script that looks the same is the same."""
+    wanted = "Kevin likes oolong" if "olong" in spelled else "Kevin likes tea"
+
+    assert fingerprint(spelled) == fingerprint(wanted)
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from(SPELLINGS))
 def test_a_rejected_value_is_refused_in_any_spelling(spell: Callable[[str], str]) -> None:
