@@ -13,11 +13,15 @@ from .wording import EMPTY_WORDS, KEPT, is_negation, plain, words
 LONGEST_STATEMENT = 1000
 """Characters; what is longer says more than one thing."""
 SUBJECT = r"(?P<subject>(?:the |my |our )?[\w.-]+(?:'s [\w ]{1,30}?)?(?: [\w.-]+){0,2}?)"
-VALUE = r"(?P<value>[^.;!?\n]{1,80})"
+VALUE = r"(?P<value>(?:[^.;!?\n]|\.(?=\S)){1,80})"
 ADVERBS = r"(?:(?:now|currently|usually|always|really|actually|still|just|also) )*"
 
 SINGLE_VALUED: tuple[tuple[str, str], ...] = (
-    ("lives in", r"(?:lives?|is living|resides?|am living|is based|am based) in"),
+    (
+        "lives in",
+        r"(?:lives?|is living|resides?|am living|is based|am based|wohnt|lebt|woont) in|vive en|mora em|abita a"
+        r"|habite (?:à|en)|mieszka w|bor i|живёт в|живет в",
+    ),
     ("works at", r"(?:works?|is working|am working|is employed) (?:at|for)"),
     ("works as", r"(?:works?|is employed) as"),
     ("married to", r"(?:is|am) married to"),
@@ -40,6 +44,24 @@ ATTRIBUTE = re.compile(
 MY_ATTRIBUTE = re.compile(rf"^(?P<subject>my|our) (?P<attribute>[\w -]{{2,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}")
 ATTRIBUTE_OF = re.compile(
     rf"^the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) (?P<subject>[\w. -]{{1,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}"
+)
+NAMED = re.compile(
+    r"^(?i:the|our) (?P<subject>[\w -]{2,40}?) is (?:(?:now|currently|still) )*"
+    r"(?P<value>[A-Z][\w.+#-]*(?: [A-Z][\w.+#-]*)*)$"
+)
+"""What something is called or which one it is: the database is PostgreSQL. Needs the text with its capitals."""
+MEASURED = re.compile(
+    r"^(?:the |our |my )?(?P<subject>[\w' -]{2,60}?) "
+    r"(?P<verb>is|starts? at|begins? at|ends? at|opens? at|closes? at|costs?|weighs?) "
+    rf"{ADVERBS}(?P<value>[\w.,:/$€£% -]{{1,30}})$"
+)
+"""How much, how old or when something is: the port is 8080, the deadline is 3 May."""
+MEASURE = re.compile(
+    r"\d+(?:[.,:/-]\d+)*|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+)
+CHINESE_HOME = re.compile(
+    r"^(?P<subject>[\u4e00-\u9fff]{1,8}?)(?:现在|現在)?(?:住在|居住在|定居在)(?P<value>[\u4e00-\u9fff]{1,20})$"
 )
 RANKED = re.compile(
     rf"^{SUBJECT} {ADVERBS}(?:prefers?|likes?|favou?rs?) (?P<more>[^.;]+?) "
@@ -117,7 +139,28 @@ def claim(text: str) -> Claim | None:
         match = pattern.match(read)
         if match:
             return Claim(_subject(match["subject"]), name, _levelled(match["value"]))
-    return None
+    return _identity(text) or _measurement(read) or _home(read)
+
+
+def _identity(text: str) -> Claim | None:
+    match = NAMED.match(text.strip(" .!"))
+    if match is None or MANY.search(match["subject"].lower()):
+        return None
+    return Claim(plain(match["subject"]), "is the one called", _levelled(match["value"]))
+
+
+def _measurement(read: str) -> Claim | None:
+    """Return what is measured and how much it is; the same thing may be 30 years old and 180 cm tall."""
+    match = MEASURED.match(read)
+    if match is None or MANY.search(match["subject"]) or not MEASURE.search(match["value"]):
+        return None
+    unit = MEASURE.sub("#", match["value"])
+    return Claim(_subject(match["subject"]), f"{stem(match['verb'])} {unit}", match["value"])
+
+
+def _home(read: str) -> Claim | None:
+    match = CHINESE_HOME.match(read.strip("。"))
+    return Claim(match["subject"], "lives in", match["value"]) if match else None
 
 
 def stated_value(text: str) -> str:
@@ -148,6 +191,8 @@ def _subject(text: str) -> str:
 
 def _levelled(text: str) -> str:
     """Return the words of ``text`` without fillers, so that spellings of one value are equal."""
+    if "@" in text:  # an address is one word, whatever stands in it
+        return plain(text)
     return " ".join(stem(word) for word in words(text) if word not in EMPTY_WORDS)
 
 

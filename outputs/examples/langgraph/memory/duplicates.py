@@ -11,9 +11,12 @@ from functools import lru_cache
 
 from .record import Record
 from .stems import stem
-from .wording import EMPTY_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
+from .wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
 
 WRITTEN_WORD = re.compile(r"\b[^\W\d_a-z]\w*")
+ADDRESS = re.compile(r"[^\s(\"']*[@/\\_]\S*|\w+(?:\.\w+)+")
+PAST = "ed"
+"""What was is not what is, though a stem is the same."""
 LEAST_ALIKE = 0.5
 """No policy takes texts for duplicates that share less."""
 LONGEST = 1000
@@ -45,7 +48,7 @@ def likeness(one: str, other: str) -> float:
     if plain(one) == plain(other):
         return 1.0
     left, right = telling(one), telling(other)
-    if not left or not right:
+    if not left or not right or _addresses(one) != _addresses(other):
         return 0.0
     if left == right:
         return 1.0
@@ -77,11 +80,25 @@ def telling(text: str) -> tuple[str, ...]:
 
 
 def _all_telling(text: str) -> tuple[str, ...]:
-    found = tuple(_spelling(stem(word)) for word in words(text) if word not in EMPTY_WORDS and word != "'s")
+    spoken = words(text)
+    said = (word for place, word in enumerate(spoken) if word != "'s" and not _is_empty(spoken, place))
+    found = tuple(_spelling(stem(word)) + (PAST if word.endswith(PAST) and stem(word) != word else "") for word in said)
     return found or tuple(plain(text).replace(" ", ""))
 
 
 _short_telling = lru_cache(maxsize=KEPT)(_all_telling)
+
+
+def _is_empty(spoken: Sequence[str], place: int) -> bool:
+    """Return whether a word says nothing; an "a" that leads to no noun is a name, as in "option a is open"."""
+    following = spoken[place + 1 : place + 2]
+    is_name = spoken[place] == "a" and (not following or following[0] in FUNCTION_WORDS)
+    return spoken[place] in EMPTY_WORDS and not is_name
+
+
+def _addresses(text: str) -> set[str]:
+    """Return the addresses, paths and handles of ``text``, each of which is one word whatever signs it has."""
+    return {found.rstrip(".,;:!?)") for found in ADDRESS.findall(plain(text))}
 
 
 def _spelling(word: str) -> str:

@@ -8,7 +8,8 @@ from itertools import groupby
 
 from .text import folded
 
-LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏαοενρτικ", "aeopcyxijshdlaoevptik")
+LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏвкмнтгѵԛԝҽαοενρτικβζημɑɡıɩⲟօսհ", "aeopcyxijshdlbkmhtrvqweaoevptikbzhmagiioouh")
+"""Letters by which another one is often replaced, small as they are after folding: a capital В is a small в there."""
 SIGNS = frozenset("+#%&@")
 """Punctuation and symbols that belong to a word: C++ is not C#."""
 

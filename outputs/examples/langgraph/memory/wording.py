@@ -16,6 +16,8 @@ ALONE = (
 TOKEN = re.compile(
     rf"{ALONE}[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,:/-]\d+)*|(?:(?!{ALONE})[^\W_])+(?:'[a-z]+)?|[+#€$£%°]"
 )
+VOWEL_POINTS = dict.fromkeys([*range(0x64B, 0x660), 0x670, 0x640, *range(0x591, 0x5BE), *range(0x5C1, 0x5C8)])
+"""Signs that Arabic and Hebrew may write and mostly do not."""
 SHORT = 400
 """One offer is compared with many records, and one record with many offers: words of texts up to here are kept."""
 KEPT = 8192
@@ -44,7 +46,7 @@ def plain(text: str) -> str:
     """Return ``text`` as it reads: one form of each letter, lower case, single blanks, nothing invisible."""
     if text.isascii():
         return " ".join(text.casefold().split())
-    shown = unicodedata.normalize("NFKC", text).translate(APOSTROPHES)
+    shown = unicodedata.normalize("NFKC", text).translate(APOSTROPHES).translate(VOWEL_POINTS)
     shown = "".join(char for char in shown if unicodedata.category(char) != "Cf")
     return " ".join(unicodedata.normalize("NFKC", shown.casefold()).split())
 
