@@ -13,7 +13,7 @@ from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Guard
 from memkit.htn.core import Domain, HTNPlanner
 from memkit.loop.consent import RecordedConsent
-from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, Toolbox
+from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
 from memkit.loop.interface import Approval, Model
 from memkit.loop.session_memory import SessionTools
 from memkit.loop.turn import AgentResponse
@@ -106,9 +106,25 @@ class ReferenceAgent:
         """Return whether anything of this session may outlast it."""
         return self.setting.remembers and self.setting.long_term and self.consent.granted()
 
+    @property
+    def tasks(self) -> TaskMemory:
+        """Return the running task, its steps and what it leaves."""
+        return self._agent.loop.tasks
+
+    @property
+    def max_tool_calls(self) -> int:
+        """Return how many tool calls one turn may make."""
+        return self._agent.loop.max_tool_calls
+
     def step(self, text: str) -> AgentResponse:
         """Answer one message, and keep the session if its user agreed to that."""
-        reply = self._agent.step(text)
+        return self._kept(self._agent.step(text))
+
+    def carry_out(self, instruction: str) -> AgentResponse:
+        """Do what the program asks for, such as a step of a skill, and keep the session as after a message."""
+        return self._kept(self._agent.loop.carry_out(instruction))
+
+    def _kept(self, reply: AgentResponse) -> AgentResponse:
         if self.may_remember():
             self._file.save(self.main, Kept(self.turns, tuple(sorted(self.toolbox.known_ids))))
         return reply

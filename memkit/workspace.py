@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
     from memkit.privacy.keys import KeyRing
+    from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
 
@@ -187,6 +188,13 @@ class Workspace:
         from memkit.skills.skill import load_skills
 
         return load_skills(self.root)
+
+    @property
+    def skill_runs(self) -> RunLog:
+        """Return the journal of the skills that were run on this machine."""
+        from memkit.skills.runs import RunLog
+
+        return RunLog(state_folder(self.root) / "skills", self.clock)
 
     @property
     def machine(self) -> Machine:

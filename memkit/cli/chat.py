@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from memkit.cli.approval import ask_person
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
 from memkit.cli.pairs import read_pairs
@@ -15,7 +16,6 @@ from memkit.cli.slash import Chat, run_slash
 from memkit.errors import MemkitError, UsageError
 from memkit.htn.errors import HtnError
 from memkit.loop.errors import LoopError
-from memkit.loop.interface import Verdict
 from memkit.memory.errors import ArchiveError
 from memkit.terminal import harmless
 from memkit.use_cases.open_chat import NOBODY, open_chat
@@ -65,7 +65,7 @@ def chat(
         model=model,
         context=read_pairs(pairs, "--context"),
         remembers=not no_memory,
-        approve=_approval if front.interactive else None,
+        approve=ask_person if front.interactive else None,
     )
     conversation = Chat(workspace, agent)
     if consents and not agent.consent.granted():
@@ -166,13 +166,6 @@ def _notices(conversation: Chat) -> list[Diagnostic]:
     if not agent.setting.long_term:
         return [diagnostic("consent", "Long-term memory is off for this store.", severity="info")]
     return [diagnostic("consent", NO_CONSENT.format(user=conversation.user), severity="info")]
-
-
-def _approval(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
-    finding = verdict.deciding
-    why = f"Policy {finding.name} asks: {finding.reason}" if finding else "A policy asks."
-    call = ", ".join(f"{key}={value!r}" for key, value in args.items())
-    return yes_or_no(harmless(f"{why}\nRun {name}({call})?"))
 
 
 def _commit(conversation: Chat) -> None:

@@ -20,6 +20,7 @@ from memkit.llm.requests import Action, read_action, read_forget, read_task
 from memkit.loop.consent import consent_in
 from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.loop.turn import QUESTION
+from memkit.loop.virtual_context import INSTRUCTION
 
 Script = Generator[tuple[str, dict[str, Any]], str, str]
 """Yields tool calls, receives their results, returns the answer."""
@@ -40,6 +41,8 @@ HELP_TEXT = """I am memkit's reference model: simple rules, no network. You can
 - ask for a task of a domain ("deliver book shop", "plan: release web production"),
 - ask for an action ("run `rm -rf /srv`", "deploy to production", "send hello to bob"); policies judge it first."""
 
+NO_ACTION = "I read this step and did nothing: it names no tool that I could call."
+
 
 @dataclass(frozen=True)
 class Heard:
@@ -49,6 +52,8 @@ class Heard:
     results: tuple[str, ...]
     earlier: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
+    is_instruction: bool = False
+    """Whether a program says what to do, and nobody tells of themselves."""
 
     def offers(self, name: str) -> bool:
         """Return whether there is a tool of this name."""
@@ -70,7 +75,7 @@ class ReferenceModel:
         heard = hear(messages, tools)
         if heard is None:
             return Completion("")
-        script = _answer(heard)
+        script = _carry_out(heard) if heard.is_instruction else _answer(heard)
         try:
             call = next(script)
             for result in heard.results:
@@ -88,7 +93,10 @@ def hear(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Heard | None
         return None
     start = spoken[-1]
     results = tuple(message.get("content", "") for message in messages[start:] if message.get("role") == "tool")
-    return Heard(messages[start].get("content", ""), results, tuple(messages[:start]), tuple(tools))
+    said = messages[start]
+    return Heard(
+        said.get("content", ""), results, tuple(messages[:start]), tuple(tools), said.get("name") == INSTRUCTION
+    )
 
 
 def _answer(heard: Heard) -> Script:
@@ -112,6 +120,18 @@ def _answer(heard: Heard) -> Script:
         answers.append((yield from _sentence(heard, sentence.strip())))
     said = list(dict.fromkeys(answer for answer in answers if answer))
     return " ".join(said) or "Tell me something about yourself, ask me about it, or say 'help'."
+
+
+def _carry_out(heard: Heard) -> Script:
+    """Do what one step of a skill names: a task to plan or a tool to call. The rest is for people and other models."""
+    task = read_task(heard.text, heard.tools)
+    if task is not None:
+        return (yield from _plan(task))
+    action = read_action(heard.text, heard.tools)
+    # Prose begins with a capital, and "Make sure" is no call of make.
+    if action is None or str(action.args.get("command", "")[:1]).isupper():
+        return NO_ACTION
+    return (yield from _act(action))
 
 
 def _small_talk(text: str) -> str | None:

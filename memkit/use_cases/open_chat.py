@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ def open_chat(
     context: Mapping[str, Any] | None = None,
     remembers: bool = True,
     approve: Approval | None = None,
+    adapt: Callable[[Parts], Parts] = lambda parts: parts,
 ) -> ReferenceAgent:
     """Return the agent of the store, ready to talk to ``user``.
 
@@ -46,6 +47,7 @@ def open_chat(
         context: What the host program says about where it runs, for the policies.
         remembers: False for a conversation that neither reads nor writes anything that lasts.
         approve: Asks a person about a call that a policy wants confirmed.
+        adapt: Changes what the agent is made of, such as its tools in a dry run.
     """
     settings = workspace.settings
     parts = Parts(
@@ -71,7 +73,7 @@ def open_chat(
         long_term=user is not None and settings["privacy.long_term"] != "off",
         approve=approve,
     )
-    return ReferenceAgent(parts, setting)
+    return ReferenceAgent(adapt(parts), setting)
 
 
 def _check_names(user: str, session: str) -> None:
@@ -82,7 +84,8 @@ def _check_names(user: str, session: str) -> None:
 
 def _declared(tool: Mapping[str, Any]) -> DeclaredTool:
     shape = tool.get("parameters") or {"type": "object", "properties": {}}
-    return DeclaredTool(tool["name"], tool["description"], shape, tool["run"], bool(tool.get("dangerous", False)))
+    marks = {name: tool[name] for name in ("dangerous", "open_world") if name in tool}
+    return DeclaredTool(tool["name"], tool["description"], shape, tool["run"], **marks)
 
 
 def _new_session(workspace: Workspace) -> str:

@@ -11,6 +11,8 @@ SKILL_COMMANDS: Commands = {
     "list": ("memkit.cli.skill.read:list_command", "List the store's skills."),
     "show": ("memkit.cli.skill.read:show", "Show one skill."),
     "search": ("memkit.cli.skill.read:search", "Search the skills, best first."),
+    "run": ("memkit.cli.skill.run:run", "Carry out a skill step by step, under policy."),
+    "stats": ("memkit.cli.skill.run:stats", "Say how skills did when they were run here."),
     "history": ("memkit.cli.skill.history:history", "Show the commits that changed a skill."),
     "diff": ("memkit.cli.skill.history:diff", "Say what changed in a skill, by meaning."),
     "rollback": ("memkit.cli.skill.write:rollback", "Bring a skill back to an earlier version."),

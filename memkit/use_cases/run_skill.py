@@ -1,0 +1,216 @@
+"""Carry out a skill, step by step, under policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from memkit.agent import Parts, ReferenceAgent
+from memkit.errors import NegativeAnswer, NotFound, UsageError
+from memkit.loop.bound import AnsweredErrors
+from memkit.loop.interface import Approval, ToolSpec
+from memkit.skills.following import COMPLETED, Step, follow
+from memkit.skills.instructions import instructions
+from memkit.skills.request import Request, filled_steps
+from memkit.skills.runs import SUCCEEDED, OpenRun, Run, statistics, steps_digest
+from memkit.skills.skill import Skill, load_named_skill
+from memkit.skills.skill_run import REFUSED, SkillRun
+from memkit.store.schema import suggestion
+from memkit.use_cases.open_chat import open_chat
+from memkit.workspace import Workspace
+
+NOT_RUN = "(dry run: the tool was not run)"
+
+
+def run_skill(
+    workspace: Workspace,
+    name: str,
+    request: Request,
+    *,
+    user: str | None = None,
+    session: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    approve: Approval | None = None,
+    tell: Callable[[Step], None] = lambda step: None,
+) -> SkillRun:
+    """Check that the tools are there, carry out the steps through the agent's loop, and keep how it ended.
+
+    Each step is one turn: the policies judge every call of it, and the first step that fails or is denied ends the run.
+
+    Args:
+        workspace: The store.
+        name: The skill.
+        request: What is wanted of it.
+        user: Whose memory the run may use; without one it has none.
+        session: The session to run in; a new one without it, or that of the run that is resumed.
+        provider: The model's provider, such as ``scripted:answers.yaml``; the configured one without it.
+        model: The model's name, for providers that have several.
+        context: What the host program says about where it runs, for the policies.
+        approve: Asks a person about a call that a policy wants confirmed; without it such a call is refused.
+        tell: Called with each step as soon as it is over.
+
+    Raises:
+        NotFound: There is no such skill, or no run to resume.
+        UsageError: A value for a placeholder is missing or nobody asks for it, or there is no such step.
+    """
+    skill = load_named_skill(workspace.root, name)
+    steps = filled_steps(skill, request.input, request.values)
+    first, session = _beginning(workspace, skill, request, user, session)
+    with ExitStack() as stack:
+        adapt = _Adaptation(workspace, instructions(skill, steps, request.input), request.dry_run, stack)
+        agent = open_chat(
+            workspace, user=user, session=session, provider=provider, model=model, context=context, adapt=adapt,
+            approve=_agree if request.dry_run else approve,
+        )  # fmt: skip
+        if request.dry_run and user:
+            agent.consent.record(True)
+        run = SkillRun(skill.name, skill.version, REFUSED, session=agent.setting.session)
+        missing = missing_tools(skill, agent.toolbox.specs(), has_user=bool(user))
+        if missing:
+            run = replace(run, missing_tools=missing)
+        elif request.dry_run:
+            run = _finished(skill, run, _told(follow(agent, steps, first), tell))
+        else:
+            run = _kept_run(workspace, skill, agent, run, _told(follow(agent, steps, first), tell), first)
+    if not request.dry_run:
+        _account(workspace, run, user)
+    return run
+
+
+def missing_tools(skill: Skill, offered: list[ToolSpec], *, has_user: bool) -> dict[str, str]:
+    """Return the required tools that are not offered, each with what to do about it."""
+    known = [spec.name for spec in offered]
+    memory = "" if has_user else " The tools of memory need a user: give --user."
+    return {
+        tool: suggestion(tool, known) or (memory if "memory" in tool else " Declare it under 'tools:' in memkit.yaml.")
+        for tool in skill.required_tools
+        if tool not in known
+    }
+
+
+class _Adaptation:
+    """Makes an agent's parts fit for a run: it knows the skill, and in a dry run it can change nothing."""
+
+    def __init__(self, workspace: Workspace, text: str, dry_run: bool, stack: ExitStack) -> None:
+        self._workspace = workspace
+        self._text = text
+        self._dry_run = dry_run
+        self._stack = stack
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = replace(parts, persona=f"{parts.persona}\n\n{self._text}")
+        if not self._dry_run:
+            return parts
+        folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="memkit-dry-run-")))
+        archive = self._stack.enter_context(self._workspace.scratch_archive(folder / "archive"))
+        tools = [replace(tool, run=_not_run) for tool in parts.tools]
+        return replace(parts, archive=archive, sessions=folder / "sessions", tools=tools, observe=None)
+
+
+def _not_run(**_: Any) -> str:
+    return NOT_RUN
+
+
+def _agree(*_: Any) -> bool:
+    """Let a call pass that a person would be asked about: in a dry run nothing comes of it, and the step says so."""
+    return True
+
+
+def _beginning(
+    workspace: Workspace, skill: Skill, request: Request, user: str | None, session: str | None
+) -> tuple[int, str | None]:
+    """Return the step and the session to begin with."""
+    if request.from_step is not None and request.resume:
+        raise UsageError("Give either --from-step or --resume, not both.")
+    if request.resume:
+        last = _unfinished(workspace.skill_runs.runs(skill.name), skill, user)
+        return last.next_step, session or last.session_id
+    first = request.from_step or 1
+    if first > len(skill.steps):
+        raise UsageError(f"{skill.name} has {len(skill.steps)} steps, so it cannot begin with step {first}.")
+    return first, session
+
+
+def _unfinished(runs: list[Run], skill: Skill, user: str | None) -> Run:
+    """Return this user's last run, which must not have come to its end."""
+    own = [run for run in runs if run.user_id == user]
+    if not own or own[-1].outcome == SUCCEEDED or own[-1].next_step > len(skill.steps):
+        whose = f" of {user}" if user else ""
+        raise NotFound(f"No run of {skill.name}{whose} is left to go on with.")
+    if own[-1].digest != steps_digest(skill.steps):
+        raise NegativeAnswer(
+            f"The steps of {skill.name} changed since its last run. Look at them, and give --from-step NUMBER."
+        )
+    return own[-1]
+
+
+def _told(steps: Iterator[Step], tell: Callable[[Step], None]) -> Iterator[Step]:
+    for step in steps:
+        if step.status != "pending":
+            tell(step)
+        yield step
+
+
+def _kept_run(
+    workspace: Workspace, skill: Skill, agent: ReferenceAgent, run: SkillRun, steps: Iterator[Step], first: int
+) -> SkillRun:
+    """Carry the steps out and keep how far they came, in the journal and in working memory."""
+    user, session = agent.setting.user or None, agent.setting.session
+    journal = workspace.skill_runs.begin(skill, user=user, session=session, first=first)
+    agent.tasks.start_task(f"skill {skill.name}")
+    run = _finished(skill, run, _journaled(steps, journal, agent))
+    journal.end(run.outcome)
+    record = _learned(agent, run)
+    workspace.end_batch()
+    counted = statistics(skill.name, workspace.skill_runs.runs(skill.name))
+    return replace(run, record=record, statistics=counted)
+
+
+def _journaled(steps: Iterator[Step], journal: OpenRun, agent: ReferenceAgent) -> Iterator[Step]:
+    for step in steps:
+        completed = step.status in COMPLETED
+        if completed:
+            journal.step_done(step.number)
+        if step.status != "pending":
+            agent.tasks.record_step(step.text, step.message if completed else step.reason, succeeded=completed)
+        yield step
+
+
+def _finished(skill: Skill, run: SkillRun, steps: Iterator[Step]) -> SkillRun:
+    """Carry the steps out and return how it went."""
+    run = replace(run, steps=tuple(steps))
+    if run.stopped_at is not None:
+        return replace(run, outcome=run.stopped_at.status)
+    called = {str(call["name"]) for step in run.steps for call in step.tool_calls}
+    unused = tuple(tool for tool in skill.required_tools if tool not in called)
+    return replace(run, outcome=SUCCEEDED, unused_tools=unused)
+
+
+def _learned(agent: ReferenceAgent, run: SkillRun) -> str | None:
+    """End the task, which moves the confidence of the records it used, and return the record of its outcome."""
+    stopped = run.stopped_at
+    outcome = f"step {stopped.number} {stopped.status}" if stopped else f"all {len(run.steps)} steps were carried out"
+    with AnsweredErrors():  # without the user's consent, or past the session's quota, nothing is kept
+        return agent.tasks.end_task(stopped is None, outcome) or None
+    return None
+
+
+def _account(workspace: Workspace, run: SkillRun, user: str | None) -> None:
+    """Write the run into the audit log; what was said in it does not belong there."""
+    stopped = run.stopped_at
+    reason = f"step {stopped.number} {stopped.status}" if stopped else None
+    if run.missing_tools:
+        reason = f"no tool {', '.join(run.missing_tools)}"
+    workspace.audit.append(
+        {
+            "event": "skill_run", "actor": "person", "user_id": user, "session_id": run.session, "reason": reason,
+            "ids": [run.record] if run.record else [], "skill": run.skill, "version": run.version,
+            "outcome": run.outcome, "completed": run.completed,
+        }
+    )  # fmt: skip
