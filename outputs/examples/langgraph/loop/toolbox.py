@@ -12,6 +12,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from .arguments import problems, read_arguments
@@ -187,7 +188,7 @@ class Toolbox:
             text = errors.message
         if tool.foreign:
             text = fence(excerpt(text, RESULT_LIMIT), tool.spec.name, self._marker())
-            self.lower_trust("candidate")
+            self.lower_trust("candidate" if tool.open_world else "verified")
         return (f"Error: {text}", True) if errors.message is not None else (text, False)
 
     def _no_such_tool(self, name: str) -> str:
@@ -323,7 +324,8 @@ class Toolbox:
 
     def _declared(self, tool: DeclaredTool) -> BoundTool:
         spec = ToolSpec(tool.name, tool.description, tool.parameters)
-        return BoundTool(spec, lambda args: run_declared(tool, args, self._root), foreign=True, serial=False)
+        run = partial(run_declared, tool, root=self._root)
+        return BoundTool(spec, run, foreign=True, open_world=tool.open_world, serial=False)
 
 
 def own_words(text: str | None) -> str | None:

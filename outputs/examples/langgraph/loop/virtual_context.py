@@ -17,6 +17,9 @@ WARNINGS = 3
 EXCERPT = 400
 """Characters of a turn that a search shows."""
 
+INSTRUCTION = "instruction"
+"""Name of a message under the user's role in which the host program says what to do."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -171,8 +174,8 @@ def _spoken(text: str) -> str:
 
 
 def is_data(message: Mapping[str, Any]) -> bool:
-    """Return whether a message under the user's role holds data or a heartbeat, and no words of the user."""
-    return message.get("name") in {"memory", "heartbeat"}
+    """Return whether a message under the user's role holds data or what a program says, and no words of the user."""
+    return message.get("name") in {"memory", "heartbeat", INSTRUCTION}
 
 
 def _text(message: Mapping[str, Any]) -> str:

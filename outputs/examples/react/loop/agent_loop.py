@@ -18,7 +18,7 @@ from .session_memory import SessionTools
 from .tasks import Learn, Remember, TaskMemory
 from .toolbox import Toolbox
 from .turn import AgentResponse, Intent, Reply, read_intent, response_of
-from .virtual_context import Block, VirtualContextMemory
+from .virtual_context import INSTRUCTION, Block, VirtualContextMemory
 from .working import WorkingMemory
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
@@ -75,13 +75,25 @@ class AgentLoop:
         """Answer ``text``, or what was observed last."""
         if text is not None:
             self.observe(text)
-        return self._turn()
+        return self._turn(self.intend(self._user_text))
 
     def heartbeat(self) -> AgentResponse:
         """Act without user input, within the bound on tool calls."""
         self._open_turn(None)
         self._add({"role": "user", "name": "heartbeat", "content": HEARTBEAT})
-        return self._turn()
+        return self._turn(self.intend(None))
+
+    def carry_out(self, instruction: str) -> AgentResponse:
+        """Do what the host program asks for, such as one step of a skill.
+
+        The words are not the user's: they agree to nothing and are not kept as said. No user's turn lies between one
+        instruction and the next, so trust that fell stays fallen.
+        """
+        trust = self.toolbox.ledger.trust
+        self._open_turn(None)
+        self.toolbox.lower_trust(trust)
+        self._add({"role": "user", "name": INSTRUCTION, "content": instruction})
+        return self._turn(self.intend(instruction))
 
     def recall(self, query: str, k: int = 5) -> list[Block]:
         """Return what every tier knows about ``query``, one labelled block per tier."""
@@ -108,8 +120,7 @@ class AgentLoop:
 
     # --- the steps of a turn
 
-    def _turn(self) -> AgentResponse:
-        intent = self.intend(self._user_text)
+    def _turn(self, intent: Intent) -> AgentResponse:
         self._recalled = self.recall_for(intent)
         reply = self.act(intent)
         return self.remember(self.evaluate(reply))

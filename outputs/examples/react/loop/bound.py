@@ -18,7 +18,9 @@ class BoundTool:
     checked: bool = True
     """Whether the toolbox checks the arguments against the schema; the memory tools check their own."""
     foreign: bool = False
-    """Whether the result comes from outside: it is fenced, cut, and lowers the trust of the turn."""
+    """Whether the result comes from outside: it is fenced and cut."""
+    open_world: bool = True
+    """Whether a foreign result may hold text of strangers, and so lowers the trust of the turn."""
     serial: bool = True
     """Whether calls must wait for each other."""
 

@@ -75,6 +75,8 @@ class DeclaredTool:
     run: Sequence[str] | str | Callable[..., JSON] = ()
     """An argument list, ``"module:function"``, or the function itself."""
     dangerous: bool = False
+    open_world: bool = True
+    """Whether its results may hold text of strangers; those of a tool that only reports what it did do not."""
     timeout: float = 30.0
     """Seconds before the program is killed."""
 
