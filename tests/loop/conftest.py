@@ -92,6 +92,10 @@ class ListMemory:
         """Note the turn."""
         self.turns.append((user_text, turn_id))
 
+    def masked(self, value: Any) -> Any:
+        """Hide nothing."""
+        return value
+
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Take no notice."""
 

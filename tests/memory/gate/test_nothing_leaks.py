@@ -173,7 +173,7 @@ def _files(folder: Path, secret: str) -> dict[str, str]:
 def test_no_command_writes_or_shows_a_secret(
     secret: str, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever argument it stands in, it is in no file of the store, no git object, and no line on standard error."""
+    """Whatever argument it stands in, it is in no file of the store, no git object, and no line of the answer."""
     monkeypatch.setenv("MEMKIT_STORE", str(store))
     monkeypatch.setenv("MEMKIT_USER", "ada")
     run(["consent", "grant", "--json"])
@@ -183,9 +183,9 @@ def test_no_command_writes_or_shows_a_secret(
     words = {"KNOWN": known, "OTHER": other, **_files(tmp_path, secret)}
 
     for command in COMMANDS:
-        run([words.get(word, word).replace("{}", secret) for word in command])
+        run([*(words.get(word, word).replace("{}", secret) for word in command), "--json"])
         printed = capsys.readouterr()
-        assert secret not in printed.err, command
+        assert secret not in printed.err + printed.out, command
     run(["memory", "add", f"note {secret}", "--debug"])
     run(["memory", "confirm", secret, "--debug"])
     run(["commit"])
@@ -197,7 +197,7 @@ def test_no_command_writes_or_shows_a_secret(
 
 @pytest.mark.parametrize("secret", LOUD)
 def test_a_models_own_calls_leave_no_secret(
-    secret: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    secret: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A model that puts a secret into every memory tool, and repeats it to the user, leaves none of it on the disk."""
     script = tmp_path / "answers.yaml"
@@ -220,6 +220,8 @@ def test_a_models_own_calls_leave_no_secret(
 
     assert code == 0
     assert traces(store, secret) == []
+    told = json.loads(capsys.readouterr().out)["data"]
+    assert secret not in json.dumps([told["tool_calls"], told["memory_operations"]])
 
 
 def test_the_search_for_traces_finds_what_is_there(store: Path) -> None:
