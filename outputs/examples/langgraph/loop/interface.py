@@ -229,6 +229,10 @@ class MemoryTools(Protocol):
         """Take in that the host showed the model these records on its own."""
         ...
 
+    def masked(self, value: JSON) -> JSON:
+        """Return ``value`` as others may read it, with every secret in it hidden."""
+        ...
+
     def specs(self) -> Sequence[Mapping[str, JSON]]:
         """Return name, description and parameters of every memory tool."""
         ...

@@ -209,7 +209,7 @@ class Toolbox:
             return {
                 "message": message,
                 "citations": citations,
-                "tool_calls": [dict(call) for call in self.ledger.calls],
+                "tool_calls": [self.memory.masked(dict(call)) for call in self.ledger.calls],
                 "memory_operations": [dict(operation) for operation in self.ledger.operations],
                 "policy": [dict(entry) for entry in self.ledger.policy],
                 "plan": self.ledger.plan,

@@ -12,6 +12,7 @@ from .interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, acc
 from .recall import RecallMemory, Turn
 from .record import Draft, Origin, Record, lowest_trust
 from .secrets import mask
+from .session_file import masked_tree
 from .settings import MemorySettings
 from .tool_specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
 from .wording import content_words
@@ -118,6 +119,10 @@ class MemoryTools:
         """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
         found = (self.archive.get(id, user_id=self.user_id) for id in ids)
         self._recall({stored.record.id: stored.record for stored in found if stored})
+
+    def masked(self, value: Any) -> Any:
+        """Return ``value`` as a report may show it, with every secret in it hidden."""
+        return masked_tree(value)
 
     def end_turn(self) -> None:
         """Return to no running turn: what is written now is the host program's own."""

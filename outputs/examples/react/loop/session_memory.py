@@ -46,6 +46,10 @@ class SessionTools:
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Forget it: where nothing is stored, nothing can be stored again."""
 
+    def masked(self, value: JSON) -> JSON:
+        """Return ``value``: what is a secret is known where things are stored."""
+        return value
+
     def specs(self) -> list[dict[str, JSON]]:
         """Return the one tool there is."""
         return [SEARCH]

@@ -14,6 +14,7 @@ from .core import core_edits
 from .duplicates import likeness
 from .extract import is_users_own
 from .index_corpus import CorpusIndex
+from .masking import masked
 from .record import Record, replaced_by
 from .replay import PERSONS, Event, successor_named, takes_places
 
@@ -40,7 +41,8 @@ class Source(NamedTuple):
 
     def __str__(self) -> str:
         """Return how a person would call it."""
-        return f"session {self.session_id}" if self.session_id is not None else f"source {self.source_url}"
+        name = f"session {self.session_id}" if self.session_id is not None else f"source {self.source_url}"
+        return masked(name)
 
 
 class Revocation(NamedTuple):
