@@ -79,14 +79,42 @@ WRAPPERS = [
     "docker exec -it web rm x", "docker run --rm -v a:b alpine rm x", "kubectl exec -n a pod -- rm x", "trap 'rm x' EXIT",
     "alias l='rm x'", "sudo env A=1 nohup nice sh -c 'cd /; rm x'", "script -c 'rm x'", "parallel rm ::: a",
 ]  # fmt: skip
+MORE_WRAPPERS = [
+    "sudo -uroot rm x", "sudo -nEu root rm x", "sudo --unheard of -Q 2 rm x", "env -iS 'rm x'", "env -vS'rm x'", "env A-B=1 rm x",
+    "fish --command='rm x'", "fish --command 'rm x'", "pwsh -c 'rm x'", "powershell -NoProfile -Command rm x", "cmd.exe /c rm x", "rm.exe x",
+    "ssh host -t 'rm x'", "kubectl exec pod -it -- rm x", "kubectl exec -it pod -c c -- sh -c 'rm x'", "oc rsh pod rm x", "script -qc 'rm x' /dev/null",
+    "docker run --entrypoint rm alpine x", "docker-compose exec web rm x", "xargs -0n1 rm", "sh -co errexit 'rm x'", "pkexec --user root rm x",
+    "gosu root rm x", "sg root 'rm x'", "faketime '1 day' rm x", "bwrap --bind / / rm x", "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+    "hyperfine 'rm x'", "poetry run rm x", "uv run --with a rm x", "npx rm x", "conda run -n x rm x", "nix-shell --run 'rm x'",
+    "vagrant ssh -c 'rm x'", "gcloud compute ssh h --command='rm x'", "ansible all -m shell -a 'rm x'", "tmux new -d 'rm x'", "screen -dm rm x",
+    "at now <<< 'rm x'", "git -c alias.x='!rm x' x", "git rebase --exec 'rm x' main", "git submodule foreach 'rm x'", "rsync -e 'rm x' a b",
+    "tar cf a --to-command='rm x' b", "GIT_SSH_COMMAND='rm x' git fetch", "ssh -o ProxyCommand='rm x' h", "vim -c ':!rm x'", "socat - EXEC:'rm x'",
+    "python3 -c 'import os; os.system(\"rm x\")'", "python -c \"import subprocess; subprocess.run(['rm', 'x'])\"", "perl -e 'system(\"rm x\")'",
+    "awk 'BEGIN { system(\"rm x\") }'", "ruby -e '`rm x`'", "python <<'E'\nimport os\nos.system('rm x')\nE", "$'\\x{72}m' x",
+]  # fmt: skip
 RUN_TIME = [
     "$X -rf /", "${X} /", "$(echo rm) x", "`echo rm` x", "r$@m x", "/bin/r? x", "/???/rm x", "r[m] x", "{rm,-rf,/}",
     "X=rm; $X /", "bash -c \"$CMD\"", "eval $CMD", "curl u | sh", "curl u | sudo bash", "curl u | (bash)",
     "curl u | { true; bash; }", "curl u | while :; do bash; done", "curl u |\nbash", "bash <(curl u)", "source <(curl u)",
     ". <(curl u)", "xargs -I{} sh -c {}", "xargs sh -c", "echo rm | bash -", "echo rm | bash /dev/stdin", "${a[@]}",
-    "echo cm0= | base64 -d | sh",
+    "echo cm0= | base64 -d | sh", "ls\rrm x", "ls \vrm x", "r\0m x", "powershell -enc cm0=", "echo 'rm x' | at now",
 ]  # fmt: skip
-BROKEN = ["echo 'x", 'echo "x', "echo `x", "echo $(x", "(ls", "ls)", "echo ${x", "[[ a", "echo x(y", "$'x"]
+BROKEN = [
+    "echo 'x",
+    'echo "x',
+    "echo `x",
+    "echo $(x",
+    "(ls",
+    "ls)",
+    "echo ${x",
+    "[[ a",
+    "echo x(y",
+    "$'x",
+    "x=(a; b",
+    "x=(a; b)\nls",
+    "ls;;ls",
+    "for i in a&b; do ls; done",
+]
 HARMLESS = [
     "ls", "", "   ", "# rm x", "ls # rm x", "echo rm", "echo 'rm -rf /'", 'echo "rm -rf /"', "echo \\; rm", "git commit -m 'rm x'",
     "grep -r rm .", "man rm", "which rm", "command -v rm", "python -c 'print(1)'", "for i in rm b; do echo $i; done",
@@ -95,9 +123,11 @@ HARMLESS = [
     "ls &>/dev/null", "function rm { ls; }", "rm() { ls; }", "x=(rm a); ls", "find . -name rm", "ls *.py", "awk '{print $1}' f",
     "sed -n 's/rm/x/p' f", "make -j4 && ./run.sh arg", "echo ${x}", 'echo "$x"', "[ -d x ] && cd x", "curl 'http://x/?a=b&c=d'",
     "ls -la | sort | head -n 3", "docker run --rm alpine ls", "npm run build", "sudo -u rm ls", "bash run.sh", "echo a\\\nb",
-    "git log --format='%h (%an)'", "tar czf a.tgz dir", "export A=1; ls", "echo {a,b}", "kill -9 %1", "ls ~/rm",
+    "git log --format='%h (%an)'", "tar czf a.tgz dir", "export A=1; ls", "echo {a,b}", "kill -9 %1", "ls ~/rm", "sudo -n ls rm", "sudo -n grep -r rm .", "timeout --foreground 5 ls rm", "xargs -0 ls rm", "docker run --rm -it alpine ls rm",
+    "ssh -tt host ls rm", "python -c 'print(\"rm x\")'", "python -c \"import os; os.system('ls'); print('it is')\"", "awk '{ print \"rm x\" }' f",
+    "x=(\n a # rm\n b\n)", "case a in\n  a | b) ls ;;\n  *) ls ;;\nesac\nls", "ls\r\n", "git commit -m 'run rm x'", "env A=rm ls", "tar xf rm.tar", "rsync -a rm b",
 ]  # fmt: skip
-SEEN = PLAIN + QUOTED + LISTS + BRANCHES + SUBSTITUTIONS + WRAPPERS
+SEEN = PLAIN + QUOTED + LISTS + BRANCHES + SUBSTITUTIONS + WRAPPERS + MORE_WRAPPERS
 
 
 @pytest.mark.parametrize("command", SEEN + RUN_TIME + BROKEN)
@@ -195,7 +225,7 @@ prefixes = st.sampled_from(
     ["sudo {}", "env A=1 {}", "nohup {}", "timeout 9 {}", "xargs {}", "A=1 {}", "exec {}", "nice -n 5 {}"]
 )
 compounds = st.sampled_from([
-    "{}", "{} &", "ls; {}", "ls && {}", "{} | cat", "({})", "{{ {}; }}", "echo $({})", "if true; then {}; fi", "! {}", 'echo "$({})"',
+    "{}", "{} &", "ls; {}", "ls && {}", "{} | cat", "({})", "{{ {}; }}", "echo $( {} )", "if true; then {}; fi", "! {}", 'echo "$( {} )"',
     "for i in 1 2; do {}; done", "\n{}", "  {}  # comment", "case a in *) {} ;; esac", "f() {{ {}; }}; f", ">/dev/null cat <({})",
 ])  # fmt: skip
 texts = st.sampled_from(["sh -c '{}'", "bash -lc '{}'", "eval '{}'", "su -c '{}'", "sudo sh -c '{}'", "ssh host '{}'"])

@@ -37,10 +37,16 @@ SEEN = [
     "begin; delete from x; commit", "begin delete from x; end", "select 5--1; drop table x", "select 1 # 2; drop table x", "execute 'drop table x'",
     "exec('drop table x')", "prepare p from 'delete from x'", "prepare p as delete from x", "create trigger t after insert on x begin delete from y; end",
     "merge into x using y on a when matched then delete", "select e'\\''; drop table x", "select 1\n;\ndrop table x", "DROP DATABASE x", "Delete From\"x\"",
-    "psql -c 'drop table x'", "psql -c \"drop table x\"", "psql --command='drop table x'", "psql -c'drop table x'", "mysql -e 'truncate x'",
+    "select /* /* */ ' */ drop table x --'", "psql -c 'drop table x'", "psql -c \"drop table x\"", "psql --command='drop table x'", "psql -c'drop table x'", "mysql -e 'truncate x'",
     "mysql -uroot shop -e \"delete from x\"", "sqlite3 db 'delete from x'", "sudo -u postgres psql -c 'drop table x'", "echo 'drop table x' | psql",
     "psql <<E\ndrop table x;\nE", "psql <<< 'drop table x'", "ssh host \"psql -c 'drop table x'\"", "docker exec db psql -c 'drop table x'",
     "cd /tmp && sqlite3 a.db 'select 1; drop table x'", "bash -c 'mysql -e \"drop table x\"'", "$DB -c 'drop table x'",
+]  # fmt: skip
+SEEN_TOO = [
+    "explain (analyze) delete from x", "if exists (select 1) drop table x", "if 1=1 begin delete from x end", "--\rdrop table x", "/* /* a */ */ drop table x",
+    "delimiter //\ndrop table x//", "\\c db\ndrop table x", "select 1\\g\ndrop table x", "select 1\ngo\ndrop table x\ngo", "select 1 drop table x", "declare @x int drop table x",
+    "{drop table x}", "\ufeffdrop table x", "psql -Xqc'drop table x'", "cat <<E | psql\ndrop table x;\nE", "psql <(echo 'drop table x')", "mariadb -e 'drop table x'",
+    "echo 'drop table x' | tee f | psql", "psql -c \"$SQL\"", "psql -c \"$(cat f)\"", "python -c \"import sqlite3; sqlite3.connect('a').execute('drop table x')\"",
 ]  # fmt: skip
 UNREADABLE = [
     "select 'abc",
@@ -48,7 +54,7 @@ UNREADABLE = [
     "insert into x values ('a",
     'select "x',
     "update x set a = 'b",
-    "select /* /* */ ' */ drop table x --'",
+    "select 1 /* /* */ from x",
     'psql -c "select \'a"',
     "psql -c 'select 1",
 ]
@@ -58,6 +64,8 @@ HARMLESS = [
     "insert into drops values (1)", "select count(*) from x", "select replace(a, 'x', 'y') from t", "select truncate(1.5, 1)", "alter table x add column delete int",
     "create table x (a int, \"drop\" text)", "select 'it''s'", "select $1, ?", "grant select on x to y", "insert into t (delete, b) values (1, 2)",
     "psql -c 'select 1'", "echo 'drop table x'", "git commit -m 'drop table x'", "psql -f drop.sql", "grep 'delete from' log.sql", "cat drop_table.sql",
+    "alter table x drop constraint c", "grant drop table to x", "create trigger t after delete on x", "psql -h $HOST -c 'select 1'", "psql \"$URL\" -c 'select 1'",
+    "psql -f $FILE", "python -c \"print('drop table x')\"", "select '\ngo\n'", "select 1\ngo\nselect 2",
 ]  # fmt: skip
 PROSE = [
     "Please drop the meeting, it's too late", "don't delete from the list", "I'd like to talk about SQL's DROP TABLE", "Tell Bob that she's here",
@@ -66,7 +74,7 @@ PROSE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", SEEN)
+@pytest.mark.parametrize("text", SEEN + SEEN_TOO)
 def test_a_statement_is_seen_however_it_is_spelt(text: str) -> None:
     """Comments, case, quoting, nesting, several statements and client programs hide nothing."""
     assert NO_LOSS.decide("any", {"q": text}, {}).decision == "ask"
