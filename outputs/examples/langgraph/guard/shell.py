@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -170,7 +171,7 @@ def _find_arg(pattern: str, command: Command) -> bool | None:
     unsure = False
     for word in command.words:
         if word.certain:
-            if matches(word.text):
+            if any(matches(text) for text in _readings(word.text)):
                 return True
         elif pattern == "*":
             return True
@@ -179,7 +180,23 @@ def _find_arg(pattern: str, command: Command) -> bool | None:
     return None if unsure else False
 
 
+def _readings(text: str) -> Iterator[str]:
+    """Yield an argument, the value of an option in it, and each of these as the path it comes to."""
+    yield text
+    values = [text]
+    if text.startswith("-"):
+        values.append(text.partition("=")[2] if "=" in text else text[2:])
+    elif "=" in text:  # dd of=/dev/sda
+        values.append(text.partition("=")[2])
+    for value in values:
+        yield value
+        if "/" in value:
+            yield posixpath.normpath(value).replace("//", "/")
+
+
 def _may_become(word: Word, head: str) -> bool:
+    if "/.." in word.text:
+        return True
     known = word.text[: word.fixed]
     if word.globbed and not known and head.startswith("/"):
         return False  # a wildcard never stands for a leading slash

@@ -9,7 +9,20 @@ from __future__ import annotations
 import re
 
 from .shell_quotes import read_document, read_double_bracket, read_word, skip_brackets
-from .shell_words import ASSIGNED, BLANK, BREAKS, CONTINUATION, RUN_TIME, SYNTAX, Doubt, Simple, Spelling, Word, literal
+from .shell_words import (
+    ASSIGNED,
+    BLANK,
+    BREAKS,
+    CONTINUATION,
+    RUN_TIME,
+    STRAY_BLANK,
+    SYNTAX,
+    Doubt,
+    Simple,
+    Spelling,
+    Word,
+    literal,
+)
 
 _LEADERS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "}", "fi", "done", "esac"})
 _REDIRECT = re.compile(r"<<<|<<-?|<>|<&|>>|>&|>\||<|>")
@@ -18,7 +31,9 @@ _COPROCESS = re.compile(r"[ \t]*\w+[ \t]*(?=[({])")
 _ESAC = re.compile(r"esac\b")
 _DESCRIPTOR = re.compile(r"(\d+|\{\w+\})[<>]")
 _DESCRIPTOR_NAME = re.compile(r"\d+|\{\w+\}")
-_TIMED = re.compile(r"[ \t]*(-p[ \t]+)?(?=[({!]|(if|while|until|for|case|select|time)\b)")
+_TIMED = re.compile(
+    r"[ \t]*(-p[ \t]+)?(?=[({!]|(if|while|until|for|case|select|time|function)\b|[\w-]+[ \t]*\([ \t]*\))"
+)
 _MAX_DEPTH = 40
 _MAX_READ = 600_000
 
@@ -39,11 +54,14 @@ class _Reader:
         self.left = left
         """How many characters may still be read, shared with the readers of nested texts: readings can multiply."""
         self.position = 0
+        self.glued = -1
         self.commands: list[Simple] = []
         self.doubts: list[Doubt] = []
         self.documents: list[tuple[Simple, str, bool, bool]] = []
         self.fed = False
         """Whether something was piped into a group, so that any later command may read it."""
+        self.cases = 0
+        """How many ``case`` are open; elsewhere ``;;`` means nothing."""
 
     # Lists
 
@@ -105,19 +123,26 @@ class _Reader:
                 return current
         if two in (";;", ";&"):
             self.position += self._peek() == "&"
-            self._skip_pattern()
+            self._end_branch()
         return following
+
+    def _end_branch(self) -> None:
+        if self.cases:
+            self._skip_pattern()
+        else:
+            self._doubt(SYNTAX, "two semicolons outside of case")
 
     def _read_plain(self, current: Simple) -> Simple:
         word = read_word(self)
         if word is None:
+            current.begun = True
             return current
-        if not current.words and word.bare and self._reserved(word.text, current.piped):
+        if not current.words and not current.begun and word.bare and self._reserved(word.text, current.piped):
             return current
         if word.bare and ASSIGNED.fullmatch(word.text) and self._peek() == "(":
             self._skip_array()
             return current
-        if not current.words and self._at_function_body():
+        if not current.words and not current.begun and self._at_function_body():
             return current
         current.words.append(word)
         return current
@@ -126,9 +151,10 @@ class _Reader:
         """Deal with a reserved word where a command starts; return whether it was one."""
         if word in _LEADERS:
             self.fed = self.fed or piped
+            self.cases -= word == "esac" and self.cases > 0
             return True
         if word in ("for", "select"):
-            self._skip_words(";\n", ("do", "{"))
+            self._skip_words(";\n", ("do", "{"), signs="(")
         elif word == "case":
             self._skip_case_head()
         elif word == "[[":
@@ -156,10 +182,12 @@ class _Reader:
         if found := _COPROCESS.match(self.text, self.position):
             self.position = found.end()
 
-    def _skip_words(self, stops: str, words: tuple[str, ...] = ()) -> None:
+    def _skip_words(self, stops: str, words: tuple[str, ...] = (), *, signs: str = "\n") -> None:
         """Read words that are not commands, up to a sign or a word; their substitutions are still seen."""
         self._skip_blanks()
         while (char := self._peek()) and char not in stops:
+            if char in BREAKS and char not in signs:
+                self._doubt(SYNTAX, f"{char} in a list of words")
             if char == "(":
                 skip_brackets(self)
             elif char in BREAKS:
@@ -167,6 +195,8 @@ class _Reader:
             elif (word := read_word(self)) and word.bare and word.text in words:
                 return
             self._skip_blanks()
+        if not char and ")" in stops:
+            self._doubt(SYNTAX, "no closing )")
 
     def _skip_array(self) -> None:
         self.position += 1
@@ -180,6 +210,7 @@ class _Reader:
             self.position += 1
         if self.text.startswith("in", self.position):
             self.position += 2
+            self.cases += 1
             self._skip_pattern()
 
     def _skip_pattern(self) -> None:
@@ -189,7 +220,7 @@ class _Reader:
         if _ESAC.match(self.text, self.position):
             return
         self.position += self._peek() == "("
-        self._skip_words(")")
+        self._skip_words(")", signs="\n|(")
         self.position += 1
 
     def _skip_test(self) -> None:
@@ -296,8 +327,10 @@ class _Reader:
 
     def _skip_blanks(self) -> None:
         while (char := self._peek()) and (char in BLANK or self.text.startswith(CONTINUATION, self.position)):
+            if char in STRAY_BLANK and self.text[self.position + 1 : self.position + 2] not in ("\n", ""):
+                self._doubt(RUN_TIME, "a blank that only some shells take for one")
             self.position += 1 if char in BLANK else 2
-        if self._peek() == "#":
+        if self._peek() == "#" and self.position != self.glued:
             end = self.text.find("\n", self.position)
             self.position = len(self.text) if end < 0 else end
 

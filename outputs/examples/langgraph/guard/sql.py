@@ -9,18 +9,23 @@ from .checks import NO, Check, first_of
 from .errors import Path, PolicySetError
 from .globs import glob_test
 from .interface import JSON, Outcome
+from .shell_code import INTERPRETER, strings_of
 from .shell_view import Command, ShellView, read_shell
-from .shell_words import SYNTAX
+from .shell_words import SYNTAX, Word, literal
 from .sql_text import SqlView, Statement, read_sql
-from .texts import bracketed, words_of
+from .texts import bracketed, shown, words_of
 
 _CLIENTS = words_of(
     "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"
-    " usql osql db2 athena rqlite wrangler turso"
+    " usql osql db2 athena rqlite wrangler turso mariadb cqlsh dolt heroku supabase snow databricks mclient exaplus"
+    " prisma gcloud aws"
 )
 _PROGRAM = re.compile(r"[\w.+-]+")
 _SEVERAL_WORDS = re.compile(r"[\s\"`\[]|/\*")
-_OPTION_HEADS = ("--command=", "--execute=", "--query=", "--cmd=", "-c", "-e", "-q", "-Q")
+_OPTION = re.compile(r"--(command|execute|query|cmd|sql|eval)=?|-[A-Za-z]{0,8}")
+_OTHER_OPTIONS = "hdpUPuDfo"
+"""Last letters of short options whose value is a host, a name or a file."""
+_ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
 
 
 def sql_check(data: JSON, path: Path) -> Check:
@@ -58,6 +63,10 @@ def _in_shell(view: ShellView) -> Iterator[SqlView]:
     for command in clients:
         for word in (*command.words, *command.inputs):
             yield from (read_sql(text) for text in _option_values(word.text))
+        yield from _at_run_time(command)
+    for command in view.commands:
+        if INTERPRETER.fullmatch(command.name):
+            yield from _in_code([*command.words, *command.inputs])
     broken = [doubt.message for doubt in view.doubts if doubt.kind == SYNTAX]
     if broken and any(command.program for command in clients):
         yield SqlView((), (f"{broken[0]} in the command",), False)
@@ -73,9 +82,24 @@ def _option_values(text: str) -> Iterator[str]:
     if not _SEVERAL_WORDS.search(text):  # the name of a file or database, and no statement
         return
     yield text
-    for head in _OPTION_HEADS:
-        if text.startswith(head):
-            yield text[len(head) :]
+    if found := _OPTION.match(text):
+        ends = range(2, found.end() + 1) if text[1] != "-" else [found.end()]  # any letter may be the option's name
+        yield from (text[end:] for end in ends)
+
+
+def _at_run_time(command: Command) -> Iterator[SqlView]:
+    """Yield a doubt where the running shell makes the statement that a client is given."""
+    for option, word in zip((literal(""), *command.words), command.words, strict=False):
+        given = _OPTION.fullmatch(option.text) and option.text[-1] not in _OTHER_OPTIONS
+        if command.program and not word.certain and word.fixed == 0 and (given or word.text.startswith("<(")):
+            yield SqlView((), (f"a statement made at run time by {shown(word.text)}",), False)
+
+
+def _in_code(words: Sequence[Word]) -> Iterator[SqlView]:
+    """Yield the SQL in the strings of code that speaks to a database."""
+    for word in words:
+        if _ASKS_DATABASE.search(word.text):
+            yield from (read_sql(text) for text in strings_of(word.text) if _SEVERAL_WORDS.search(text))
 
 
 def _compile(statements: Sequence[str], tables: Sequence[str]) -> Callable[[Statement], Outcome]:

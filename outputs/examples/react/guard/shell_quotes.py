@@ -9,7 +9,9 @@ from .shell_words import BREAKS, CONTINUATION, RUN_TIME, SYNTAX, Cursor, Doubt, 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
 _SPLITTER = re.compile(r"\$(IFS(?![A-Za-z0-9_])|\{IFS[^}]*\})")
 _BRACES = re.compile(r"\{[^\s{}]*(,|\.\.)")
-_ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
+_ANSI = re.compile(
+    r"\\(x\{[0-9a-fA-F]{1,8}\}?|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL
+)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
@@ -24,7 +26,7 @@ def read_word(cursor: Cursor) -> Word | None:
     spelling, start = Spelling(), cursor.position
     while (char := _peek(cursor)) and (char not in BREAKS or _opens_process(cursor, char)):
         if found := _SPLITTER.match(cursor.text, cursor.position):
-            cursor.position = found.end()
+            cursor.position = cursor.glued = found.end()
             return spelling.word(bare=False) if found.start() > start else None
         _spell(cursor, spelling, char)
     if cursor.position == start:
@@ -243,7 +245,7 @@ def _peek(cursor: Cursor) -> str:
 def _ansi_character(escape: re.Match[str]) -> str:
     code = escape.group(1)
     if code[0] in "xuU" and len(code) > 1:
-        return chr(min(int(code[1:], 16), 0x10FFFF))
+        return chr(min(int(code[1:].strip("{}"), 16), 0x10FFFF))
     if code[0] in "01234567":
         return chr(int(code, 8) & 0xFF)
     if code[0] == "c":

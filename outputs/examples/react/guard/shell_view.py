@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from .shell_code import Inner
 from .shell_lists import read_shell_text
 from .shell_words import ASSIGNED, RUN_TIME, Doubt, Simple, Word, literal
-from .shell_wrappers import Inner, inner_commands
+from .shell_wrappers import inner_commands
 
 _MAX_TEXT = 200_000
 _MAX_DEPTH = 12
 _MAX_COMMANDS = 2_000
 _MAX_READ = 600_000
+_MAX_FEEDERS = 20
+_RUN_VARIABLE = re.compile(
+    r"(\w*commands?|\w*pager|\w*editor|visual|\w*_askpass|git_ssh|git_external_diff|browser)=", re.IGNORECASE
+)
+"""Variables and settings whose value other programs run."""
 _TOO_MUCH = Doubt(RUN_TIME, "more than the shell view reads")
+_NULL = Doubt(RUN_TIME, "a null character, which shells drop or stop at")
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ class Command:
     @property
     def name(self) -> str:
         """Return the program without its directory, in lower case."""
-        return (self.program or "").replace("\\", "/").rpartition("/")[2].lower()
+        return (self.program or "").replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,14 @@ def _read_text(text: str) -> ShellView:
     return view.result()
 
 
+def _fed(simple: Simple) -> Iterator[Word]:
+    """Yield the words, and the texts they read, of the commands whose output comes in through pipes."""
+    feeder, seen = simple.feeder, 0
+    while feeder and seen < _MAX_FEEDERS:
+        yield from (*feeder.words, *feeder.inputs)
+        feeder, seen = feeder.feeder, seen + 1
+
+
 class _Unwrapping:
     """Collects commands while following what each of them runs."""
 
@@ -76,6 +92,8 @@ class _Unwrapping:
             self.doubts.append(_TOO_MUCH)
             return
         self.left -= len(text.text)
+        if "\0" in text.text:
+            self.doubts.append(_NULL)
         commands, doubts = read_shell_text(text.text)
         self.doubts += doubts
         for simple in commands:
@@ -86,6 +104,9 @@ class _Unwrapping:
 
     def add(self, simple: Simple, depth: int) -> None:
         words = simple.words
+        for word in words:
+            if variable := _RUN_VARIABLE.match(word.text):
+                self.add_text(Word(word.text[variable.end() :], max(0, word.fixed - variable.end())), depth + 1)
         while words and ASSIGNED.match(words[0].text):
             words = words[1:]
         if not words:
@@ -96,8 +117,7 @@ class _Unwrapping:
         program = words[0]
         if not program.certain:
             self.doubts.append(Doubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
-        feeder = tuple(simple.feeder.words) if simple.feeder else ()
-        inputs = (*simple.inputs, *feeder)
+        inputs = (*simple.inputs, *_fed(simple))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
         self.commands.append(command)
         inner = inner_commands(command.name, command.words, piped=simple.piped, inputs=simple.inputs)
@@ -108,9 +128,12 @@ class _Unwrapping:
             self._follow(found, simple, depth + 1)
 
     def _follow(self, inner: Inner, outer: Simple, depth: int) -> None:
+        sure = len(self.doubts)
         if inner.doubt:
             self.doubts.append(inner.doubt)
         if inner.text:
             self.add_text(inner.text, depth)
         if inner.words:
-            self.add(Simple(list(inner.words), outer.inputs, outer.piped, outer.feeder), depth)
+            self.add(replace(outer, words=list(inner.words)), depth)
+        if not inner.surely:
+            self.doubts[sure:] = [doubt for doubt in self.doubts[sure:] if doubt is _TOO_MUCH]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 BLANK = " \t\r\f\v"
+STRAY_BLANK = "\r\f\v"
+"""What some shells read as a blank and others as a letter."""
 BREAKS = BLANK + "\n;&|<>()"
 CONTINUATION = "\\\n"
 ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
@@ -50,6 +52,8 @@ class Simple:
     inputs: list[Word] = field(default_factory=list)
     """Here-documents and here-strings."""
     piped: bool = False
+    begun: bool = False
+    """Whether an expansion that came to nothing stood before the first word, which so is no reserved word."""
     feeder: Simple | None = None
     """The command whose output is piped in, when it is a simple one."""
 
@@ -86,6 +90,8 @@ class Cursor(Protocol):
 
     text: str
     position: int
+    glued: int
+    """A place that only an expansion parts from what stands before it, so that no comment starts there."""
     commands: list[Simple]
     doubts: list[Doubt]
 

@@ -1,93 +1,33 @@
-"""Programs that run another program: where in their words the other one starts."""
+"""Follow a command into what it runs in its turn: a wrapped program, shell text, code that calls a shell."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from .shell_code import INTERPRETER, Inner, in_code
+from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
 from .shell_words import RUN_TIME, Doubt, Word, literal
-
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"})
 
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _SHELL_OPTIONS_WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
-
-
-@dataclass(frozen=True)
-class Wrapper:
-    """How to read past a wrapper's own words."""
-
-    valued: frozenset[str] = frozenset()
-    """Options whose value is the next word."""
-    operands: int = 0
-    """Words of its own before the program starts."""
-    script: tuple[str, ...] = ()
-    """Options whose value is shell text."""
-    joined: bool = False
-    """Whether the rest is joined to shell text and not run word by word."""
-    verbs: frozenset[str] = frozenset()
-    """Subcommands that run a program; others do not."""
-
-
-def _wrapper(
-    valued: str = "", operands: int = 0, script: str = "", verbs: str = "", *, joined: bool = False
-) -> Wrapper:
-    return Wrapper(frozenset(valued.split()), operands, tuple(script.split()), joined, frozenset(verbs.split()))
-
-
-_PLAIN = _wrapper()
-_CONTAINER = _wrapper(
-    "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --entrypoint --mount"
-    " --hostname --label --memory --cpus",
-    operands=1,
-    verbs="exec run",
-)
-WRAPPERS: dict[str, Wrapper] = {
-    **dict.fromkeys(("nohup", "setsid", "command", "builtin", "busybox", "toybox", "caffeinate", "unbuffer"), _PLAIN),
-    "sudo": _wrapper("-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot --role --type"),
-    "doas": _wrapper("-u -C"),
-    "env": _wrapper("-u -C --unset --chdir", script="-S --split-string"),
-    "exec": _wrapper("-a"),
-    "nice": _wrapper("-n --adjustment"),
-    "ionice": _wrapper("-c -n -p --class --classdata"),
-    "time": _wrapper("-f -o --format --output"),
-    "timeout": _wrapper("-s -k --signal --kill-after", operands=1),
-    "stdbuf": _wrapper("-i -o -e --input --output --error"),
-    "chrt": _wrapper("-T -P -D", operands=1),
-    "taskset": _wrapper(operands=1),
-    "chroot": _wrapper(operands=1),
-    "flock": _wrapper("-w -E --timeout", operands=1, script="-c --command"),
-    "script": _wrapper("-T -I -O -B", operands=1, script="-c --command"),
-    "su": _wrapper("-g -G -s --group --shell", operands=1, script="-c --command"),
-    "runuser": _wrapper("-u -g -G -s --user --group --shell", script="-c --command"),
-    "watch": _wrapper("-n --interval", joined=True),
-    "parallel": _wrapper("-j --jobs -I -a --arg-file", joined=True),
-    "strace": _wrapper("-e -o -p -s -u"),
-    "ltrace": _wrapper("-e -o -p -s -u"),
-    "xargs": _wrapper("-I -n -P -L -d -a -E -s --max-args --max-procs --max-lines --delimiter --arg-file --replace"),
-    "systemd-run": _wrapper("-u -p -M --unit --property --slice --uid --gid"),
-    "unshare": _wrapper("-S -G -R -w"),
-    "nsenter": _wrapper("-t -S -G --target"),
-    "ssh": _wrapper("-p -i -l -o -F -J -L -R -D -W -b -c -E -e -I -m -O -Q -S -w -B", operands=1, joined=True),
-    "eval": _wrapper(joined=True),
-    **dict.fromkeys(("docker", "podman", "nerdctl"), _CONTAINER),
-    "kubectl": _wrapper("-n -c --namespace --container --context", operands=1, verbs="exec run"),
-}
-
-
-@dataclass(frozen=True)
-class Inner:
-    """What a command runs in its turn: words, or shell text."""
-
-    words: tuple[Word, ...] = ()
-    text: Word | None = None
-    doubt: Doubt | None = None
+_LOADER = re.compile(r"ld(-linux)?[\w.-]*\.so[\w.]*")
+_MARKED = {"!": re.compile(r"git|n?vim?|ex|ed|less|more|man"), ":": re.compile(r"socat")}
+"""A sign after which some programs run the rest of a word: ``git -c alias.x='!rm'``, ``vim -c ':!rm'``."""
+_MAX_STARTS = 50
 
 
 def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
     """Yield what the program ``name`` runs when it is called with ``words``."""
     if name in SHELLS:
         yield from _shell(words, piped=piped, inputs=inputs)
+    elif name in POWER_SHELLS:
+        yield from _power_shell(words)
+    elif name in ("at", "batch"):
+        yield from _script_file(None, piped=piped, inputs=inputs)
+    elif INTERPRETER.fullmatch(name):
+        for code in (*words, *inputs):
+            yield from in_code(code.text)
     elif name in ("source", "."):
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
@@ -96,16 +36,21 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
         yield from (Inner(text=_after_sign(word)) for word in words if "=" in word.text)
     elif name == "trap":
         yield from (Inner(text=word) for word in _operands(words)[:1])
+    elif _LOADER.fullmatch(name):
+        yield from _wrapped(name, PLAIN, words)
     elif name in WRAPPERS and not _only_looks_up(name, words):
         yield from _wrapped(name, WRAPPERS[name], words)
+    for mark, program in _MARKED.items():
+        if program.fullmatch(name):
+            yield from (Inner(text=_after_sign(word, mark)) for word in words if mark in word.text)
 
 
 def _only_looks_up(name: str, words: Sequence[Word]) -> bool:
     return name == "command" and bool(words) and words[0].text in ("-v", "-V")
 
 
-def _after_sign(word: Word) -> Word:
-    sign = word.text.index("=") + 1
+def _after_sign(word: Word, mark: str = "=") -> Word:
+    sign = word.text.index(mark) + 1
     return Word(word.text[sign:], max(0, word.fixed - sign))
 
 
@@ -118,8 +63,11 @@ def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Ite
     while position < len(words) and words[position].text[:1] in ("-", "+") and len(words[position].text) > 1:
         option = words[position].text
         position += 2 if option in _SHELL_OPTIONS_WITH_VALUE else 1
+        if option.partition("=")[0] == "--command":
+            yield Inner(text=_after_sign(words[position - 1])) if "=" in option else Inner(text=words[position])
+            return
         if option[0] == "-" and option[1] != "-" and "c" in option:
-            yield from _script_text(words[position:])
+            yield from _script_text(words[position:], valued=option[-1] in "oO")
             return
         if option == "--" or (option[0] == "-" and "s" in option and option[1] != "-"):
             break
@@ -128,10 +76,10 @@ def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Ite
     yield from _script_file(operand, piped=piped, inputs=inputs)
 
 
-def _script_text(words: Sequence[Word]) -> Iterator[Inner]:
-    """Yield the text after ``-c``, past more options."""
+def _script_text(words: Sequence[Word], *, valued: bool) -> Iterator[Inner]:
+    """Yield the text after ``-c``, past more options; ``valued`` says that one of them has a value."""
     rest = [word for word in words if not word.text.startswith(("-", "+")) or not word.certain]
-    valued = any(word.text in _SHELL_OPTIONS_WITH_VALUE for word in words)
+    valued = valued or any(word.text in _SHELL_OPTIONS_WITH_VALUE for word in words)
     yield from (Inner(text=text) for text in rest[: 2 if valued else 1])
     if not rest:
         yield Inner(doubt=Doubt(RUN_TIME, "a shell whose commands come from elsewhere"))
@@ -154,14 +102,25 @@ def _find(words: Sequence[Word]) -> Iterator[Inner]:
             yield Inner(words=tuple(words[start + 1 : next(ends, len(words))]))
 
 
+def _power_shell(words: Sequence[Word]) -> Iterator[Inner]:
+    for position, word in enumerate(words):
+        option = word.text.lower()
+        if option.startswith(("-c", "/c", "/k")):
+            yield Inner(text=join(words[position + 1 :]))
+            return
+        if option.startswith(("-e", "/e")) and not option[1:].startswith("ex"):
+            yield Inner(doubt=Doubt(RUN_TIME, "an encoded command"))
+    yield from (Inner(text=word) for word in _operands(words)[:1])
+
+
 def _wrapped(name: str, wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
+    yield from _scripts(wrapper, words)
     if wrapper.verbs:
         verb = next((i for i, word in enumerate(words) if word.text in wrapper.verbs), None)
         if verb is None:
             return
         words = words[verb + 1 :]
-    yield from _scripts(wrapper, words)
-    for start in _starts(wrapper, words):
+    for start in _starts(wrapper, words) if wrapper.runs else ():
         yield from _from_here(name, wrapper, words, start)
 
 
@@ -178,37 +137,85 @@ def _from_here(name: str, wrapper: Wrapper, words: Sequence[Word], start: int) -
 
 
 def _scripts(wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
-    """Yield the shell text given to options such as ``su -c``."""
+    """Yield the shell text given to options such as ``su -c``, ``script -qc`` and ``env --split-string=``."""
     for position, word in enumerate(words):
         for option in wrapper.script:
-            if word.text == option and position + 1 < len(words):
-                yield Inner(text=words[position + 1])
-            elif word.text.startswith(f"{option}=" if option.startswith("--") else option):
-                cut = len(option) + (word.text[len(option) : len(option) + 1] == "=")
+            cut = _value_at(option, word.text)
+            if cut is None:
+                continue
+            if cut < len(word.text):
                 yield Inner(text=Word(word.text[cut:], max(0, word.fixed - cut)))
+            elif position + 1 < len(words):
+                yield Inner(text=words[position + 1])
+
+
+def _value_at(option: str, text: str) -> int | None:
+    """Return where the value of an option starts in a word; at its end when the next word is the value."""
+    if option.startswith("--"):
+        return (
+            len(option) + text.startswith(f"{option}=") if text.partition("=")[0] == option.partition("=")[0] else None
+        )
+    if found := re.match(rf"-[A-Za-z]*?{option[1]}=?", text):
+        return found.end()
+    return None
 
 
 def _starts(wrapper: Wrapper, words: Sequence[Word]) -> list[int]:
-    """Return where the wrapped program may start; two places when an option is unknown and may have a value."""
-    position, unknown = 0, False
-    while position < len(words) and (words[position].text.startswith("-") or _assigns(words[position])):
+    """Return where the wrapped program may start; several places when unknown options may have values."""
+    if wrapper.anywhere:
+        return [i for i, word in enumerate(words) if not word.text.startswith("-")][:_MAX_STARTS]
+    position, unsure = _after_options(wrapper, words, 0)
+    for _ in range(wrapper.operands):
+        position, more = _after_options(wrapper, words, position + 1)
+        unsure = unsure or more
+    return _possible_starts(wrapper, words, position) if unsure else [position]
+
+
+def _possible_starts(wrapper: Wrapper, words: Sequence[Word], position: int) -> list[int]:
+    """Return the first word and, if that is the value of an option, what may start after it."""
+    starts = [position]
+    while len(starts) < _MAX_STARTS:
+        position += 1
+        following, _ = _after_options(wrapper, words, position)
+        starts.append(following)
+        if following == position:
+            break
+        position = following
+    return starts
+
+
+def _after_options(wrapper: Wrapper, words: Sequence[Word], position: int) -> tuple[int, bool]:
+    """Return the place of the first word that is no option, and whether an unknown option stood before it."""
+    unsure = False
+    while position < len(words) and _belongs_to_wrapper(wrapper, words[position]):
         option = words[position].text
         position += 1
         if option == "--":
             break
-        if option in wrapper.valued or option in wrapper.script:
-            position += 1
-        elif option.startswith("-") and "=" not in option:
-            unknown = True
-    first = position + wrapper.operands
-    while wrapper.operands and first < len(words) and words[first].text == "--":
-        first += 1
-    return [first, first + 1] if unknown else [first]
+        takes = _takes_next_word(wrapper, option) if option.startswith("-") else False
+        position += takes is True
+        unsure = unsure or takes is None
+    return position, unsure
 
 
-def _assigns(word: Word) -> bool:
-    name, sign, _ = word.text.partition("=")
-    return bool(sign) and name.isidentifier()
+def _takes_next_word(wrapper: Wrapper, option: str) -> bool | None:
+    """Return whether the next word is the option's value; ``None`` for an option nobody listed."""
+    if option in wrapper.valued or option in wrapper.script:
+        return True
+    if option.startswith("--"):
+        return False if "=" in option or option in wrapper.flags else None
+    for position, letter in enumerate(option[1:], 1):
+        short = f"-{letter}"
+        if short in wrapper.valued or short in wrapper.script:
+            return position == len(option) - 1
+        if short not in wrapper.flags and not letter.isdigit():
+            return None
+    return False
+
+
+def _belongs_to_wrapper(wrapper: Wrapper, word: Word) -> bool:
+    """Return whether a word is an option or sets a variable; where words are joined to text, the shell reads those."""
+    return word.text.startswith("-") or (not wrapper.joined and "=" in word.text)
 
 
 def _with_standard_input(options: Sequence[Word], rest: tuple[Word, ...]) -> tuple[Word, ...]:

@@ -29,7 +29,7 @@ _SURE = words_of("select insert truncate grant revoke merge pragma vacuum attach
 _VAGUE = words_of(
     "analyze begin call comment commit deallocate declare desc describe do end exec execute export flush handler"
     " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
-    " start table unlock upsert use values"
+    " start table unlock upsert use values if while"
 )
 _CONFIRMING: dict[str, frozenset[str] | None] = {
     **dict.fromkeys(_SURE),
@@ -53,6 +53,21 @@ _SKIPPED_BEFORE_TABLE = frozenset(
 )
 _AFTER_TABLES = words_of("where set on from join using select order group limit values")
 _EXECUTORS = frozenset({"execute", "exec", "prepare", "do", "call", "create", "declare", "set"})
+
+_TWO_WORDS = {
+    "drop": _OBJECTS,
+    "delete": frozenset({"from"}),
+    "truncate": frozenset({"table"}),
+    "insert": frozenset({"into"}),
+    "merge": frozenset({"into"}),
+}
+"""Openings that are seen inside another statement too: some dialects need no semicolon between two."""
+_SPEAKS_OF_OTHERS = frozenset({"alter", "grant", "revoke", "comment", "create"})
+_CLIENT_LINE = re.compile(
+    r"^[ \t]*(go|delimiter[ \t]+\S+|use[ \t]+\S+|[\\.!][^\n]*)[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
+"""Lines that a database client takes for itself."""
+_COMMENT_SIGN = re.compile(r"/\*|\*/")
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
@@ -86,6 +101,10 @@ class SqlView:
     pure: bool
     """Whether every statement opens with a word of SQL."""
 
+    def joined(self, other: SqlView) -> SqlView:
+        """Return this view with the statements of another reading."""
+        return SqlView((*self.statements, *other.statements), self.doubts, self.pure)
+
 
 @dataclass(frozen=True)
 class Token:
@@ -112,7 +131,7 @@ def read_sql(text: str) -> SqlView:
     """Return every statement that some dialect would find in the text."""
     if len(text) > _MAX_TEXT:
         return SqlView((), ("more than the SQL view reads",) if _opens_with_sql(text[:1000]) else (), False)
-    return _read(text, 0)
+    return _read(text.lstrip("\ufeff"), 0)
 
 
 def reads_as_sql(text: str) -> bool:
@@ -127,6 +146,8 @@ def _opens_with_sql(text: str) -> bool:
 
 def _read(text: str, depth: int) -> SqlView:
     readings = [_reading(tokenize(text, backslash=escape), depth) for escape in _escape_rules(text)]
+    if depth < _MAX_NESTED and _CLIENT_LINE.search(text):
+        readings[0] = readings[0].joined(_read(_CLIENT_LINE.sub(";", text), _MAX_NESTED))
     clean = [view for view in readings if not view.doubts]
     statements = tuple(dict.fromkeys(statement for view in readings for statement in view.statements))
     return SqlView(statements, () if clean else readings[0].doubts, all(view.pure for view in readings))
@@ -192,6 +213,8 @@ def _line_comment(tokens: Tokens, text: str, found: re.Match[str], _: bool) -> i
     ambiguous = found.group() == "#" or comment[:1].strip()  # an operator, or two minus signs, in another dialect
     if ambiguous and not opens:
         tokens.more.append(comment.partition(";")[2])
+    if "\r" in comment:  # ends the line in another dialect
+        tokens.more.append(comment.partition("\r")[2])
     return stop
 
 
@@ -203,9 +226,20 @@ def _block_comment(tokens: Tokens, text: str, found: re.Match[str], _: bool) -> 
     comment = text[found.end() : stop]
     if "/*" in comment:
         tokens.doubts.append("a comment inside a comment")
+        tokens.more.append(text[_nested_end(text, found.start()) :])
     if comment.startswith(("!", "M!")):  # a comment that one dialect runs
         tokens.items += tokenize(re.sub(r"^M?!\d*", "", comment), backslash=False).items
     return stop + 2
+
+
+def _nested_end(text: str, start: int) -> int:
+    """Return where a comment ends in a dialect in which comments nest."""
+    level = 0
+    for found in _COMMENT_SIGN.finditer(text, start):
+        level += 1 if found.group() == "/*" else -1
+        if not level:
+            return found.end()
+    return len(text)
 
 
 def _string(tokens: Tokens, text: str, found: re.Match[str], backslash: bool) -> int:
@@ -268,7 +302,7 @@ def _split(items: list[Token]) -> list[list[Token]]:
 
 def _statements(part: list[Token], depth: int) -> Iterator[Statement]:
     """Yield the statement a part is, and those inside it."""
-    start = next((i for i, token in enumerate(part) if token.text != "("), 0)
+    start = next((i for i, token in enumerate(part) if token.text not in ("(", "{")), 0)
     if _is_word(part[start], _CONFIRMING):
         yield _statement(part[start:])
         yield from _inside(part[start:])
@@ -288,8 +322,16 @@ def _inside(part: list[Token]) -> Iterator[Statement]:
 def _opens_inside(part: list[Token], index: int) -> bool:
     """Return whether a statement starts inside another: in brackets, in a body, after common table expressions."""
     before = part[index - 1]
-    opened = before.text == "(" or _is_word(before, _OPENERS) or (before.text == ")" and part[0].text == "with")
-    return opened and _is_word(part[index], _DATA_WORDS) and not _is_bare_name(part, index)
+    opened = before.text == "(" or _is_word(before, _OPENERS)
+    opened = opened or (before.text == ")" and part[0].text in ("with", "explain"))
+    if opened and _is_word(part[index], _DATA_WORDS) and not _is_bare_name(part, index):
+        return True
+    return part[0].text not in _SPEAKS_OF_OTHERS and _opens_with_two_words(part, index)
+
+
+def _opens_with_two_words(part: list[Token], index: int) -> bool:
+    following = _TWO_WORDS.get(part[index].text) if part[index].kind == "word" else None
+    return following is not None and index + 1 < len(part) and _is_word(part[index + 1], following)
 
 
 def _is_bare_name(part: list[Token], index: int) -> bool:
