@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 
 from memkit.memory.archive import ArchivalStore
+from memkit.memory.errors import InvalidRecord
 from memkit.memory.interface import Decision
 from memkit.memory.record import Draft, Origin
 from memkit.memory.settings import MemorySettings, WriteSettings
@@ -175,3 +176,30 @@ def test_a_constraint_holds_in_its_time_and_for_whom_it_is(store: ArchivalStore)
 
     assert ids() == [holding]
     assert ids(session_id="s1", agent_id="a1") == [holding, *mine]
+
+
+@pytest.mark.parametrize("where", [{"session_id": "s1"}, {"agent_id": "a1"}])
+def test_what_replaces_a_limited_record_is_for_the_same_eyes(store: ArchivalStore, where: dict[str, str]) -> None:
+    """A correction and a merge by a person elsewhere are found where the old record was, and nowhere else."""
+    scope = "session" if "session_id" in where else "agent"
+    first, other = (
+        str(told(store, text, PERSON._replace(**where), scope=scope).id)
+        for text in ("The draft is on the desk", "The ink is in the drawer")
+    )
+
+    corrected = store.supersede(first, "The draft is on the shelf", PERSON).id
+    merged = store.merge([str(corrected), other], PERSON).id
+
+    assert [hit.id for hit in store.search("draft ink", user_id="ada", **where).hits] == [merged]
+    assert store.search("draft ink", user_id="ada").hits == ()
+
+
+def test_records_of_two_sessions_are_not_merged(store: ArchivalStore) -> None:
+    """The result could be for neither."""
+    ids = [
+        str(told(store, f"The draft is on desk {name}", PERSON._replace(session_id=name), scope="session").id)
+        for name in ("one", "two")
+    ]
+
+    with pytest.raises(InvalidRecord):
+        store.merge(ids, PERSON)
