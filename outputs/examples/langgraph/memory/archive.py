@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .archive_reader import ArchiveReader, unobserved
+from .audience import in_place_of
 from .errors import ArchiveError, LongTermOff, NotAllowed, Refused
 from .index_database import explained
 from .interface import Decision, Gate, Reason, Tombstone
@@ -138,7 +139,8 @@ class ArchivalStore(ArchiveReader):
             extra={"reason": masked(reason)} if reason else {},
         )  # fmt: skip
         least = lowest_trust(origin.trust_cap, old.trust)
-        return self.offer(draft, origin if by_person else origin._replace(trust_cap=least))
+        by = origin if by_person else origin._replace(trust_cap=least)
+        return self.offer(draft, in_place_of(old, by))
 
     def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> None:
         """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated."""

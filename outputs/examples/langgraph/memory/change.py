@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from .arrivals import Arrivals, is_news
+from .audience import in_place_of
 from .core import consent, core_target
 from .errors import InvalidRecord, NotAllowed, RecordNotFound, Refused
 from .holdings import brought
@@ -119,7 +120,8 @@ class Change:
         draft = merged_draft(parents, text, masked(reason))
         # Words that nobody wrote anew are worth as much as the least of those they were made of.
         least = lowest_trust(*(record.trust for record in parents))
-        writer = origin if text is not None else origin._replace(actor="program", trust_cap=least)
+        composer = origin if text is not None else origin._replace(actor="program", trust_cap=least)
+        writer = in_place_of(parents[0], composer)
         view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
         judgement = self._gate().judge(draft, writer, view)
         if judgement.decision == "merged":

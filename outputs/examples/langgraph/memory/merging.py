@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean
 
+from .audience import audience_of
 from .contradictions import contradict
 from .duplicates import LEAST_ALIKE, likeness
 from .errors import InvalidRecord
@@ -18,8 +19,8 @@ def merged_draft(parents: Sequence[Record], text: str | None = None, reason: str
     """
     if len({record.id for record in parents}) < 2:
         raise InvalidRecord("Merging takes two records or more. Give another id.")
-    if len({(record.user_id, record.scope) for record in parents}) > 1:
-        raise InvalidRecord("Only records of one user and one scope can be merged.")
+    if len({(record.user_id, audience_of(record)) for record in parents}) > 1:
+        raise InvalidRecord("Only records of one user and one scope, session or agent can be merged.")
     best = _best(parents)
     urls = {record.source_url for record in parents}
     extra: dict[str, JSON] = {"merges": [record.id for record in parents]}

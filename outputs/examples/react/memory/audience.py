@@ -29,3 +29,10 @@ def offered_to(draft: Draft, origin: Origin) -> Audience:
 def is_for(record: Record, session_id: str | None, agent_id: str | None) -> bool:
     """Return whether a record that its user may see concerns this session and this agent."""
     return audience_of(record) == audience(record.scope, session_id, agent_id)
+
+
+def in_place_of(record: Record, origin: Origin) -> Origin:
+    """Return ``origin`` so that what it offers in the place of ``record`` is for the same session or agent."""
+    if record.scope == "session":
+        return origin._replace(session_id=record.session_id)
+    return origin._replace(agent_id=record.agent_id) if record.scope == "agent" else origin
