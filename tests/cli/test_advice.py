@@ -182,3 +182,13 @@ def test_a_trace_that_is_left_says_what_to_do(memkit: Reader, tmp_path: Path) ->
 
     assert "trace in notes.md" in printed
     assert "quotes in files of people go with --redact" in printed
+
+
+def test_a_restore_that_is_given_again_says_what_was_here(memkit: Reader, tmp_path: Path) -> None:
+    """Nobody reads that something was restored twice."""
+    memkit("memory", "add", "Ada owns a yacht", "--user", "ada")
+    memkit("memory", "export", "--user", "ada", "--out", str(tmp_path / "ada.jsonl"))
+
+    printed = memkit("memory", "import", str(tmp_path / "ada.jsonl"), "--restore")
+
+    assert printed == "Restored 1 line of the audit log of ada. 1 of its records and events was here already.\n"

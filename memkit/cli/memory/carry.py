@@ -223,7 +223,12 @@ def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None
         ]
         front.answer(data, lines, ok=False, diagnostics=[_finding(unfit) for unfit in restored.refused])
     said = "Every line may come; nothing was written." if dry_run else f"Restored {_listed(restored.counts)}"
-    front.answer(data, said if dry_run else f"{said} of {restored.user_id}.")
+    known = (
+        f" {restored.here:,} of its records and events {'was' if restored.here == 1 else 'were'} here already."
+        if restored.here
+        else ""
+    )
+    front.answer(data, f"{said}{known}" if dry_run else f"{said} of {restored.user_id}.{known}")
 
 
 def _refused_lines(refused: list[Unfit]) -> list[str]:
