@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from memkit.workspace import Workspace
 
 Diagnostic = Mapping[str, Any]
-HELP_LINE = 500
-"""No first sentence of a command's help is longer."""
 
 
 class Front:
@@ -142,10 +140,6 @@ class MemkitCommand(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
-
-    def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the first sentence of the help whole; the list of commands breaks it into lines."""
-        return super().get_short_help_str(HELP_LINE)
 
 
 class MemkitGroup(click.Group):
