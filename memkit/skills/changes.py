@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -163,7 +164,9 @@ def _changed(field: str, message: str, before: Any, after: Any, *, attention: bo
 
 
 def _check_text(check: Check) -> str:
-    return shlex.join(check.run)
+    if check.call is None:
+        return shlex.join(check.run)
+    return f"{json.dumps(check.call, sort_keys=True)} must be {check.expect}"
 
 
 def version_key(version: str) -> tuple[int, ...]:

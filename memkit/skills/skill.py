@@ -35,10 +35,15 @@ class Change:
 
 @dataclass(frozen=True)
 class Check:
-    """A command that must succeed before a new version of the skill is used."""
+    """Something that must hold before a new version is committed: a command succeeds, or a call is decided so."""
 
     name: str
-    run: tuple[str, ...]
+    run: tuple[str, ...] = ()
+    """The command; empty where a call is judged."""
+    call: Mapping[str, Any] | None = None
+    """``{tool, args?, context?}``, as the policies see it."""
+    expect: str | None = None
+    """What the policies must decide."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,10 @@ def read_skill(data: Mapping[str, Any]) -> Skill:
         ),
         deprecated=data.get("deprecated", False),
         superseded_by=data.get("superseded_by"),
-        checks=tuple(Check(item["name"], tuple(item["run"])) for item in data.get("checks", ())),
+        checks=tuple(
+            Check(item["name"], tuple(item.get("run", ())), item.get("call"), item.get("expect"))
+            for item in data.get("checks", ())
+        ),
         generates=Generated(generates["skill"], tuple(generates["wires"]), generates.get("try")) if generates else None,
     )
 

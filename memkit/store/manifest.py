@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from memkit.store.change import change_file
 from memkit.store.layout import MANIFEST
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
+from memkit.store.yaml_edit import edited
 
 
 def change_manifest(root: Path, key: str, value: Any, message: str) -> str | None:
@@ -30,16 +30,10 @@ def change_manifest(root: Path, key: str, value: Any, message: str) -> str | Non
 
 
 def _with_value(content: str, keys: Sequence[str], value: Any) -> str:
-    from ruamel.yaml import YAML
+    def change(document: Any) -> None:
+        place = document
+        for name in keys[:-1]:
+            place = place.setdefault(name, {})
+        place[keys[-1]] = value
 
-    editor = YAML()
-    editor.preserve_quotes = True
-    editor.width = 4096
-    document = editor.load(content)
-    place = document
-    for name in keys[:-1]:
-        place = place.setdefault(name, {})
-    place[keys[-1]] = value
-    written = io.StringIO()
-    editor.dump(document, written)
-    return written.getvalue()
+    return edited(content, change)

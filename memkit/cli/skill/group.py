@@ -15,6 +15,8 @@ SKILL_COMMANDS: Commands = {
     "stats": ("memkit.cli.skill.run:stats", "Say how skills did when they were run here."),
     "history": ("memkit.cli.skill.history:history", "Show the commits that changed a skill."),
     "diff": ("memkit.cli.skill.history:diff", "Say what changed in a skill, by meaning."),
+    "check": ("memkit.cli.skill.write:check", "Run the checks that skills carry."),
+    "commit": ("memkit.cli.skill.write:commit", "Commit a changed skill, if its checks pass."),
     "rollback": ("memkit.cli.skill.write:rollback", "Bring a skill back to an earlier version."),
     "export": ("memkit.cli.skill.carry:export", "Write a skill as an agent skill (SKILL.md)."),
 }

@@ -1,14 +1,22 @@
-"""``memkit skill new`` and ``rollback``."""
+"""``memkit skill new``, ``check``, ``commit`` and ``rollback``."""
 
 from __future__ import annotations
+
+from dataclasses import asdict
 
 import click
 
 from memkit.cli.file_history import answer_rollback, detached_findings
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Choice, Front, MemkitCommand, diagnostic
+from memkit.skills.bump import PARTS, Part
+from memkit.skills.skill import SKILL
 from memkit.store.layout import find_store
+from memkit.use_cases.check_skills import check_skills
+from memkit.use_cases.commit_skill import commit_skill
 from memkit.use_cases.draft_skill import draft_skill
 from memkit.use_cases.roll_back_skill import roll_back_skill
+
+skip_option = click.option("--skip-checks", is_flag=True, help="Commit without running the skill's checks.")
 
 
 @click.command("new", cls=MemkitCommand)
@@ -19,15 +27,57 @@ def new(front: Front, name: str) -> None:
     root = find_store(front.store)
     path = draft_skill(root, name)
     data = {"name": name, "path": str(path)}
-    told = f"Wrote {path}. Edit it, then run 'memkit lint'."
+    told = f"Wrote {path}. Edit it, then run 'memkit skill commit {name} --bump minor'."
     front.answer(data, told, diagnostics=detached_findings(front, root))
 
 
 @click.command("rollback", cls=MemkitCommand)
 @click.argument("name")
 @click.argument("version")
+@skip_option
 @click.pass_obj
-def rollback(front: Front, name: str, version: str) -> None:
-    """Bring the skill NAME back to VERSION (or to a commit), as a new commit."""
+def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
+    """Bring the skill NAME back to VERSION (or to a commit) if its checks pass, as a new commit."""
     root = find_store(front.store)
-    answer_rollback(front, root, roll_back_skill(root, name, version))
+    answer_rollback(front, root, roll_back_skill(root, name, version, checked=not skip_checks))
+
+
+@click.command("commit", cls=MemkitCommand)
+@click.argument("name")
+@click.option("--bump", type=Choice(list(PARTS)), help="Count this part of the version up, with a change log entry.")
+@click.option("-m", "--note", metavar="TEXT", help="What the entry and the commit say (default: what changed).")
+@skip_option
+@click.pass_obj
+def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_checks: bool) -> None:
+    """Commit what you changed in the skill NAME if its checks pass, with a message that says what that is.
+
+    A change of meaning needs a higher version: write it yourself, or let --bump do it.
+    """
+    root = find_store(front.store)
+    done = commit_skill(root, name, bump=bump, note=note, checked=not skip_checks)
+    findings = detached_findings(front, root) if done.commit else []
+    lines = [
+        f"{name} {done.version or ''}".rstrip()
+        + (f" is commit {done.commit[:10]}" if done.commit else ": nothing to commit")
+    ]
+    lines += [f" {'!' if change.attention else ' '} {change.message}" for change in done.changes]
+    front.answer(asdict(done), lines, diagnostics=findings)
+
+
+@click.command("check", cls=MemkitCommand)
+@click.argument("name", required=False)
+@click.pass_obj
+def check(front: Front, name: str | None) -> None:
+    """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
+    results = check_skills(find_store(front.store), name)
+    failed = [(skill, result) for skill, found in results for result in found if not result.passed]
+    data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
+    lines = [
+        f"{skill.name}  {'ok' if one.passed else 'FAIL':4}  {one.name}: {one.detail}"
+        for skill, found in results
+        for one in found
+    ]
+    findings = [
+        diagnostic("skill-check", f"{one.name}: {one.detail}", path=SKILL.path(skill.name)) for skill, one in failed
+    ]
+    front.answer(data, lines, ok=not failed, diagnostics=findings)
