@@ -13,7 +13,7 @@ ARCHIVE = "archive"
 _DECODER = json.JSONDecoder()
 _OWNER = re.compile(r'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 _MARKER = re.compile(rb"(?:<{7}|={7}|>{7}|\|{7})(?: |\r?$)")
-_KEYS_OF_FORM = frozenset({
+KEYS_OF_FORM = frozenset({
     "id", "user_id", "created_at", "type", "scope", "source", "trust", "actor", "op", "target", "at", "valid_from",
     "valid_until", "supersedes", "session_id", "agent_id", "turn_id", "sealed", "merges", "contradicts",
 })  # fmt: skip
@@ -117,7 +117,7 @@ def holds_lines(path: str) -> bool:
 def said(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in a line that somebody said: text, tags, reason, address, and what unknown keys hold."""
     for key, value in data.items():
-        if key not in _KEYS_OF_FORM:
+        if key not in KEYS_OF_FORM:
             yield from _strings(value)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from unicodedata import normalize
 
+from memkit.privacy.belonging import KEYS_OF_FORM
+
 RUN = 16
 """Letters and digits that a text must share with an erased one to count as a trace of it."""
 SHORTEST_VALUE = 5
@@ -25,15 +27,17 @@ DISTINCT_END = 16
 """The random letters at the end of a record's id; what comes before is a time that others share."""
 SHORTEST_NAME = 3
 REDACTED = "[erased]"
-STRUCTURAL = frozenset({
+STRUCTURAL = KEYS_OF_FORM | frozenset({
     "head", "heads", "main", "master", "refs", "tags", "remotes", "origin", "stash", "notes", "commits", "archive",
     "skills", "policies", "domains", "outputs", "memkit", "cache", "state", "sessions", "shared", "local", "user",
     "users", "agent", "test", "tests", "docs", "person", "program", "import", "git", "github", "yaml", "json", "jsonl",
     "core", "human", "persona", "system", "store", "memory", "index", "update", "merge", "branch", "commit", "wip",
-    "remember", "erase", "erased", "readme", "none", "null", "true", "false", "data", "text",
+    "remember", "erase", "erased", "confidence", "importance", "readme", "none", "null", "true", "false", "data", "text",
 })  # fmt: skip
 """Words that a store is made of; somebody of that name can be found in the lines alone."""
 
+_VALUES_OF_JSON = frozenset({"null", "none", "true", "false"})
+"""Without quotes these say that nobody is named."""
 _WORD = re.compile(r"[^\W_]+")
 _VALUE = re.compile(r"[^\W_]+(?:[-_.@/+:][^\W_]+){0,3}")
 _ASCII_GAPS = {code: None for code in range(128) if not chr(code).isalnum()}
@@ -63,7 +67,8 @@ class Needles:
         """Whether the id alone, outside of a line, is a trace: not where others use the word as well."""
         self._shipped: set[str] = set()
         self._name = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
-        self._field = re.compile(rf"user_id\W{{0,5}}[:=]\s*[\"']?{re.escape(user_id)}(?!\w)")
+        mark = "[\"']" if user_id.casefold() in _VALUES_OF_JSON else "[\"']?"
+        self._field = re.compile(rf"user_id\W{{0,5}}[:=]\s*{mark}{re.escape(user_id)}(?!\w)")
 
     def counts(self) -> dict[str, int]:
         """Return how much is looked for, by kind."""

@@ -13,6 +13,7 @@ from memkit.interchange.machine import KINDS, problem
 from memkit.memory.interface import Reason
 from memkit.memory.masking import masked
 from memkit.memory.record import JSON
+from memkit.memory.times import parse_time
 from memkit.workspace import Workspace
 
 
@@ -41,7 +42,8 @@ def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dr
         dry_run: Check everything and write nothing.
 
     Raises:
-        NegativeAnswer: The store holds something about this user that is not in the export, or the file is empty.
+        NegativeAnswer: The store holds something about this user that is not in the export, the file is empty, or the
+            store asks for a consent that was never given.
         UsageError: The file cannot be read.
     """
     restored = Restored(user or _first_user(source))
@@ -49,6 +51,11 @@ def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dr
     if restored.refused:
         return restored
     _require_absent(workspace, restored)
+    if workspace.settings["privacy.consent"] == "always" and not _agreed(workspace, source, restored.user_id):
+        raise NegativeAnswer(
+            f"{restored.user_id!r:.60} has not agreed to long-term memory, here or in the file, and this store asks "
+            "for that (privacy.consent: always). Nothing was restored."
+        )
     if not dry_run:
         try:
             _write(workspace, source, restored)
@@ -94,6 +101,14 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
             f"This store holds {held - restored.here:,} lines about {restored.user_id!r:.60} that are not in the file. "
             "--restore brings a user back into a store without them; without it, the memories pass the write gate."
         )
+
+
+def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
+    """Return whether the user agreed here, or did by the last word that the export has on it."""
+    said = [data for data in _lines(source, local=False) if data.get("op") == "consent"]
+    last = max(said, key=lambda data: parse_time(str(data["at"])), default=None)
+    fields = last.get("fields") if last else None
+    return workspace.archive.consent(user) is True or (isinstance(fields, dict) and fields.get("granted") is True)
 
 
 def _write(workspace: Workspace, source: Source, restored: Restored) -> None:

@@ -288,3 +288,20 @@ def test_an_export_says_what_it_cannot_read(memkit: Memkit, store: Path, capsys:
     assert where in said.err and "memkit fsck" in said.err
     assert json.loads(said.out.splitlines()[0])["text"] == "Ada keeps bees"
     assert where in memkit("memory", "export", "--user", "bob", code=1)["diagnostics"][0]["message"]
+
+
+def test_a_restore_asks_for_consent_where_the_store_does(
+    memkit: Memkit, store: Path, another: Path, tmp_path: Path
+) -> None:
+    """Who never agreed, or withdrew it, does not come back by an export; who agreed there does."""
+    out = tmp_path / "ada.jsonl"
+    memkit("memory", "add", "Ada keeps bees", "--user", "ada")
+    memkit("config", "set", "privacy.consent", "always", root=another)
+
+    for word in ("withdraw", "grant"):
+        memkit("consent", word, "--user", "ada")
+        memkit("memory", "export", "--user", "ada", "--out", str(out), "--force")
+        code = 0 if word == "grant" else 1
+        memkit("memory", "import", str(out), "--restore", root=another, code=code)
+
+    assert len(memkit("memory", "list", "--user", "ada", root=another)["data"]["records"]) == 1

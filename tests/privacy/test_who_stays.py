@@ -133,7 +133,7 @@ def test_any_id_can_be_erased(user: str, store: Path, capsys: pytest.CaptureFixt
     assert answer["data"]["user_id"] == user
 
 
-@pytest.mark.parametrize("user", ["main", "archive", "a", "bob"])
+@pytest.mark.parametrize("user", ["main", "archive", "a", "bob", "null", "user_id"])
 def test_a_name_that_is_a_word_breaks_nothing(user: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Somebody called like a branch or a folder is found in the lines alone."""
     remember(store, TEXT, user)
