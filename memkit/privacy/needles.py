@@ -32,7 +32,8 @@ STRUCTURAL = KEYS_OF_FORM | frozenset({
     "skills", "policies", "domains", "outputs", "memkit", "cache", "state", "sessions", "shared", "local", "user",
     "users", "agent", "test", "tests", "docs", "person", "program", "import", "git", "github", "yaml", "json", "jsonl",
     "core", "human", "persona", "system", "store", "memory", "index", "update", "merge", "branch", "commit", "wip",
-    "remember", "erase", "erased", "confidence", "importance", "readme", "none", "null", "true", "false", "data", "text",
+    "remember", "erase", "erased", "confidence", "importance", "readme", "none", "null", "true", "false", "data",
+    "text",
 })  # fmt: skip
 """Words that a store is made of; somebody of that name can be found in the lines alone."""
 
