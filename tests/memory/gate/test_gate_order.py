@@ -115,7 +115,20 @@ def test_personal_numbers_are_refused(view: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("Alice is in a meeting right now", "transient"), ("Alice might move to Berlin", "hedged")],
+    [
+        ("Alice is in a meeting right now", "transient"),
+        ("Alice will be back in an hour", "transient"),
+        ("Alice is in Rome now.", "transient"),
+        ("Alice ist derzeit in Rom", "transient"),
+        ("Alice est actuellement à Paris", "transient"),
+        ("爱丽丝现在在罗马", "transient"),
+        ("Alice might move to Berlin", "hedged"),
+        ("It seems Alice is vegan", "hedged"),
+        ("Alice is likely vegan", "hedged"),
+        ("Alice thinks about buying a car", "hedged"),
+        ("Alice mag vielleicht Tee", "hedged"),
+        ("爱丽丝可能喜欢茶", "hedged"),
+    ],
 )
 def test_passing_wording_is_refused_only_from_inference(view: Any, text: str, code: str) -> None:
     """Transient or hedged wording is refused in what an agent inferred; the user's own words and events pass."""

@@ -194,6 +194,8 @@ HARMLESS = [
     "it was on 2026-11-21T09:00:00Z",
     "timestamps like 1700000000000 and 1700000000123",
     "order 1234567890123456",
+    "密码是必填项。",
+    "パスワードは変更されました。",
     "scores: 52 34 89 12 45 67 90 23 71 17",
     "the cache key is 5d41402abc4b2a76b9719d911017c592",
     "The password policy is twelve characters minimum length",
