@@ -97,6 +97,8 @@ TECHNICAL = re.compile(
 """Names of techniques, which have digits like passwords."""
 KEY_LIKE = re.compile(rf"{UUID.pattern}|[0-9a-f]{{32,64}}")
 """Harmless by itself, and a key where the word before says so."""
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""
 OWNED = re.compile(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
 GOES_ON = re.compile(r"(?i)\s*(?:and|but)\s")
 
@@ -173,6 +175,8 @@ def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
         return is_key or (not is_harmless(value) and looks_random(value, 16))
     if match["curt"]:
         return _stands_out(value, "pass")
+    if group == "bare" and UNSPACED.search(value) and not re.search(r"[A-Za-z0-9]", value):
+        return False
     if ADDRESS.fullmatch(value) or DATE.fullmatch(value) or FILE_NAME.fullmatch(value):
         return False
     if _is_mixed(value) and len(value) >= 4:
