@@ -1,0 +1,228 @@
+"""Whether there is a call to which some policies apply and others do not.
+
+The search writes down, key by key, what a call must hold and must not, and takes back what leads nowhere. A call that
+is found is put before the engine before it counts. That there is none is claimed only when every way was ruled out.
+What the host sets is taken for one value a key, and not for a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from memkit.guard.interface import JSON, Call
+from memkit.policies.analysis.formulas import SURE, condition
+from memkit.policies.analysis.subjects import Box, Lift, Subject
+from memkit.policies.analysis.values import Found, Nothing, Part, Unknown, solve
+
+MAX_STEPS = 1_500
+"""So many partial calls are looked at for one question."""
+
+
+@dataclass(frozen=True)
+class Applies:
+    """The policy matches, and no exception lifts it."""
+
+    subject: Subject
+    surely: bool = False
+    """Whether it must match by what it says, and not because a hard policy counts what it cannot read."""
+
+    @property
+    def mode(self) -> str:
+        """Return how its conditions are asked."""
+        return SURE if self.surely else self.subject.mode
+
+
+@dataclass(frozen=True)
+class Spared:
+    """The policy does not match, or an exception lifts it."""
+
+    subject: Subject
+
+
+@dataclass(frozen=True)
+class Matches(Applies):
+    """The policy matches, whether or not an exception lifts it."""
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """One exception holds."""
+
+    lift: Lift
+
+
+@dataclass(frozen=True)
+class NotLifted:
+    """One exception does not hold."""
+
+    lift: Lift
+
+
+@dataclass(frozen=True)
+class OfTool:
+    """The call is one of this tool."""
+
+    tool: str
+
+
+Wish = Applies | Spared | Matches | Lifted | NotLifted | OfTool
+
+
+@dataclass(frozen=True)
+class CallFound:
+    """A call that is as wanted, by the engine's own word."""
+
+    call: Call
+
+
+CallAnswer = CallFound | Nothing | Unknown
+
+
+def find_call(wishes: Sequence[Wish], confirmed: Callable[[Call], bool]) -> CallAnswer:
+    """Return a call that fulfils every wish.
+
+    Args:
+        wishes: What the call must be like; what binds most comes first.
+        confirmed: Asks the engine whether a call is what was wanted.
+    """
+    unsure = ""
+    try:
+        for draft in _Search().drafts(_Draft(), tuple(wishes)):
+            call = draft.call()
+            if isinstance(call, Call) and confirmed(call):
+                return CallFound(call)
+            unsure = unsure or (call if isinstance(call, str) else "the engine decided otherwise than expected")
+    except _TooLong:
+        unsure = "there are too many ways to look at"
+    return Unknown(unsure) if unsure else Nothing()
+
+
+class _TooLong(Exception):
+    """The search has taken as many steps as it may."""
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A call that is being written: what each key must be like."""
+
+    wanted: Mapping[str, tuple[Part, ...]] = field(default_factory=lambda: {"tool": ()})
+    """Of the keys that the call must have."""
+    refused: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    """What a key must not be, if the call has it."""
+
+    def parts(self, key: str) -> tuple[Part, ...]:
+        """Return everything that holds for the value of a key."""
+        refused = chain.from_iterable(parts for other, parts in self.refused.items() if _reaches(other, key))
+        return tuple(dict.fromkeys((*self.wanted.get(key, ()), *refused)))
+
+    def call(self) -> Call | str:
+        """Return the call, or why a value of it is not known."""
+        roots: dict[str, dict[str, JSON]] = {"args": {}, "context": {}}
+        tool = ""
+        for key in sorted(self.wanted, key=lambda key: key.count(".")):
+            answer = solve(self.parts(key), text_only=key == "tool")
+            if not isinstance(answer, Found):
+                return f"{key}: {answer.reason if isinstance(answer, Unknown) else 'no value'}"
+            if key == "tool":
+                tool = str(answer.value)
+            else:
+                _put(roots, key, answer.value, self.wanted)
+        return Call(tool or "tool", roots["args"], roots["context"])
+
+
+class _Search:
+    """Tries every way to fulfil the wishes, one after the other."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def drafts(self, draft: _Draft, wishes: Sequence[Wish]) -> Iterator[_Draft]:
+        """Yield every draft that fulfils the wishes as far as its values are known one by one."""
+        if not wishes:
+            yield draft
+            return
+        for following in self._ways(draft, wishes[0]):
+            yield from self.drafts(following, wishes[1:])
+
+    def _ways(self, draft: _Draft, wish: Wish) -> Iterator[_Draft]:
+        if isinstance(wish, OfTool):
+            named = {"tool": condition({"equals": wish.tool})}
+            yield from self._fulfilled(draft, [named], SURE)
+        elif isinstance(wish, Matches):
+            yield from self._fulfilled(draft, wish.subject.boxes, wish.mode)
+        elif isinstance(wish, Applies):
+            for matching in self._fulfilled(draft, wish.subject.boxes, wish.mode):
+                lifting = [box for lift in wish.subject.lifts for box in lift.boxes]
+                yield from self._denied(matching, lifting, SURE)
+        elif isinstance(wish, Lifted):
+            yield from self._fulfilled(draft, wish.lift.boxes, SURE)
+        elif isinstance(wish, NotLifted):
+            yield from self._denied(draft, wish.lift.boxes, SURE)
+        else:
+            yield from self._denied(draft, wish.subject.boxes, wish.subject.mode)
+            for lift in wish.subject.lifts:
+                yield from self._fulfilled(draft, lift.boxes, SURE)
+
+    def _fulfilled(self, draft: _Draft, boxes: Sequence[Box], mode: str) -> Iterator[_Draft]:
+        """Yield the drafts in which one of the boxes holds."""
+        for box in boxes:
+            following: _Draft | None = draft
+            for key, wanted in box.items():
+                following = self._with(following, key, Part(wanted, mode)) if following else None
+            if following:
+                yield following
+
+    def _denied(self, draft: _Draft, boxes: Sequence[Box], mode: str) -> Iterator[_Draft]:
+        """Yield the drafts in which none of the boxes holds: of each, one condition does not."""
+        if not boxes:
+            yield draft
+            return
+        # A key that the call need not have is the cheapest to deny: it is left out.
+        keys = sorted(boxes[0], key=lambda key: key in draft.wanted)
+        for key in keys:
+            following = self._with(draft, key, Part(boxes[0][key], mode, wanted=False))
+            if following:
+                yield from self._denied(following, boxes[1:], mode)
+
+    def _with(self, draft: _Draft, key: str, part: Part) -> _Draft | None:
+        """Return the draft with one more condition, or ``None`` when that leaves no value for some key."""
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise _TooLong
+        if part.wanted:
+            following = replace(draft, wanted={**draft.wanted, key: (*draft.wanted.get(key, ()), part)})
+            touched = [key]
+        else:
+            following = replace(draft, refused={**draft.refused, key: (*draft.refused.get(key, ()), part)})
+            touched = [wanted for wanted in draft.wanted if _reaches(key, wanted)]
+        ruled_out = any(isinstance(solve(following.parts(each), text_only=each == "tool"), Nothing) for each in touched)
+        return None if ruled_out else following
+
+
+def _reaches(pattern: str, key: str) -> bool:
+    """Return whether a condition on one key surely sees every value of another."""
+    root, _, name = key.partition(".")
+    return pattern == key or (pattern == f"{root}.*" and bool(name) and "." not in name)
+
+
+def _put(roots: Mapping[str, dict[str, JSON]], key: str, value: JSON, taken: Mapping[str, object]) -> None:
+    """Write a value where a key looks for it; ``*`` becomes a name that nothing else asks for."""
+    root, _, name = key.partition(".")
+    *folders, last = [_free_name(root, taken) if word == "*" else word for word in name.split(".")]
+    place = roots[root]
+    for folder in folders:
+        inner = place.setdefault(folder, {})
+        if not isinstance(inner, dict):  # one condition wants a value where another looks for names inside it
+            roots[root][name] = value
+            return
+        place = inner
+    place[last] = value
+
+
+def _free_name(root: str, taken: Mapping[str, object]) -> str:
+    name = "value"
+    while f"{root}.{name}" in taken:
+        name += "_"
+    return name

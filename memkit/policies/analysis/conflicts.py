@@ -1,0 +1,286 @@
+"""Find what in a set of policies cannot be as it was meant, each with a call that shows it.
+
+What the kinds mean:
+
+- ``contradiction``: one hard policy allows a call that another hard one denies or wants to be asked about; both
+  by what they say, and not because a hard policy counts what it cannot read.
+- ``dead``: no call fulfils the policy's conditions, or its own exceptions lift every call that does.
+- ``shadowed``: wherever the policy applies, stronger ones apply too, so it never decides.
+- ``redundant``: wherever it applies, others that add as much apply too, so no verdict changes without it.
+- ``unreachable_exception``: the exception never lifts a call that would not be lifted without it.
+- ``gap``: a tool that is declared as dangerous, and that no policy can apply to.
+
+What is found can be mended at once: leaving out all shadowed and redundant policies together changes no verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from memkit.guard.interface import JSON, Call
+from memkit.policies.analysis.calls import (
+    Applies,
+    CallAnswer,
+    CallFound,
+    Lifted,
+    Matches,
+    NotLifted,
+    OfTool,
+    Spared,
+    Wish,
+    find_call,
+)
+from memkit.policies.analysis.findings import KINDS, Analysis, Conflict, Open
+from memkit.policies.analysis.subjects import Box, Lift, PolicyData, Subject, SubjectSet
+from memkit.policies.analysis.values import Nothing, Unknown
+from memkit.policies.analysis.views import other_commands
+
+MAX_COVERING = 40
+"""So many other policies are taken together to cover one."""
+
+_STOPS = ("deny", "ask")
+
+Told = Conflict | Open
+
+
+@dataclass(frozen=True)
+class DangerousTool:
+    """A tool that ``memkit.yaml`` declares with ``dangerous: true``."""
+
+    name: str
+    sample: Mapping[str, JSON]
+    """Arguments as its schema wants them."""
+
+
+def find_conflicts(policies: Sequence[PolicyData], tools: Sequence[DangerousTool] = ()) -> Analysis:
+    """Return every conflict that can be shown in a valid set of policies, and every question that stays open."""
+    subjects = SubjectSet(policies)
+    told: list[Told] = []
+    alive = []
+    for subject in subjects:
+        dead = _dead(subjects, subject)
+        told += [dead] if dead else []
+        if not isinstance(dead, Conflict) or dead.witness:
+            alive.append(subject)
+            told += _unreachable(subjects, subject)
+    told += _contradictions(subjects, alive)
+    told += _needless(subjects, alive)
+    told += _gaps(subjects, tools)
+    conflicts = [one for one in told if isinstance(one, Conflict)]
+    conflicts.sort(key=lambda one: KINDS.index(one.kind))
+    return Analysis(tuple(conflicts), tuple(one for one in told if isinstance(one, Open)))
+
+
+# Dead
+
+
+def _dead(subjects: SubjectSet, subject: Subject) -> Told | None:
+    applies = find_call([Applies(subject)], partial(_is_applied, subjects, subject))
+    if isinstance(applies, Unknown):
+        return Open("dead", (subject.name,), f"Whether any call fulfils {subject.name} is not known: {applies.reason}.")
+    if isinstance(applies, CallFound):
+        return _only_unread(subjects, subject, applies.call)
+    matches = find_call([Matches(subject)], lambda call: True)
+    if isinstance(matches, Nothing):
+        return Conflict("dead", (subject.name,), None, f"No call fulfils the conditions of {subject.label}.")
+    why = f"The exceptions of {subject.label} lift every call that fulfils its conditions."
+    witness = matches.call if isinstance(matches, CallFound) and _is_lifted(subjects, subject, matches.call) else None
+    return Conflict("dead", (subject.name,), witness, why)
+
+
+def _only_unread(subjects: SubjectSet, subject: Subject, call: Call) -> Conflict | None:
+    """Return a finding for a hard policy whose conditions hold nowhere, and that matches only what cannot be read."""
+    if not subject.hard:
+        return None
+    if not isinstance(find_call([Matches(subject, surely=True)], lambda call: True), Nothing):
+        return None
+    proof = (
+        f"No call fulfils the conditions of {subject.label}. As it is hard, it counts what cannot be compared with "
+        "them as a match, and nothing else: the witness is such a call."
+    )
+    return Conflict("dead", (subject.name,), call, proof)
+
+
+def _is_applied(subjects: SubjectSet, subject: Subject, call: Call) -> bool:
+    return subject in subjects.applying(call)
+
+
+def _is_lifted(subjects: SubjectSet, subject: Subject, call: Call) -> bool:
+    return any(finding.name == subject.name for finding in subjects.decide(call).exempted)
+
+
+# Exceptions
+
+
+def _unreachable(subjects: SubjectSet, subject: Subject) -> Iterator[Told]:
+    for position, lift in enumerate(subject.lifts):
+        earlier = subject.lifts[:position]
+        told = _unreachable_lift(subjects, subject, lift, earlier)
+        if told:
+            yield told
+
+
+def _unreachable_lift(subjects: SubjectSet, subject: Subject, lift: Lift, earlier: Sequence[Lift]) -> Told | None:
+    lifted = partial(_is_lifted, subjects, subject)
+    kind, names, called = "unreachable_exception", (subject.name,), _called(lift)
+    alone = find_call([Matches(subject), Lifted(lift)], lifted)
+    if isinstance(alone, Nothing):
+        proof = f"No call that {subject.label} matches fulfils {called}, as long as each context value is one value."
+        return Conflict(kind, names, None, proof)
+    answer: CallAnswer = alone
+    if isinstance(alone, CallFound) and earlier:
+        wishes: list[Wish] = [Matches(subject), Lifted(lift), *map(NotLifted, earlier)]
+        answer = find_call(wishes, lifted)
+        if isinstance(answer, Nothing):
+            others = " and ".join(_called(other) for other in earlier)
+            return Conflict(
+                kind, names, alone.call, f"Whatever {called} of {subject.label} lifts, {others} lifts before."
+            )
+    if isinstance(answer, Unknown):
+        return Open(kind, names, f"Whether {called} of {subject.name} ever lifts a call is not known: {answer.reason}.")
+    return None
+
+
+def _called(lift: Lift) -> str:
+    return f"exception {lift.index + 1}" + (f" ({lift.text})" if lift.text else "")
+
+
+# Contradictions
+
+
+def _contradictions(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[Told]:
+    allowing = [subject for subject in alive if subject.hard and subject.effect == "allow"]
+    stopping = [subject for subject in alive if subject.hard and subject.effect in _STOPS]
+    for one in allowing:
+        for other in stopping:
+            told = _contradiction(subjects, one, other) if _may_meet(one, other) else None
+            if told:
+                yield told
+
+
+def _may_meet(one: Subject, other: Subject) -> bool:
+    """Return whether two policies may be about the same tool, and the same command of it.
+
+    A text can hold commands of both, but then they do not disagree about one of them.
+    """
+    if one.tools is not None and other.tools is not None and one.tools.isdisjoint(other.tools):
+        return False
+    return any(not _about_other_commands(box, beside) for box in one.boxes for beside in other.boxes)
+
+
+def _about_other_commands(box: Box, beside: Box) -> bool:
+    return any(key in beside and other_commands(box[key].leaves, beside[key].leaves) for key in box)
+
+
+def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Told | None:
+    def both(call: Call) -> bool:
+        applying = subjects.applying(call)
+        return one in applying and other in applying
+
+    answer = find_call([Applies(one, surely=True), Applies(other, surely=True)], both)
+    names = (one.name, other.name)
+    if isinstance(answer, CallFound):
+        decision = subjects.decide(answer.call).decision
+        verb = "denies it" if other.effect == "deny" else "asks about it"
+        proof = f"{one.label} allows this call and {other.label} {verb}; the decision is {decision}."
+        return Conflict("contradiction", names, answer.call, proof)
+    if isinstance(answer, Unknown):
+        reason = f"Whether {one.name} and {other.name} meet in one call is not known: {answer.reason}."
+        return Open("contradiction", names, reason)
+    return None
+
+
+# Shadowed and redundant
+
+
+def _needless(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[Told]:
+    """Yield what could be left out; of two that say the same, the later one."""
+    needless: set[Subject] = set()
+    for subject in reversed(alive):
+        told = _covered(subjects, subject, needless)
+        if isinstance(told, Conflict):
+            needless.add(subject)
+        if told:
+            yield told
+
+
+def _covered(subjects: SubjectSet, subject: Subject, needless: set[Subject]) -> Told | None:
+    covering: list[Subject] = []
+    witness: Call | None = None
+    while len(covering) < MAX_COVERING:
+
+        def alone(call: Call) -> bool:
+            applying = subjects.applying(call)
+            return subject in applying and not any(other in applying for other in covering)
+
+        answer = find_call([Applies(subject), *map(Spared, covering)], alone)
+        if isinstance(answer, Nothing):
+            return _needless_conflict(subject, _fewest(subject, covering), witness) if covering else None
+        if isinstance(answer, Unknown):
+            return _open_cover(subject, covering, answer.reason) if covering else None
+        others = [
+            other
+            for other in subjects.applying(answer.call)
+            if other is not subject and other.strength >= subject.strength and other not in needless
+        ]
+        if not others:
+            return None
+        witness = witness or answer.call
+        covering.append(max(others, key=lambda other: (other.strength, -sum(map(len, other.boxes)))))
+    return _open_cover(subject, covering[:3], "too many others apply to the same calls")
+
+
+def _open_cover(subject: Subject, covering: Sequence[Subject], reason: str) -> Open:
+    names = ", ".join(other.name for other in covering)
+    return Open(
+        "shadowed",
+        (subject.name, *(other.name for other in covering)),
+        f"Whether {subject.name} ever decides where {names} does not is not known: {reason}.",
+    )
+
+
+def _fewest(subject: Subject, covering: Sequence[Subject]) -> list[Subject]:
+    """Leave out of the covering policies those that are not needed."""
+    kept = list(covering)
+    for other in covering[:-1]:
+        rest = [one for one in kept if one is not other]
+        if isinstance(find_call([Applies(subject), *map(Spared, rest)], lambda call: True), Nothing):
+            kept = rest
+    return kept
+
+
+def _needless_conflict(subject: Subject, covering: Sequence[Subject], witness: Call | None) -> Conflict:
+    stronger = all(other.strength > subject.strength for other in covering)
+    names = " or ".join(other.label for other in covering)
+    if stronger:
+        proof = f"Wherever {subject.label} applies, {names} applies too and is stronger: it never decides."
+    else:
+        proof = f"Wherever {subject.label} applies, {names} applies too: without it every verdict is the same."
+    kind = "shadowed" if stronger else "redundant"
+    return Conflict(kind, (subject.name, *(other.name for other in covering)), witness, proof)
+
+
+# Gaps
+
+
+def _gaps(subjects: SubjectSet, tools: Sequence[DangerousTool]) -> Iterator[Told]:
+    for tool in tools:
+        told = _gap(subjects, tool)
+        if told:
+            yield told
+
+
+def _gap(subjects: SubjectSet, tool: DangerousTool) -> Told | None:
+    unsure = []
+    for subject in subjects:
+        answer = find_call([OfTool(tool.name), Applies(subject)], partial(_is_applied, subjects, subject))
+        if isinstance(answer, CallFound):
+            return None
+        unsure += [subject.name] if isinstance(answer, Unknown) else []
+    if unsure:
+        reason = f"Whether a call of the dangerous tool {tool.name} fulfils {', '.join(unsure)} is not known."
+        return Open("gap", tuple(unsure), reason)
+    proof = f"The tool {tool.name} is declared as dangerous, and no policy can apply to a call of it."
+    return Conflict("gap", (), Call(tool.name, tool.sample, {}), proof)

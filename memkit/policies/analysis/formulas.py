@@ -1,0 +1,219 @@
+"""Conditions as formulas: three-valued answers of the engine made two-valued, so that they can be combined and denied.
+
+A leaf is one operator of the ``match`` language with its operand. A view that cannot read its text answers "unknown",
+which a hard policy counts as a match and a soft one does not; so a leaf is asked either whether it *surely* holds or
+whether it *possibly* does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from memkit.guard.checks import Check
+from memkit.guard.conditions import compile_condition
+from memkit.guard.globs import has_wildcards
+from memkit.guard.interface import JSON
+from memkit.guard.texts import text_of
+from memkit.policies.analysis.languages import Language, escaped, glob_pattern, language
+
+SURE, POSSIBLE = "sure", "possible"
+
+_TEXT = frozenset({"equals", "in", "glob", "prefix", "regex"})
+_VIEWS = frozenset({"shell", "sql"})
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One operator with its operand."""
+
+    key: str
+    """Both, spelled in one way."""
+    operator: str
+    operand: JSON = field(compare=False, hash=False)
+    check: Check = field(compare=False, hash=False)
+    """What the engine makes of it."""
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether only the text of a value counts."""
+        return self.operator in _TEXT
+
+    @property
+    def is_view(self) -> bool:
+        """Return whether it reads its text as a language of its own."""
+        return self.operator in _VIEWS
+
+    def holds(self, value: JSON, mode: str) -> bool:
+        """Return what the engine says of one value that is no list."""
+        state = self.check.test(value).state if value is not None else False
+        return state is True or (state is None and mode == POSSIBLE)
+
+    @cached_property
+    def members(self) -> Mapping[str, JSON] | None:
+        """Return the texts it holds for, each with the value it was written as; ``None`` for more than a list."""
+        if self.operator == "equals":
+            return {text_of(self.operand) or "": self.operand}
+        if self.operator == "in":
+            return {text_of(item) or "": item for item in self.operand}
+        if self.operator == "glob" and not any(map(has_wildcards, listed(self.operand))):
+            return {item: item for item in listed(self.operand)}
+        return None
+
+    @cached_property
+    def language(self) -> Language:
+        """Return its texts as an automaton; raises ``PolicySetError`` where that is too large."""
+        if self.members is not None:
+            return language(tuple(rf"\A{escaped(text)}\Z" for text in self.members))
+        if self.operator == "glob":
+            return language(tuple(map(glob_pattern, listed(self.operand))))
+        if self.operator == "prefix":
+            return language(tuple(rf"\A{escaped(text)}" for text in listed(self.operand)))
+        return language((self.operand,))
+
+
+def listed(operand: JSON) -> Sequence[JSON]:
+    """Return an operand as the list that it may be written as."""
+    return operand if isinstance(operand, list) else [operand]
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A leaf that is asked for, or denied."""
+
+    leaf: Leaf
+    mode: str
+    wanted: bool = True
+
+    def holds(self, value: JSON) -> bool:
+        """Return whether one value, which is no list, is as wanted."""
+        return self.leaf.holds(value, self.mode) is self.wanted
+
+
+@dataclass(frozen=True)
+class All:
+    """Every part; without parts it always holds."""
+
+    parts: tuple[Formula, ...] = ()
+
+    def holds(self, value: JSON) -> bool:
+        """Return whether every part holds."""
+        return all(part.holds(value) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Any:
+    """One of the parts; without parts it never holds."""
+
+    parts: tuple[Formula, ...] = ()
+
+    def holds(self, value: JSON) -> bool:
+        """Return whether one part holds."""
+        return any(part.holds(value) for part in self.parts)
+
+
+Formula = Literal | All | Any
+
+
+def denied(formula: Formula) -> Formula:
+    """Return the formula that holds where this one does not."""
+    if isinstance(formula, Literal):
+        return Literal(formula.leaf, formula.mode, not formula.wanted)
+    parts = tuple(denied(part) for part in formula.parts)
+    return Any(parts) if isinstance(formula, All) else All(parts)
+
+
+def leaves(formula: Formula) -> Iterator[Leaf]:
+    """Yield every leaf, from left to right."""
+    if isinstance(formula, Literal):
+        yield formula.leaf
+    else:
+        for part in formula.parts:
+            yield from leaves(part)
+
+
+class Condition:
+    """A condition of a policy: what the engine makes of it, and its formulas."""
+
+    def __init__(self, key: str, data: JSON) -> None:
+        self.key = key
+        self.check = compile_condition(data, ())
+        self.says = self.check.says
+        self.sure = _formula(data, SURE)
+        self.possible = _formula(data, POSSIBLE)
+        self.leaves = tuple(dict.fromkeys(leaves(self.sure)))
+
+    @property
+    def whole(self) -> bool:
+        """Return whether a list is given whole and not one element at a time."""
+        return self.check.whole
+
+    def formula(self, mode: str) -> Formula:
+        """Return when it surely, or possibly, holds for one value that is no list."""
+        return self.sure if mode == SURE else self.possible
+
+    def holds(self, value: JSON, mode: str) -> bool:
+        """Return what the engine says of a value, which may be a list."""
+        state = self.check.on(value).state
+        return state is True or (state is None and mode == POSSIBLE)
+
+    @cached_property
+    def members(self) -> frozenset[str] | None:
+        """Return every text that can make it hold, when they can be listed."""
+        return _members(self.sure)
+
+
+def condition(data: JSON) -> Condition:
+    """Return the condition for its data; the same data gives the same condition."""
+    return _condition(json.dumps(data, ensure_ascii=False, sort_keys=True))
+
+
+@lru_cache(maxsize=8192)
+def _condition(key: str) -> Condition:
+    return Condition(key, json.loads(key))
+
+
+def _formula(data: JSON, mode: str) -> Formula:
+    """Return the formula of a condition as it stands in a file: a bare string is a glob, a list means any of."""
+    if isinstance(data, Mapping):
+        parts = tuple(_operator(name, operand, mode) for name, operand in data.items())
+        return parts[0] if len(parts) == 1 else All(parts)
+    if isinstance(data, list):
+        if all(isinstance(item, str) for item in data):
+            return _leaf("glob", data, mode)
+        return Any(tuple(_formula(item, mode) for item in data))
+    return _leaf("glob" if isinstance(data, str) else "equals", data, mode)
+
+
+def _operator(name: str, operand: JSON, mode: str) -> Formula:
+    if name == "any":
+        return Any(tuple(_formula(item, mode) for item in operand))
+    if name == "all":
+        return All(tuple(_formula(item, mode) for item in operand))
+    if name == "not":
+        return denied(_formula(operand, POSSIBLE if mode == SURE else SURE))
+    return _leaf(name, operand, mode)
+
+
+def _leaf(operator: str, operand: JSON, mode: str) -> Literal:
+    leaf = _known_leaf(operator, json.dumps(operand, ensure_ascii=False, sort_keys=True))
+    return Literal(leaf, SURE if leaf.is_text else mode)
+
+
+@lru_cache(maxsize=16384)
+def _known_leaf(operator: str, operand: str) -> Leaf:
+    data = json.loads(operand)
+    return Leaf(f"{operator} {operand}", operator, data, compile_condition({operator: data}, ()))
+
+
+def _members(formula: Formula) -> frozenset[str] | None:
+    if isinstance(formula, Literal):
+        known = formula.leaf.members if formula.wanted else None
+        return None if known is None else frozenset(known)
+    found = [_members(part) for part in formula.parts]
+    listable = [members for members in found if members is not None]
+    if isinstance(formula, All):
+        return frozenset.intersection(*listable) if listable else None
+    return frozenset[str]().union(*listable) if len(listable) == len(found) else None

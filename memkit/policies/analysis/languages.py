@@ -1,0 +1,248 @@
+"""The texts that a condition holds for, as automata; and whether a combination of such sets holds any text at all.
+
+Globs, prefixes and lists become the same automata that the engine runs for regular expressions. A question about
+several of them walks through all at once, from one character to the next, and remembers where it has been: as there are
+only so many states, it ends with a shortest text, or with the certainty that there is none.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memkit.guard.automaton import Automaton, compile_regex
+from memkit.guard.regex import Chars
+from memkit.policies.analysis.alphabet import NEWLINE, WORDY, representatives
+
+MAX_CONFIGURATIONS = 6_000
+"""So many places are visited before the answer is that nobody knows."""
+
+Truth = bool | None
+Accepts = Callable[[Sequence[Truth]], Truth]
+"""From what is known about each set (in, out, or not decided yet) to what is known about their combination."""
+
+_END = ""
+
+
+class TooComplex(Exception):
+    """A question that is not answered within the bounds of this analysis."""
+
+
+def escaped(text: str) -> str:
+    """Return a pattern for exactly this text."""
+    return "".join(char if char.isalnum() or char == "_" else f"\\{char}" for char in text)
+
+
+def glob_pattern(glob: str) -> str:
+    """Return the regular expression of a glob; open ends are left open, so that what was found is never taken back."""
+    core = glob.strip("*") if not glob.endswith("]") else glob.lstrip("*")
+    head = "" if glob.startswith("*") else r"\A"
+    tail = "" if glob.endswith("*") else r"\Z"
+    if not core:
+        return "" if glob else r"\A\Z"
+    return f"{head}{''.join(_glob_parts(core))}{tail}"
+
+
+def _glob_parts(glob: str) -> Iterable[str]:
+    position = 0
+    while position < len(glob):
+        char = glob[position]
+        end = _set_end(glob, position) if char == "[" else position + 1
+        if char == "*":
+            yield r"[\s\S]*"
+        elif char == "?":
+            yield r"[\s\S]"
+        elif end > position + 1:
+            yield _set_pattern(glob[position:end])
+        else:
+            yield escaped(char)
+        position = end
+
+
+def _set_end(glob: str, start: int) -> int:
+    """Return where a set ends; a bracket that nothing closes is itself."""
+    position = start + 1
+    position += glob[position : position + 1] == "!"
+    position += glob[position : position + 1] == "]"
+    close = glob.find("]", position)
+    return start + 1 if close < 0 else close + 1
+
+
+def _set_pattern(glob: str) -> str:
+    """Return what Python makes of a set, in the words of the subset."""
+    made = fnmatch.translate(glob).removeprefix("(?s:").removesuffix(r")\Z")
+    return {"(?!)": r"[^\s\S]", ".": r"[\s\S]"}.get(made, made)
+
+
+NUMBER = (
+    r"\A\s*[+-]?(?:(?:\d(?:_?\d)*\.?(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][+-]?\d(?:_?\d)*)?"
+    r"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)\s*\Z"
+)
+"""The texts that the engine reads as a number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """A set of texts that an automaton accepts: it is searched for its pattern, and once found stays accepted."""
+
+    automaton: Automaton
+    looks_ahead: bool
+    """Whether a position depends on the character that follows it."""
+
+    @property
+    def sets(self) -> tuple[Chars, ...]:
+        """Return every set of characters that it tells apart."""
+        read = tuple(state.reads for state in self.automaton.states if state.reads is not None)
+        return (*read, WORDY, NEWLINE) if self.looks_ahead else read
+
+
+@lru_cache(maxsize=4096)
+def language(patterns: tuple[str, ...]) -> Language:
+    """Return the texts in which one of the patterns occurs; raises ``PolicySetError`` where they are too large."""
+    automaton = compile_regex("|".join(f"(?:{pattern})" for pattern in patterns) if len(patterns) > 1 else patterns[0])
+    anchors = {state.anchor for state in automaton.states}
+    return Language(automaton, bool(anchors & {"line_end", "boundary", "no_boundary"}))
+
+
+_Place = frozenset[int] | None
+"""Where a search stands: the states reached by the last character, or ``None`` when the pattern was found."""
+
+
+_Position = tuple[str | None, bool, tuple[_Place, ...]]
+"""The character before, whether only the end may follow, and where each search stands."""
+
+
+class _Walk:
+    """One automaton walked character by character; every step is worked out once."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        self._steps: dict[tuple[frozenset[int], str | None, str, bool], _Place] = {}
+        self._restarts = self._restarting()
+
+    def step(self, place: _Place, before: str | None, char: str, final_newline: bool) -> _Place:
+        """Return where reading ``char`` (or the end) leads from a place."""
+        if place is None:
+            return None
+        key = (place, before, char, final_newline)
+        if key not in self._steps:
+            self._steps[key] = self._read(place, before, char, final_newline)
+        return self._steps[key]
+
+    def truth(self, place: _Place, *, started: bool) -> Truth:
+        """Return what is settled already, whatever follows."""
+        if place is None:
+            return True
+        return False if started and not place and not self._restarts else None
+
+    def _read(self, place: frozenset[int], before: str | None, char: str, final_newline: bool) -> _Place:
+        states, seen, waiting = self._automaton.states, set[int](), []
+        pending = [*place, self._automaton.start]
+        while pending:
+            index = pending.pop()
+            if index in seen:
+                continue
+            seen.add(index)
+            state = states[index]
+            if state.reads is not None:
+                waiting.append(state)
+            elif state.anchor is None or _holds(state.anchor, before, char, final_newline):
+                pending.extend(state.follows)
+        if self._automaton.accept in seen:
+            return None
+        if char == _END:
+            return frozenset()
+        return frozenset(
+            follow
+            for state in waiting
+            if state.reads is not None and state.reads.holds(char)
+            for follow in state.follows
+        )
+
+    def _restarting(self) -> bool:
+        """Return whether the pattern may begin anywhere, and not at the start of the text only."""
+        pending, seen = [self._automaton.start], set[int]()
+        while pending:
+            index = pending.pop()
+            if index in seen:
+                continue
+            seen.add(index)
+            state = self._automaton.states[index]
+            if state.reads is not None or index == self._automaton.accept:
+                return True
+            if state.anchor != "start":
+                pending.extend(state.follows)
+        return False
+
+
+def _holds(anchor: str, before: str | None, char: str, final_newline: bool) -> bool:
+    if anchor == "start":
+        return before is None
+    if anchor == "end":
+        return char == _END
+    if anchor == "line_end":
+        return char == _END or final_newline
+    return (_wordy(before) != _wordy(char)) == (anchor == "boundary")
+
+
+def _wordy(char: str | None) -> bool:
+    return bool(char) and WORDY.holds(char or "")
+
+
+@lru_cache(maxsize=1024)
+def _walk(one: Language) -> _Walk:
+    return _Walk(one.automaton)
+
+
+def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
+    """Return a shortest text that the combination accepts, or ``None`` when there is none.
+
+    Raises:
+        TooComplex: More places than the bounds allow.
+    """
+    alphabet = representatives([chars for one in languages for chars in one.sets])
+    looks_ahead = any(one.looks_ahead for one in languages)
+    walks = [_walk(one) for one in languages]
+    start: _Position = (None, False, tuple(frozenset[int]() for _ in walks))
+    queue = deque([(start, "")])
+    visited = {start}
+    while queue:
+        (before, ending, places), text = queue.popleft()
+        known = [walk.truth(place, started=before is not None) for walk, place in zip(walks, places, strict=True)]
+        verdict = accepts(known)
+        if verdict is False:
+            continue
+        if verdict:
+            return text
+        for char, final in _tokens(alphabet, ending=ending, looks_ahead=looks_ahead):
+            reached = tuple(w.step(place, before, char, final) for w, place in zip(walks, places, strict=True))
+            if char == _END:
+                if accepts([place is None for place in reached]):
+                    return text
+                continue
+            following = (_shape(char, looks_ahead), final, reached)
+            if following not in visited:
+                if len(visited) >= MAX_CONFIGURATIONS:
+                    raise TooComplex
+                visited.add(following)
+                queue.append((following, text + char))
+    return None
+
+
+def _shape(char: str, looks_ahead: bool) -> str:
+    """Return a character that looks the same from behind: only being in a word counts there."""
+    return "w" if looks_ahead and _wordy(char) else "."
+
+
+def _tokens(alphabet: str, *, ending: bool, looks_ahead: bool) -> Iterable[tuple[str, bool]]:
+    """Yield what may be read: the end, a character, or a line feed that nothing follows."""
+    yield _END, False
+    if ending:
+        return
+    if looks_ahead:
+        yield "\n", True
+    for char in alphabet:
+        yield char, False

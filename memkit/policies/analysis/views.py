@@ -1,0 +1,210 @@
+"""What can be known of ``shell`` and ``sql`` conditions: when one lies within another, and texts that fulfil them.
+
+The texts are guesses to be put before the engine; nothing is concluded from a guess that fails.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, product
+
+from memkit.guard.globs import glob_test, has_wildcards
+from memkit.guard.interface import JSON
+from memkit.policies.analysis.formulas import Leaf, listed
+from memkit.policies.analysis.languages import TooComplex, find_text, glob_pattern, language
+
+_MOST_GUESSES = 200
+_STATEMENTS = {
+    "select": "select * from {}",
+    "delete": "delete from {}",
+    "insert": "insert into {} values (1)",
+    "update": "update {} set a = 1",
+    "drop": "drop table {}",
+    "truncate": "truncate table {}",
+    "alter": "alter table {} add a int",
+    "create": "create table {} (a int)",
+}
+_CLIENTS = ("psql", "mysql", "sqlite3", "duckdb")
+
+
+def within(inner: Leaf, outer: Leaf) -> bool:
+    """Return whether what fulfils one view fulfils the other, and what one cannot read, the other cannot either."""
+    if inner == outer:
+        return True
+    if inner.operator != outer.operator:
+        return False
+    return _command_within(inner, outer) if inner.operator == "shell" else _statement_within(inner, outer)
+
+
+def _command_within(inner: Leaf, outer: Leaf) -> bool:
+    programs = _programs(outer)
+    if programs and not (_programs(inner) and all(_program_within(name, programs) for name in _programs(inner))):
+        return False
+    return all(
+        _choice_within(_choice(inner, key), _choice(outer, key), loosely=key == "args") for key in ("flags", "args")
+    )
+
+
+def _programs(leaf: Leaf) -> list[str]:
+    return [str(name).lower() for name in listed(leaf.operand.get("program", []))]
+
+
+def _program_within(name: str, programs: Sequence[str]) -> bool:
+    return any(("/" in name) == ("/" in other) and glob_within(name, other) for other in programs)
+
+
+def _choice(leaf: Leaf, key: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what must all be there, and of which one must be; one to choose from is one that must be there."""
+    data = leaf.operand.get(key, {})
+    named = data if isinstance(data, Mapping) else {"any_of": data}
+    every, some = (frozenset(listed(named.get(word, []))) for word in ("all_of", "any_of"))
+    return (every | some, frozenset()) if len(some) == 1 else (every, some)
+
+
+def _choice_within(
+    inner: tuple[frozenset[str], frozenset[str]], outer: tuple[frozenset[str], frozenset[str]], *, loosely: bool
+) -> bool:
+    def fits(one: str, other: str) -> bool:
+        return one == other or (loosely and (other == "*" or (not has_wildcards(one) and glob_test(other)(one))))
+
+    every = all(any(fits(one, wanted) for one in inner[0]) for wanted in outer[0])
+    some = (
+        not outer[1]
+        or any(fits(one, other) for one in inner[0] for other in outer[1])
+        or (bool(inner[1]) and all(any(fits(one, other) for other in outer[1]) for one in inner[1]))
+    )
+    return every and some
+
+
+def _statement_within(inner: Leaf, outer: Leaf) -> bool:
+    kinds = [statement.lower().split() for statement in listed(outer.operand.get("statement", []))]
+    own_kinds = [statement.lower().split() for statement in listed(inner.operand.get("statement", []))]
+    if kinds and not (own_kinds and all(any(own[: len(kind)] == kind for kind in kinds) for own in own_kinds)):
+        return False
+    tables = [str(table).lower() for table in listed(outer.operand.get("table", []))]
+    own_tables = [str(table).lower() for table in listed(inner.operand.get("table", []))]
+    return not tables or (bool(own_tables) and all(any(glob_within(o, t) for t in tables) for o in own_tables))
+
+
+@lru_cache(maxsize=16384)
+def glob_within(inner: str, outer: str) -> bool:
+    """Return whether every text of one glob surely is one of the other."""
+    if inner == outer or not has_wildcards(inner):
+        return glob_test(outer)(inner) if inner != outer else True
+    if not has_wildcards(outer):
+        return False
+    both = [language((glob_pattern(glob),)) for glob in (inner, outer)]
+    try:
+        return find_text(both, lambda known: _without(known[0], known[1])) is None
+    except TooComplex:
+        return False
+
+
+def _without(inside: bool | None, outside: bool | None) -> bool | None:
+    if inside is False or outside is True:
+        return False
+    return None if inside is None or outside is None else True
+
+
+@lru_cache(maxsize=4096)
+def glob_sample(glob: str) -> str:
+    """Return a short text that a glob holds for."""
+    plain = glob.replace("*", "").replace("?", "x")
+    if glob_test(glob)(plain):
+        return plain
+    return find_text([language((glob_pattern(glob),))], lambda known: known[0]) or plain
+
+
+def other_commands(one: Sequence[Leaf], other: Sequence[Leaf]) -> bool:
+    """Return whether two conditions are about commands only, and about different programs."""
+    for leaf, beside in product(one, other):
+        if not (leaf.operator == beside.operator == "shell") or _program_names([leaf.operand, beside.operand]):
+            return False
+    return True
+
+
+def guesses(views: Sequence[Leaf]) -> list[str]:
+    """Return texts that may fulfil all of these views at once."""
+    commands = [leaf.operand for leaf in views if leaf.operator == "shell"]
+    statements = [leaf.operand for leaf in views if leaf.operator == "sql"]
+    found: Iterable[str] = ()
+    if commands and statements:
+        found = (
+            f"{client} -c {shlex.quote(text)}"
+            for client, text in product(_client_names(commands), _statement_texts(statements))
+        )
+    elif commands:
+        found = _command_texts(commands)
+    elif statements:
+        found = _statement_texts(statements)
+    return list(islice(found, _MOST_GUESSES))
+
+
+def _client_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
+    return list(dict.fromkeys([*_program_names(commands), *_CLIENTS]))
+
+
+def _program_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
+    """Return program names that every command pattern may have; the first is likely to be one that all have."""
+    wanted = [
+        [str(name).lower() for name in listed(command["program"])] for command in commands if "program" in command
+    ]
+    if not wanted:
+        return ["program"]
+    samples = list(dict.fromkeys(glob_sample(name) for names in wanted for name in names))
+    fitting = [sample for sample in samples if all(any(glob_test(n)(sample) for n in names) for names in wanted)]
+    return fitting or _common_names(wanted)
+
+
+def _common_names(wanted: Sequence[Sequence[str]]) -> list[str]:
+    sets = [language(tuple(map(glob_pattern, names))) for names in wanted]
+    try:
+        found = find_text(sets, _all_known)
+    except TooComplex:
+        return []
+    return [found] if found is not None else []
+
+
+def _all_known(known: Sequence[bool | None]) -> bool | None:
+    if False in known:
+        return False
+    return None if None in known else True
+
+
+def _command_texts(commands: Sequence[Mapping[str, JSON]]) -> Iterator[str]:
+    programs = _program_names(commands)
+    flags = list(islice(_choices(commands, "flags"), 20))
+    args = list(islice(_choices(commands, "args"), 20))
+    for program, chosen_args, chosen_flags in product(programs, args, flags):
+        words = [glob_sample(word) for word in chosen_args]
+        yield shlex.join(word for word in (program, *words, *chosen_flags) if word)
+        if words and chosen_flags:
+            yield shlex.join(word for word in (program, *chosen_flags, *words) if word)
+
+
+def _choices(commands: Sequence[Mapping[str, JSON]], key: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every way to choose what the commands want."""
+    every: list[str] = []
+    some: list[Sequence[str]] = []
+    for command in commands:
+        data = command.get(key, {})
+        named = data if isinstance(data, Mapping) else {"any_of": data}
+        every += listed(named.get("all_of", []))
+        some += [listed(named["any_of"])] if named.get("any_of") else []
+    for chosen in product(*some):
+        yield tuple(dict.fromkeys((*every, *chosen)))
+
+
+def _statement_texts(statements: Sequence[Mapping[str, JSON]]) -> Iterator[str]:
+    kinds = [kind.lower() for data in statements for kind in listed(data.get("statement", []))] or ["select"]
+    tables = [glob_sample(str(name).lower()) for data in statements for name in listed(data.get("table", []))]
+    listing = ", ".join(dict.fromkeys(tables)) or "t"
+    for kind in dict.fromkeys(kinds):
+        form = _STATEMENTS.get(kind.split()[0])
+        if form and form.startswith(kind):
+            yield form.format(listing)
+        yield f"{kind} {listing}"
+        yield f"{kind} table {listing}"
+        yield f"{kind} from {listing}"
