@@ -48,12 +48,12 @@ def likeness(one: str, other: str) -> float:
     if plain(one) == plain(other):
         return 1.0
     left, right = telling(one), telling(other)
-    if not left or not right or _addresses(one) != _addresses(other):
+    if not left or not right or (left != right and _too_far(left, right)):
+        return 0.0
+    if _addresses(one) != _addresses(other):
         return 0.0
     if left == right:
         return 1.0
-    if _too_far(left, right):
-        return 0.0
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     names = _names(one) | _names(other)
     only_left, only_right = _unmatched(matcher, left, right, names)
