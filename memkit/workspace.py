@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from memkit.embeddings.nearest import NearestIndex
     from memkit.guard.core import Guard
     from memkit.interchange.machine import Machine
+    from memkit.loop.interface import DeclaredTool
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
+    from memkit.memory.recall import RecallMemory
     from memkit.privacy.keys import KeyRing
     from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
@@ -188,6 +190,22 @@ class Workspace:
         from memkit.skills.skill import load_skills
 
         return load_skills(self.root)
+
+    @property
+    def tools(self) -> list[DeclaredTool]:
+        """Return the tools that ``memkit.yaml`` declares."""
+        from memkit.loop.interface import DeclaredTool
+
+        given = ("name", "description", "parameters", "run", "dangerous", "open_world")
+        return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
+
+    @property
+    def recall(self) -> RecallMemory:
+        """Return the turns of every session on this machine, as long as the store keeps them."""
+        from memkit.memory.recall import RecallMemory
+
+        policy = self.memory_settings.recall
+        return RecallMemory(self.sessions, self.clock, policy.ttl, policy.max_items, self.sealer)
 
     @property
     def skill_runs(self) -> RunLog:

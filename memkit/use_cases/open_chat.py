@@ -11,10 +11,9 @@ from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains import load_domains
 from memkit.errors import NotFound
 from memkit.llm.providers import open_model
-from memkit.loop.interface import Approval, DeclaredTool
+from memkit.loop.interface import Approval
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
-from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
 from memkit.workspace import Workspace
 
@@ -59,7 +58,7 @@ def open_chat(
         guard=workspace.guard,
         persona=settings["persona"],
         domains=load_domains(workspace.root),
-        tools=[_declared(tool) for tool in settings["tools"]],
+        tools=workspace.tools,
         observe=workspace.audit.append,
         sealer=workspace.sealer,
     )
@@ -82,20 +81,12 @@ def _check_names(user: str, session: str) -> None:
         raise Refused(problems)
 
 
-def _declared(tool: Mapping[str, Any]) -> DeclaredTool:
-    shape = tool.get("parameters") or {"type": "object", "properties": {}}
-    marks = {name: tool[name] for name in ("dangerous", "open_world") if name in tool}
-    return DeclaredTool(tool["name"], tool["description"], shape, tool["run"], **marks)
-
-
 def _new_session(workspace: Workspace) -> str:
     return f"{workspace.clock():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def _last_session(workspace: Workspace, user: str) -> str:
-    policy = workspace.memory_settings.recall
-    recall = RecallMemory(workspace.sessions, workspace.clock, policy.ttl, policy.max_items, workspace.sealer)
-    found = recall.sessions(user)
+    found = workspace.recall.sessions(user)
     if not found:
         raise NotFound(f"{user} has no session to go on with. Leave out -c, or name one with --session.")
     return found[0]

@@ -18,6 +18,7 @@ SKILL_COMMANDS: Commands = {
     "check": ("memkit.cli.skill.write:check", "Run the checks that skills carry."),
     "commit": ("memkit.cli.skill.write:commit", "Commit a changed skill, if its checks pass."),
     "rollback": ("memkit.cli.skill.write:rollback", "Bring a skill back to an earlier version."),
+    "propose": ("memkit.cli.skill.propose:propose", "Draft a skill from a session, on a branch to review."),
     "export": ("memkit.cli.skill.carry:export", "Write a skill as an agent skill (SKILL.md)."),
 }
 

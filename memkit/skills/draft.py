@@ -1,0 +1,134 @@
+"""Draft a skill from calls that worked.
+
+What a session was about is private, and a skill is for everybody: the draft has the names of tools and arguments, and
+of their values only those that a tool's schema lists.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from memkit.guard.core import Guard
+from memkit.loop.interface import DeclaredTool
+from memkit.skills.worked import Asked, Call
+from memkit.terminal import harmless, one_line
+
+MOST_STEPS = 40
+"""Calls of a session that a draft tells; a longer one is no procedure yet."""
+
+
+class _Names:
+    """The placeholders of a draft: one for each value of an argument, named after the argument."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[str, str], str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def placeholder(self, argument: str, value: Any) -> str:
+        """Return the name that stands for ``value`` as ``argument``."""
+        key = (argument, json.dumps(value, sort_keys=True, default=str))
+        if key not in self._given:
+            name = re.sub(r"\W", "_", argument.lower(), flags=re.ASCII).lstrip("_0123456789") or "value"
+            self._counts[name] += 1
+            self._given[key] = name if self._counts[name] == 1 else f"{name}_{self._counts[name]}"
+        return self._given[key]
+
+
+def draft_text(
+    name: str, asked: Sequence[Asked], tools: Mapping[str, DeclaredTool], guard: Guard, *, quote: bool = False
+) -> str:
+    """Return the text of a skill that does what ``asked`` did; with ``quote`` its examples are the user's own words."""
+    calls = [call for one in asked for call in one.calls][:MOST_STEPS]
+    used = list(dict.fromkeys(call.tool for call in calls))
+    names = _Names()
+    steps = [_step(call, tools[call.tool], names) for call in calls]
+    return "\n".join(
+        [
+            f"name: {name}",
+            f"description: {_quoted(_description(used, tools))}",
+            "when_to_use:",
+            '  - "Say in which situation to reach for it."',
+            "steps:",
+            *(f"  - {_quoted(step)}" for step in steps),
+            f"required_tools: [{', '.join(_quoted(tool) for tool in used)}]",
+            *_list("safety_checks", _safety(calls, guard)),
+            *_examples(asked if quote else ()),
+            *_checks(used, guard),
+            'version: "0.1.0"',
+            "changelog:",
+            '  - version: "0.1.0"',
+            "    changes: Drafted from what worked in a session.",
+            "",
+        ]
+    )
+
+
+def default_name(asked: Sequence[Asked]) -> str:
+    """Return a name made of the tools, such as ``outbox-deploy``."""
+    used = dict.fromkeys(call.tool.lower() for one in asked for call in one.calls)
+    return "-".join(used).lstrip("-_")[:64] or "skill"
+
+
+def _description(used: Sequence[str], tools: Mapping[str, DeclaredTool]) -> str:
+    parts = "; ".join(f"{tool}: {one_line(tools[tool].description, 120).rstrip('.')}" for tool in used)
+    return f"Does in order what worked in a session, with {parts}."[:1024]
+
+
+def _step(call: Call, tool: DeclaredTool, names: _Names) -> str:
+    schema = tool.parameters.get("properties") or {}
+    pairs = [f"{argument}={_value(argument, value, schema, names)}" for argument, value in call.args.items()]
+    return f"Call {call.tool}" + (f" with {' '.join(pairs)}" if pairs else "")
+
+
+def _value(argument: str, value: Any, schema: Mapping[str, Any], names: _Names) -> str:
+    if isinstance(value, bool) or value in (schema.get(argument) or {}).get("enum", ()):
+        return json.dumps(value, ensure_ascii=False)
+    return f'"{{{names.placeholder(argument, value)}}}"'
+
+
+def _safety(calls: Sequence[Call], guard: Guard) -> list[str]:
+    """Return what the policies had to say on the calls."""
+    found = {
+        f"The policy {finding.name} {'denies' if finding.effect == 'deny' else finding.effect + 's'} "
+        f"for {call.tool}: {one_line(_rule(guard, finding.name), 200)}"
+        for call in calls
+        for finding in guard.decide(call.tool, call.args, {}).policies
+        if finding.effect != "allow"
+    }
+    return sorted(found)
+
+
+def _rule(guard: Guard, name: str) -> str:
+    """Return what a policy says in words."""
+    return next((advice.rule for advice in guard.advice() if advice.name == name), name)
+
+
+def _examples(asked: Sequence[Asked]) -> Iterator[str]:
+    quoted = [one for one in asked if one.words]
+    if quoted:
+        yield "examples:"
+    for one in quoted:
+        yield f"  - input: {_quoted(one_line(one.words, 300))}"
+        yield f"    approach: {_quoted('Calls ' + ', then '.join(call.tool for call in one.calls) + '.')}"
+
+
+def _checks(used: Sequence[str], guard: Guard) -> Iterator[str]:
+    """Yield checks that hold today: a policy that comes to decide otherwise about a bare call makes them fail."""
+    yield "checks:"
+    for tool in used:
+        yield f"  - name: {_quoted(f'the policies on {tool} are as they were')}"
+        yield f"    call: {{tool: {_quoted(tool)}}}"
+        yield f"    expect: {guard.decide(tool, {}, {}).decision}"
+
+
+def _list(key: str, items: Sequence[str]) -> list[str]:
+    return [f"{key}:", *(f"  - {_quoted(item)}" for item in items)] if items else []
+
+
+def _quoted(text: str) -> str:
+    """Return a YAML double-quoted scalar; JSON's form is one where every character is printable."""
+    return json.dumps(harmless(text), ensure_ascii=False)

@@ -1,0 +1,108 @@
+"""Draft a skill from what worked in a session, on a branch that a person reviews and merges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memkit.errors import NegativeAnswer, NotFound, UsageError
+from memkit.memory.recall import Turn
+from memkit.skills.draft import default_name, draft_text
+from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
+from memkit.skills.worked import worked
+from memkit.store.file_history import FileHistory
+from memkit.store.git_objects import GitObjects
+from memkit.store.schema import suggestion
+from memkit.store.yaml import load_yaml
+from memkit.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A drafted skill, and where it waits."""
+
+    skill: Skill
+    path: str
+    text: str
+    branch: str | None
+    """None when it was only tried."""
+    commit: str | None
+
+
+def propose_skill(
+    workspace: Workspace,
+    session: str,
+    *,
+    user: str,
+    name: str | None = None,
+    branch: str | None = None,
+    quote: bool = False,
+    dry_run: bool = False,
+) -> Proposal:
+    """Put a skill that does what worked in ``session`` on a branch as one commit.
+
+    The working tree, what is staged and the branch that is checked out stay as they are, so nothing loads the draft
+    before a person merged it. It is for everybody, so it holds no word of what was said, but with ``quote``.
+
+    Args:
+        workspace: The store.
+        session: The session to learn from.
+        user: Whose session it is.
+        name: What the skill is called; the tools' names without it.
+        branch: The new branch; ``memkit/skill-<name>`` without it.
+        quote: Whether the user's own words become examples, in git, for everybody to read.
+        dry_run: Whether only to draft.
+
+    Raises:
+        NotFound: The user has no such session.
+        NegativeAnswer: No declared tool was called in it with success.
+        UsageError: There is such a skill or branch already, or the repository has no commit yet.
+        EnvironmentFault: The store lies in no repository, or git cannot commit.
+    """
+    tools = {tool.name: tool for tool in workspace.tools}
+    asked = worked(_turns(workspace, session, user), tools.keys())
+    if not asked:
+        raise NegativeAnswer(f"No declared tool worked in the session {session!r}, so there is nothing to draft from.")
+    name = name or default_name(asked)
+    path, branch = SKILL.path(name), branch or f"memkit/skill-{name}"
+    objects = GitObjects(workspace.git)
+    head = objects.commit_id("HEAD")
+    if (workspace.root / path).exists() or FileHistory(workspace.git, path).text_at(head) is not None:
+        raise UsageError(f"There is a skill {name!r} already. Give the draft another name with --name.")
+    if objects.branch(branch) is not None:
+        raise UsageError(
+            f"The branch {branch!r} is there already. Merge or delete it ('git branch -D {branch}'), or give --branch."
+        )
+    text = draft_text(name, asked, tools, workspace.guard, quote=quote)
+    skill = _checked(text, name, path)
+    if dry_run:
+        return Proposal(skill, path, text, None, None)
+    commit = objects.commit(branch, {path: text.encode()}, _message(skill), parent=head)
+    event = {"event": "skill_proposed", "actor": "person", "user_id": user, "session_id": session, "skill": name}
+    workspace.audit.append(event)
+    return Proposal(skill, path, text, branch, commit)
+
+
+def _turns(workspace: Workspace, session: str, user: str) -> list[Turn]:
+    turns = workspace.recall.turns(session, user)
+    if not turns:
+        known = workspace.recall.sessions(user)
+        hint = suggestion(session, known) or (f" The last one is {known[0]!r}." if known else " There is none.")
+        raise NotFound(f"{user} has no session {session!r} here.{hint}")
+    return turns
+
+
+def _checked(text: str, name: str, path: str) -> Skill:
+    """Return the drafted skill; a draft that is none, such as by the name of a tool, is not put on a branch."""
+    document = load_yaml(text, name=path)
+    for finding in skill_findings(document, name):
+        raise NegativeAnswer(f"The session cannot be drafted as a skill: {finding.message}")
+    return read_skill(document.data)
+
+
+def _message(skill: Skill) -> str:
+    tools = ", ".join(skill.required_tools)
+    lines = (
+        f"Propose the skill {skill.name}", "", f"Drafted from what worked in a session, with {tools}.",
+        "Read every step before you merge it, and say in description and when_to_use what it is for.", "",
+    )  # fmt: skip
+    return "\n".join(lines)
