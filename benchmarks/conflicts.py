@@ -34,20 +34,23 @@ def mixed(count: int) -> list[dict[str, Any]]:
 
 
 def _mixed(number: int, chance: random.Random) -> dict[str, Any]:
+    """Return a policy about one of forty tools; every eighth is about a shell, every twentieth allows."""
     word, other = chance.sample(_WORDS, 2)
     conditions = [
-        f"/{word}/{number}/*",
-        {"in": [word, f"{other}-{number}", number]},
-        {"prefix": [f"{word}-{number % 50}", f"{other}/"]},
-        {"range": {"min": number % 90, "max": number % 90 + chance.randint(1, 30)}},
-        {"regex": rf"^{word}[-_]\d{{1,3}}\.{other}$"},
-        {"shell": {"program": [f"{word}ctl", "kubectl"], "args": [f"*{other}*"]}},
-        {"any": [{"sql": {"statement": ["drop", "delete"], "table": word}}, {"shell": {"program": other}}]},
-        {"all": [{"prefix": "/"}, {"not": f"/{word}/*"}]},
+        ("path", f"/{word}/{number}/*"),
+        ("to", {"in": [word, f"{other}-{number}", number]}),
+        ("name", {"prefix": [f"{word}-{number % 50}", f"{other}/"]}),
+        ("amount", {"range": {"min": number % 90, "max": number % 90 + chance.randint(1, 30)}}),
+        ("name", {"regex": rf"^{word}[-_]\d{{1,3}}\.{other}$"}),
+        ("command", {"shell": {"program": [f"{word}ctl", "kubectl"], "args": [f"*{other}*"]}}),
+        ("query", {"any": [{"sql": {"statement": ["drop", "delete"], "table": word}}, {"prefix": f"{other} "}]}),
+        ("path", {"all": [{"prefix": "/"}, {"not": f"/{word}/*"}, {"regex": rf"{number}\.\w+$"}]}),
     ]
-    match = {"tool": [f"{word}_{number % 40}", "bash"], "args.target": conditions[number % len(conditions)]}
+    key, condition = conditions[number % len(conditions)]
+    tools = ["bash", "shell"] if key == "command" else [f"{key}_{number % 40}", f"*_{word}"]
     lifted = [{"text": "tests", "match": {"context.env": {"in": ["test", word]}}}] if number % 3 == 0 else []
-    return policy(f"p{number}", chance.choice(["deny", "ask", "warn", "allow"]), match, exceptions=lifted)
+    effect = "allow" if number % 20 == 0 else chance.choice(["deny", "ask", "warn"])
+    return policy(f"p{number}", effect, {"tool": tools, f"args.{key}": condition}, exceptions=lifted)
 
 
 def apart(count: int) -> list[dict[str, Any]]:

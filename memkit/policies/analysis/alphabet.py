@@ -15,38 +15,37 @@ WORDY = Chars(classes=("w",))
 NEWLINE = Chars((("\n", "\n"),))
 
 _READABLE = string.ascii_lowercase + string.digits + string.ascii_uppercase + "-_./ " + string.punctuation
-_ASCII = "".join(dict.fromkeys(_READABLE + "".join(map(chr, range(128)))))
-"""Every ASCII character; those that read best in a witness come first."""
-_BEYOND = "é٣\u2003€"
-"""Beyond ASCII: a letter, a digit, a space and a sign."""
+_COMMON = "".join(dict.fromkeys(_READABLE + "".join(map(chr, range(128))))) + "é٣\u2003€"
+"""Every ASCII character, those that read best first; and beyond ASCII a letter, a digit, a space and a sign."""
 _RUNS = re.compile(r"\d+|\s+|[^\W\d]+|[^\w\s]+")
 _LAST_CASED = 0x1F000
 
 
-def representatives(sets: Collection[Chars]) -> str:
+@lru_cache(maxsize=65536)
+def representatives(sets: frozenset[Chars]) -> str:
     """Return one character of every class that the sets divide all characters into, those that read best first."""
-    distinct = tuple(dict.fromkeys(sets))
-    rows = [_ascii_row(chars) for chars in distinct]
+    distinct = tuple(sets)
+    if not distinct:
+        return _COMMON[0]
     found: dict[tuple[bool, ...], str] = {}
-    for index, char in enumerate(_ASCII):
-        found.setdefault(tuple(row[index] for row in rows), char)
-    for char in dict.fromkeys(_beyond_ascii(distinct)):
+    for char, seen in zip(_COMMON, zip(*map(_row, distinct), strict=True), strict=True):
+        found.setdefault(seen, char)
+    for char in dict.fromkeys(_uncommon(distinct)):
         found.setdefault(tuple(chars.holds(char) for chars in distinct), char)
     return "".join(found.values())
 
 
 @lru_cache(maxsize=4096)
-def _ascii_row(chars: Chars) -> tuple[bool, ...]:
-    return tuple(map(chars.holds, _ASCII))
+def _row(chars: Chars) -> tuple[bool, ...]:
+    return tuple(map(chars.holds, _COMMON))
 
 
-def _beyond_ascii(sets: Collection[Chars]) -> Iterator[str]:
+def _uncommon(sets: Collection[Chars]) -> Iterator[str]:
     r"""Yield characters that cover every class beyond ASCII.
 
     Between two borders of ranges only the Unicode classes can tell characters apart, and with them the four that
     ``\d``, ``\s`` and ``\w`` make; what ignores case asks for the other case of a character too.
     """
-    yield from _BEYOND
     borders = {ord(low) for chars in sets for low, _ in chars.ranges}
     borders |= {ord(high) + 1 for chars in sets for _, high in chars.ranges}
     starts = sorted({128, *(border for border in borders if 128 < border <= sys.maxunicode)})

@@ -14,7 +14,7 @@ from itertools import chain
 from memkit.guard.interface import JSON, Call
 from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.subjects import Box, Lift, Subject
-from memkit.policies.analysis.values import Found, Nothing, Part, Unknown, solve
+from memkit.policies.analysis.values import Answer, Found, Nothing, Part, Unknown, solve
 
 MAX_STEPS = 1_500
 """So many partial calls are looked at for one question."""
@@ -80,16 +80,17 @@ class CallFound:
 CallAnswer = CallFound | Nothing | Unknown
 
 
-def find_call(wishes: Sequence[Wish], confirmed: Callable[[Call], bool]) -> CallAnswer:
+def find_call(wishes: Sequence[Wish], confirmed: Callable[[Call], bool], *, glance: bool = False) -> CallAnswer:
     """Return a call that fulfils every wish.
 
     Args:
         wishes: What the call must be like; what binds most comes first.
         confirmed: Asks the engine whether a call is what was wanted.
+        glance: Whether only a call is of use, and no proof that there is none.
     """
     unsure = ""
     try:
-        for draft in _Search().drafts(_Draft(), tuple(wishes)):
+        for draft in _Search().drafts(_Draft(glance=glance), tuple(wishes)):
             call = draft.call()
             if isinstance(call, Call) and confirmed(call):
                 return CallFound(call)
@@ -112,17 +113,20 @@ class _Draft:
     refused: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     """What a key must not be, if the call has it."""
 
-    def parts(self, key: str) -> tuple[Part, ...]:
-        """Return everything that holds for the value of a key."""
+    glance: bool = False
+
+    def value(self, key: str) -> Answer:
+        """Return what is known of the value of a key."""
         refused = chain.from_iterable(parts for other, parts in self.refused.items() if _reaches(other, key))
-        return tuple(dict.fromkeys((*self.wanted.get(key, ()), *refused)))
+        parts = tuple(dict.fromkeys((*self.wanted.get(key, ()), *refused)))
+        return solve(parts, text_only=key == "tool", glance=self.glance)
 
     def call(self) -> Call | str:
         """Return the call, or why a value of it is not known."""
         roots: dict[str, dict[str, JSON]] = {"args": {}, "context": {}}
         tool = ""
         for key in sorted(self.wanted, key=lambda key: key.count(".")):
-            answer = solve(self.parts(key), text_only=key == "tool")
+            answer = self.value(key)
             if not isinstance(answer, Found):
                 return f"{key}: {answer.reason if isinstance(answer, Unknown) else 'no value'}"
             if key == "tool":
@@ -197,7 +201,7 @@ class _Search:
         else:
             following = replace(draft, refused={**draft.refused, key: (*draft.refused.get(key, ()), part)})
             touched = [wanted for wanted in draft.wanted if _reaches(key, wanted)]
-        ruled_out = any(isinstance(solve(following.parts(each), text_only=each == "tool"), Nothing) for each in touched)
+        ruled_out = any(isinstance(following.value(each), Nothing) for each in touched)
         return None if ruled_out else following
 
 

@@ -41,6 +41,7 @@ MAX_COVERING = 40
 """So many other policies are taken together to cover one."""
 
 _STOPS = ("deny", "ask")
+_LISTED = 3
 
 Told = Conflict | Open
 
@@ -154,32 +155,40 @@ def _contradictions(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[
     allowing = [subject for subject in alive if subject.hard and subject.effect == "allow"]
     stopping = [subject for subject in alive if subject.hard and subject.effect in _STOPS]
     for one in allowing:
-        for other in stopping:
-            told = _contradiction(subjects, one, other) if _may_meet(one, other) else None
-            if told:
-                yield told
+        told = [_contradiction(subjects, one, other) for other in stopping if _may_meet(one, other)]
+        yield from (each for each in told if isinstance(each, Conflict))
+        unknown = [each.policies[1] for each in told if isinstance(each, Open)]
+        if unknown:
+            names = ", ".join(unknown[:_LISTED]) + (f" and {len(unknown) - _LISTED} more" * (len(unknown) > _LISTED))
+            reason = (
+                f"Whether a call that {one.name} allows is stopped by {names} is not known: no such call was found."
+            )
+            yield Open("contradiction", (one.name, *unknown), reason)
 
 
 def _may_meet(one: Subject, other: Subject) -> bool:
     """Return whether two policies may be about the same tool, and the same command of it.
 
-    A text can hold commands of both, but then they do not disagree about one of them.
+    A text can hold commands of both, but then they do not disagree about one command.
     """
-    if one.tools is not None and other.tools is not None and one.tools.isdisjoint(other.tools):
-        return False
-    return any(not _about_other_commands(box, beside) for box in one.boxes for beside in other.boxes)
+    return any(not _kept_apart(box, beside) for box in one.boxes for beside in other.boxes)
 
 
-def _about_other_commands(box: Box, beside: Box) -> bool:
-    return any(key in beside and other_commands(box[key].leaves, beside[key].leaves) for key in box)
+def _kept_apart(box: Box, beside: Box) -> bool:
+    """Return whether two boxes surely have no call in common; a cheap question for what is mostly so."""
+    return any(
+        wanted.excludes(beside[key]) or other_commands(wanted.leaves, beside[key].leaves)
+        for key, wanted in box.items()
+        if key in beside
+    )
 
 
-def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Told | None:
+def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Conflict | Open | None:
     def both(call: Call) -> bool:
         applying = subjects.applying(call)
         return one in applying and other in applying
 
-    answer = find_call([Applies(one, surely=True), Applies(other, surely=True)], both)
+    answer = find_call([Applies(one, surely=True), Applies(other, surely=True)], both, glance=True)
     names = (one.name, other.name)
     if isinstance(answer, CallFound):
         decision = subjects.decide(answer.call).decision
@@ -187,8 +196,7 @@ def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Told |
         proof = f"{one.label} allows this call and {other.label} {verb}; the decision is {decision}."
         return Conflict("contradiction", names, answer.call, proof)
     if isinstance(answer, Unknown):
-        reason = f"Whether {one.name} and {other.name} meet in one call is not known: {answer.reason}."
-        return Open("contradiction", names, reason)
+        return Open("contradiction", names, answer.reason)
     return None
 
 

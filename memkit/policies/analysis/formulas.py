@@ -8,14 +8,15 @@ whether it *possibly* does.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from memkit.guard.checks import Check
 from memkit.guard.conditions import compile_condition
-from memkit.guard.globs import has_wildcards
+from memkit.guard.globs import has_wildcards, literal_head
 from memkit.guard.interface import JSON
+from memkit.guard.regex import Anchor, Chars, Node, Sequence, parse_regex
 from memkit.guard.texts import text_of
 from memkit.policies.analysis.languages import Language, escaped, glob_pattern, language
 
@@ -74,7 +75,7 @@ class Leaf:
         return language((self.operand,))
 
 
-def listed(operand: JSON) -> Sequence[JSON]:
+def listed(operand: JSON) -> list[JSON]:
     """Return an operand as the list that it may be written as."""
     return operand if isinstance(operand, list) else [operand]
 
@@ -161,8 +162,21 @@ class Condition:
 
     @cached_property
     def members(self) -> frozenset[str] | None:
-        """Return every text that can make it hold, when they can be listed."""
+        """Return every text that can make it surely hold, when they can be listed."""
         return _members(self.sure)
+
+    @cached_property
+    def heads(self) -> tuple[str, ...] | None:
+        """Return what every text that makes it surely hold begins with, one or the other; ``None`` if nobody knows."""
+        return _heads(self.sure)
+
+    def excludes(self, other: Condition) -> bool:
+        """Return whether no one text makes both surely hold, as far as a glance tells."""
+        if self.members is not None and other.members is not None:
+            return self.members.isdisjoint(other.members)
+        if self.heads is None or other.heads is None:
+            return False
+        return not any(one.startswith(head) or head.startswith(one) for one in self.heads for head in other.heads)
 
 
 def condition(data: JSON) -> Condition:
@@ -206,6 +220,40 @@ def _leaf(operator: str, operand: JSON, mode: str) -> Literal:
 def _known_leaf(operator: str, operand: str) -> Leaf:
     data = json.loads(operand)
     return Leaf(f"{operator} {operand}", operator, data, compile_condition({operator: data}, ()))
+
+
+def _heads(formula: Formula) -> tuple[str, ...] | None:
+    if isinstance(formula, Literal):
+        return _leaf_heads(formula.leaf) if formula.wanted else None
+    found = [_heads(part) for part in formula.parts]
+    known = [heads for heads in found if heads is not None]
+    if isinstance(formula, All):
+        return max(known, key=lambda heads: min(map(len, heads), default=0)) if known else None
+    return tuple(head for heads in known for head in heads) if len(known) == len(found) else None
+
+
+def _leaf_heads(leaf: Leaf) -> tuple[str, ...] | None:
+    if leaf.members is not None:
+        return tuple(leaf.members)
+    if leaf.operator == "glob":
+        return tuple(map(literal_head, listed(leaf.operand)))
+    if leaf.operator == "prefix":
+        return tuple(listed(leaf.operand))
+    return (_regex_head(parse_regex(leaf.operand)),) if leaf.operator == "regex" else None
+
+
+def _regex_head(node: Node) -> str:
+    """Return the characters that a pattern demands right after the start of the text."""
+    parts = node.parts if isinstance(node, Sequence) else ()
+    if not parts or parts[0] != Anchor("start"):
+        return ""
+    head = ""
+    for part in parts[1:]:
+        low, high = part.ranges[0] if isinstance(part, Chars) and len(part.ranges) == 1 else ("", "x")
+        if not isinstance(part, Chars) or low != high or part.classes or part.negated or part.fold:
+            break
+        head += low
+    return head
 
 
 def _members(formula: Formula) -> frozenset[str] | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memkit.guard.automaton import Automaton, compile_regex
+from memkit.guard.automaton import Automaton, State, compile_regex
 from memkit.guard.regex import Chars
 from memkit.policies.analysis.alphabet import NEWLINE, WORDY, representatives
 
@@ -25,6 +25,8 @@ Accepts = Callable[[Sequence[Truth]], Truth]
 """From what is known about each set (in, out, or not decided yet) to what is known about their combination."""
 
 _END = ""
+_ANY = "any"
+"""Some character, where it does not matter which."""
 
 
 class TooComplex(Exception):
@@ -118,10 +120,25 @@ _Position = tuple[str | None, bool, tuple[_Place, ...]]
 class _Walk:
     """One automaton walked character by character; every step is worked out once."""
 
-    def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
+    def __init__(self, one: Language) -> None:
+        self._automaton = one.automaton
+        self._looks_ahead = one.looks_ahead
+        self._all_sets = frozenset(one.sets)
         self._steps: dict[tuple[frozenset[int], str | None, str, bool], _Place] = {}
+        self._sets: dict[tuple[frozenset[int], bool], frozenset[Chars]] = {}
         self._restarts = self._restarting()
+
+    def sets(self, place: _Place, before: str | None) -> frozenset[Chars]:
+        """Return the sets of characters that the next step tells apart."""
+        if place is None:
+            return frozenset()
+        if self._looks_ahead:
+            return self._all_sets
+        key = (place, before is None)
+        if key not in self._sets:
+            _, waiting = self._closure(place, before, _ANY, False)
+            self._sets[key] = frozenset(state.reads for state in waiting if state.reads is not None)
+        return self._sets[key]
 
     def step(self, place: _Place, before: str | None, char: str, final_newline: bool) -> _Place:
         """Return where reading ``char`` (or the end) leads from a place."""
@@ -139,6 +156,22 @@ class _Walk:
         return False if started and not place and not self._restarts else None
 
     def _read(self, place: frozenset[int], before: str | None, char: str, final_newline: bool) -> _Place:
+        accepted, waiting = self._closure(place, before, char, final_newline)
+        if accepted:
+            return None
+        if char == _END:
+            return frozenset()
+        return frozenset(
+            follow
+            for state in waiting
+            if state.reads is not None and state.reads.holds(char)
+            for follow in state.follows
+        )
+
+    def _closure(
+        self, place: frozenset[int], before: str | None, char: str, final_newline: bool
+    ) -> tuple[bool, list[State]]:
+        """Return whether the pattern is found before ``char`` is read, and the states that wait to read it."""
         states, seen, waiting = self._automaton.states, set[int](), []
         pending = [*place, self._automaton.start]
         while pending:
@@ -151,16 +184,7 @@ class _Walk:
                 waiting.append(state)
             elif state.anchor is None or _holds(state.anchor, before, char, final_newline):
                 pending.extend(state.follows)
-        if self._automaton.accept in seen:
-            return None
-        if char == _END:
-            return frozenset()
-        return frozenset(
-            follow
-            for state in waiting
-            if state.reads is not None and state.reads.holds(char)
-            for follow in state.follows
-        )
+        return self._automaton.accept in seen, waiting
 
     def _restarting(self) -> bool:
         """Return whether the pattern may begin anywhere, and not at the start of the text only."""
@@ -194,7 +218,7 @@ def _wordy(char: str | None) -> bool:
 
 @lru_cache(maxsize=1024)
 def _walk(one: Language) -> _Walk:
-    return _Walk(one.automaton)
+    return _Walk(one)
 
 
 def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
@@ -203,7 +227,6 @@ def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
     Raises:
         TooComplex: More places than the bounds allow.
     """
-    alphabet = representatives([chars for one in languages for chars in one.sets])
     looks_ahead = any(one.looks_ahead for one in languages)
     walks = [_walk(one) for one in languages]
     start: _Position = (None, False, tuple(frozenset[int]() for _ in walks))
@@ -217,7 +240,8 @@ def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
             continue
         if verdict:
             return text
-        for char, final in _tokens(alphabet, ending=ending, looks_ahead=looks_ahead):
+        told_apart = frozenset[Chars]().union(*(w.sets(place, before) for w, place in zip(walks, places, strict=True)))
+        for char, final in _tokens(representatives(told_apart), ending=ending, looks_ahead=looks_ahead):
             reached = tuple(w.step(place, before, char, final) for w, place in zip(walks, places, strict=True))
             if char == _END:
                 if accepts([place is None for place in reached]):

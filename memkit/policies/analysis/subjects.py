@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -77,6 +78,7 @@ class SubjectSet:
         self.guard = Guard(policies)
         self.subjects = tuple(_subject(data) for data in policies if "match" in data and data.get("active", True))
         self._by_name = {subject.name: subject for subject in self.subjects}
+        self._decided: dict[str, Verdict] = {}
 
     def __iter__(self) -> Iterator[Subject]:
         """Yield the policies in order."""
@@ -87,8 +89,11 @@ class SubjectSet:
         return self._by_name.get(name)
 
     def decide(self, call: Call) -> Verdict:
-        """Return what the engine decides."""
-        return self.guard.decide(call.tool, call.args, call.context)
+        """Return what the engine decides; each call is put before it once."""
+        spelled = json.dumps((call.tool, call.args, call.context))
+        if spelled not in self._decided:
+            self._decided[spelled] = self.guard.decide(call.tool, call.args, call.context)
+        return self._decided[spelled]
 
     def applying(self, call: Call) -> list[Subject]:
         """Return the policies that apply to a call, by the engine."""

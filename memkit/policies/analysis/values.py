@@ -82,20 +82,23 @@ Answer = Found | Nothing | Unknown
 
 
 @lru_cache(maxsize=65536)
-def solve(parts: tuple[Part, ...], *, text_only: bool = False) -> Answer:
+def solve(parts: tuple[Part, ...], *, text_only: bool = False, glance: bool = False) -> Answer:
     """Return a value that is as every part wants it.
 
     Args:
         parts: What is wanted of the value.
         text_only: Whether the value is a text by its nature, as the name of a tool is.
+        glance: Whether only a value is of use and no proof, so that what takes long is left.
     """
     formula = All(tuple(part.formula for part in parts))
     for value in _likely(parts, formula):
         if all(part.holds(value) for part in parts):
             return Found(value)
+    if glance and any(leaf.is_view for leaf in leaves(formula)):
+        return _guessed(parts, formula)
     try:
         answers = [_texts(parts, formula)]
-        if not text_only and not isinstance(answers[0], Found):
+        if not (text_only or glance) and not isinstance(answers[0], Found):
             answers += [_objects(parts, formula), _lists(parts, formula)]
     except (TooComplex, PolicySetError):
         return Unknown("the conditions are too large to look through")
@@ -155,6 +158,15 @@ def _ordinary_numbers(formula: Formula) -> Iterator[JSON]:
         yield from _whole(ranges)
 
 
+def _guessed(parts: Sequence[Part], formula: Formula) -> Answer:
+    """Try what fulfils several views at once."""
+    for views, _ in islice(_ways(formula, count()), _FEW):
+        for value in guesses([one.leaf for one in views if one.wanted]):
+            if all(part.holds(value) for part in parts):
+                return Found(value)
+    return Unknown("no text was found, and none was ruled out")
+
+
 # Texts, numbers and truth values
 
 
@@ -196,7 +208,7 @@ def _looked_through(parts: Sequence[Part], formula: Formula, shape: str) -> Answ
                 if all(part.holds(value) for part in parts):
                     return Found(value)
         unsure = True
-    return Unknown("no text was found, and none could be ruled out") if unsure else Nothing()
+    return Unknown("no text was found, and none was ruled out") if unsure else Nothing()
 
 
 def _at_odds(views: Sequence[Literal]) -> bool:
@@ -305,18 +317,27 @@ def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterat
         return
     known = list(dict.fromkeys(leaves(formula)))
     places = {leaf: index for index, leaf in enumerate(known)}
-    beside = [wanted for _, wanted in more]
+    plain, nested = _conjuncts(formula)
+    signs = [(places[one.leaf], one.wanted) for one in plain]
+    signs += [(len(known) + index, wanted) for index, (_, wanted) in enumerate(more)]
 
     def accepts(truths: Sequence[Truth]) -> Truth:
-        settled = [
-            truth if truth is None else truth is wanted
-            for truth, wanted in zip(truths[len(known) :], beside, strict=True)
-        ]
-        return _all([_value(formula, truths, places), *settled])
+        settled = [truth if (truth := truths[place]) is None else truth is wanted for place, wanted in signs]
+        return _all(settled + [_value(part, truths, places) for part in nested])
 
     found = find_text([*(leaf.language for leaf in known), *(one for one, _ in more)], accepts)
     if found is not None:
         yield found
+
+
+def _conjuncts(formula: Formula) -> tuple[list[Literal], list[Formula]]:
+    """Return the literals that must all hold, and what else must hold beside them."""
+    if isinstance(formula, Literal):
+        return [formula], []
+    if isinstance(formula, Any):
+        return [], [formula]
+    found = [_conjuncts(part) for part in formula.parts]
+    return [one for plain, _ in found for one in plain], [one for _, nested in found for one in nested]
 
 
 def _value(formula: Formula, truths: Sequence[Truth], places: dict[Leaf, int]) -> Truth:

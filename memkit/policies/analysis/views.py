@@ -119,10 +119,14 @@ def glob_sample(glob: str) -> str:
 
 def other_commands(one: Sequence[Leaf], other: Sequence[Leaf]) -> bool:
     """Return whether two conditions are about commands only, and about different programs."""
-    for leaf, beside in product(one, other):
-        if not (leaf.operator == beside.operator == "shell") or _program_names([leaf.operand, beside.operand]):
-            return False
-    return True
+    return all(
+        leaf.operator == beside.operator == "shell" and _others(leaf, beside) for leaf, beside in product(one, other)
+    )
+
+
+@lru_cache(maxsize=65536)
+def _others(one: Leaf, other: Leaf) -> bool:
+    return not _program_names([one.operand, other.operand])
 
 
 def guesses(views: Sequence[Leaf]) -> list[str]:
