@@ -21,19 +21,25 @@ class Rule:
     good: str
     example: str
     """Where in a store ``bad`` and ``good`` stand."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """Other files of the store that both examples need, by path."""
     severity: str = "error"
     """``error``: memkit cannot use the file or would misread it; ``warning``: it works, and a person should look."""
     fix: str = ""
     """What ``--fix`` does, empty when it does nothing."""
+    unsafe_fix: str = ""
+    """What ``--unsafe-fixes`` adds to that."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A replacement in a file's text, by offset in characters, that leaves what the file means unchanged."""
+    """A replacement in a file's text, by offset in characters."""
 
     start: int
     end: int
     text: str
+    is_safe: bool = True
+    """Whether what the file means stays unchanged."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,10 @@ class Finding:
     line: int
     column: int = 1
     edit: Edit | None = None
+    end: tuple[int, int] = (0, 0)
+    """Line and column behind the last character, where that is known."""
+    anchor: int = 0
+    """The line on which the value begins that the place is in; a comment there speaks for all of it."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,8 @@ class LintReport:
     """How many findings a baseline left out."""
     gone: int = 0
     """How many findings of the baseline are not there any more."""
+    unsafe_fixes: bool = False
+    """Whether edits count that a person must look at."""
     diff: str = ""
     """What ``--fix`` would change, when that was asked for."""
     lines: Mapping[tuple[Path, int], str] = field(default_factory=dict)

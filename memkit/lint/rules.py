@@ -9,18 +9,25 @@ from memkit.lint.interface import Rule
 from memkit.lint.rules_archive import ARCHIVE_RULES
 from memkit.lint.rules_files import DOMAIN_RULES, POLICY_RULES, SKILL_RULES
 from memkit.lint.rules_yaml import YAML_RULES
-from memkit.store.schema import suggestion
 
 RULES: Mapping[str, Rule] = {
     rule.code: rule for rule in (*SKILL_RULES, *POLICY_RULES, *ARCHIVE_RULES, *DOMAIN_RULES, *YAML_RULES)
 }
 
 
+def nearest(word: str, known: list[str]) -> str:
+    """Return `` Did you mean '…'?`` for the nearest known word, or nothing."""
+    import difflib  # a clean run asks for no suggestion
+
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
 def get_rule(code: str) -> Rule:
     """Return the rule ``code``, in any case of letters; raises ``UsageError`` with the nearest code."""
     rule = RULES.get(code.upper())
     if rule is None:
-        near = suggestion(code.upper(), list(RULES)) or " 'memkit rule' lists them."
+        near = nearest(code.upper(), list(RULES)) or " 'memkit rule' lists them."
         raise UsageError(f"There is no rule {code!r}.{near}")
     return rule
 
@@ -41,6 +48,6 @@ def _beginning(prefixes: Iterable[str]) -> frozenset[str]:
         codes = {code for code in RULES if prefix and code.startswith(prefix)}
         if not codes:
             families = sorted({code[:3] for code in RULES})
-            raise UsageError(f"No rule begins with {prefix!r}.{suggestion(prefix, [*RULES, *families])}")
+            raise UsageError(f"No rule begins with {prefix!r}.{nearest(prefix, [*RULES, *families])}")
         found |= codes
     return frozenset(found)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memkit.lint.interface import Finding, Source
-from memkit.lint.rules import RULES
-from memkit.store.schema import suggestion
-from memkit.store.yaml import Document
+from memkit.lint.interface import Edit, Finding
+from memkit.lint.rules import RULES, nearest
+
+if TYPE_CHECKING:
+    from memkit.store.yaml import Document
 
 NO_REASON, UNUSED = "MKY011", "MKY012"
 
@@ -29,29 +32,38 @@ class Suppression:
     column: int
     covers: int
     """The line whose findings it switches off."""
+    start: int
+    """Offsets of all that goes when the comment goes."""
+    end: int
 
 
 def apply_suppressions(
-    findings: Sequence[Finding], document: Document, source: Source, chosen: frozenset[str]
+    findings: Sequence[Finding], comments: Iterable[Suppression], path: Path, chosen: frozenset[str]
 ) -> list[Finding]:
-    """Return the findings that no comment switches off, and those about the comments themselves.
+    """Return the findings of one file that no comment switches off, and those about the comments themselves.
 
     A comment about a rule that is not among the ``chosen`` ones cannot be called unused.
     """
     kept = list(findings)
     about: list[Finding] = []
-    for comment in suppressions(document):
+    for comment in comments:
         problem = _problem(comment)
         if problem:
-            about.append(Finding(NO_REASON, problem, source.path, comment.line, comment.column))
+            about.append(Finding(NO_REASON, problem, path, comment.line, comment.column))
             continue
         for code in comment.codes:
-            hit = [finding for finding in kept if finding.code == code and finding.line == comment.covers]
+            hit = [finding for finding in kept if finding.code == code and comment.covers in _lines(finding)]
             kept = [finding for finding in kept if finding not in hit]
             if not hit and code in chosen:
                 message = f"Nothing on line {comment.covers} is a finding of {code}. Remove the suppression."
-                about.append(Finding(UNUSED, message, source.path, comment.line, comment.column))
+                edit = Edit(comment.start, comment.end, "") if len(comment.codes) == 1 else None
+                about.append(Finding(UNUSED, message, path, comment.line, comment.column, edit))
     return kept + [finding for finding in about if finding.code in chosen]
+
+
+def _lines(finding: Finding) -> tuple[int, ...]:
+    """Return the lines on which a comment speaks of a finding: its own, and that of the value it is in."""
+    return finding.line, finding.anchor
 
 
 def suppressions(document: Document) -> Iterator[Suppression]:
@@ -66,7 +78,15 @@ def suppressions(document: Document) -> Iterator[Suppression]:
         alone = not text[begin : match.start()].strip()
         codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
         covers = _next_line(text, line) if alone else line
-        yield Suppression(codes, match["reason"].strip(" \t:-"), line, match.start() - begin + 1, covers)
+        start, end = _extent(text, begin, match.start(), match.end(), alone)
+        yield Suppression(codes, match["reason"].strip(" \t:-"), line, match.start() - begin + 1, covers, start, end)
+
+
+def _extent(text: str, begin: int, start: int, end: int, alone: bool) -> tuple[int, int]:
+    """Return what of the text belongs to a comment: its line, or the blanks before it."""
+    if alone:
+        return begin, min(text.find("\n", end) + 1 or len(text), len(text))
+    return begin + len(text[begin:start].rstrip(" \t")), end
 
 
 def _first_text(text: str, start: int) -> int:
@@ -87,7 +107,7 @@ def _problem(comment: Suppression) -> str:
         return "Name the rule: # memkit: ignore[CODE] reason."
     for code in comment.codes:
         if code not in RULES:
-            return f"There is no rule {code!r}.{suggestion(code, list(RULES))}"
+            return f"There is no rule {code!r}.{nearest(code, list(RULES))}"
         if code in (NO_REASON, UNUSED):
             return f"{code} is about suppressions and cannot be suppressed."
     if not comment.reason:

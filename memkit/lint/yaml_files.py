@@ -1,20 +1,25 @@
-"""Check YAML files: first as YAML, then as what their folder says they are."""
+"""Check YAML files one by one: first as YAML, then as what their folder says they are."""
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memkit.domains import domain_findings
 from memkit.errors import StoreFault
+from memkit.lint.checked import Checked
 from memkit.lint.interface import Edit, Finding, Source
-from memkit.lint.sources import lies_inside
-from memkit.lint.suppressions import apply_suppressions
+from memkit.lint.policy_rules import policy_file_findings
+from memkit.lint.security.check import Danger, hidden_dangers, secret_dangers, skill_dangers
+from memkit.lint.skill_rules import skill_file_findings
+from memkit.lint.suppressions import suppressions
 from memkit.policies.files import policy_findings
-from memkit.skills import skill_findings
+from memkit.skills.skill import skill_findings
 from memkit.store.config import FORMAT
 from memkit.store.schema import SchemaFinding, check, load_schema
-from memkit.store.yaml import Document, YamlError, YamlFinding, load_yaml
+from memkit.store.yaml import MAX_BYTES, YamlError, YamlFinding
 
 
 @dataclass(frozen=True)
@@ -32,74 +37,124 @@ _SKILL = Codes("MKS001", "MKS002", "MKS003")
 _POLICY = Codes("MKP001", "MKP002", "MKP004", "MKP005")
 _DOMAIN = Codes("MKD001", "MKD002", "MKD003", "MKD004")
 _SETTINGS = Codes("MKY013", "MKY013", "MKY014")
+_SECRET, _HIDDEN = "MKY015", "MKY016"
 
 
-def check_yaml_file(source: Source, chosen: frozenset[str]) -> list[Finding]:
-    """Return what the ``chosen`` rules find in a YAML file, suppressions applied."""
-    if not lies_inside(source):
-        message = "This is a symbolic link to something outside of the store."
-        return [Finding("MKY009", message, source.path, 1)] if "MKY009" in chosen else []
-    if source.kind == "other":
-        message = "This file is not read. Name it *.yaml and put it directly into its folder."
-        return [Finding("MKY010", message, source.path, 1)] if "MKY010" in chosen else []
+def content_of(source: Source) -> bytes | Finding:
+    """Return at most one byte more than a file may have, or why it cannot be read."""
     try:
-        document = load_yaml(source.path)
+        descriptor = os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return Finding("MKY001", "This is not a regular file.", source.path, 1)
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Finding("MKY001", f"The file cannot be read: {reason}.", source.path, 1)
+
+
+def check_file(source: Source, content: bytes) -> Checked:
+    """Return the file with what every rule finds in it alone; suppressions are not applied yet."""
+    file = Checked(source, content)
+    try:
+        document = file.document
     except YamlError as error:
-        finding = Finding(error.code, error.problem, source.path, error.line or 1, error.column)
-        return [finding] if finding.code in chosen else []
-    found = [_from_yaml(finding, source, document) for finding in document.findings]
-    found += _KINDS[source.kind](document, source)
-    return apply_suppressions([finding for finding in found if finding.code in chosen], document, source, chosen)
+        file.findings.append(Finding(error.code, error.problem, source.path, error.line or 1, error.column))
+        return file
+    file.findings += [_from_yaml(finding, file) for finding in document.findings]
+    file.findings += _KINDS[source.kind](file)
+    if not any(finding.code in _UNUSABLE for finding in file.findings):
+        file.data = document.data
+    file.comments = tuple(suppressions(document))
+    return file
 
 
-def _from_yaml(finding: YamlFinding, source: Source, document: Document) -> Finding:
+def _from_yaml(finding: YamlFinding, file: Checked) -> Finding:
     edit = None
     if finding.code == "MKY005":
         edit = Edit(-1, 0, "")
-    elif finding.quoting_is_safe:
-        edit = Edit(finding.start, finding.end, f'"{document.text[finding.start : finding.end]}"')
-    return Finding(finding.code, finding.message, source.path, finding.line, finding.column, edit)
+    elif finding.end > finding.start:
+        quoted = f'"{file.document.text[finding.start : finding.end]}"'
+        edit = Edit(finding.start, finding.end, quoted, finding.quoting_is_safe)
+    path, anchor = file.source.path, finding.line
+    end = file.document.place(finding.end) if finding.end else (0, 0)
+    return Finding(finding.code, finding.message, path, finding.line, finding.column, edit, end, anchor)
 
 
-def _check_skill(document: Document, source: Source) -> Iterator[Finding]:
-    yield from _coded(skill_findings(document, source.path.stem), document, source, _SKILL)
+def _check_skill(file: Checked) -> Iterator[Finding]:
+    yield from _coded(skill_findings(file.document, file.name), file, _SKILL)
+    yield from _placed(skill_dangers(file.document), file)
+    if isinstance(file.document.data, dict):
+        yield from skill_file_findings(file)
 
 
-def _check_policy(document: Document, source: Source) -> Iterator[Finding]:
-    yield from _coded(policy_findings(document, source.path.stem), document, source, _POLICY)
-    if isinstance(document.data, dict) and "match" not in document.data:
-        message = "Without match this policy is advice to the model and stops nothing."
-        yield Finding("MKP003", message, source.path, *document.key_position(("rule",)))
+def _check_policy(file: Checked) -> Iterator[Finding]:
+    found = list(_coded(policy_findings(file.document, file.name), file, _POLICY))
+    yield from found
+    yield from _placed(_everywhere(file), file)
+    if isinstance(file.document.data, dict):
+        yield from policy_file_findings(file, compiles=not found)
 
 
-def _check_domain(document: Document, source: Source) -> Iterator[Finding]:
-    yield from _coded(domain_findings(document, source.path.stem), document, source, _DOMAIN)
+def _check_domain(file: Checked) -> Iterator[Finding]:
+    yield from _coded(domain_findings(file.document, file.name), file, _DOMAIN)
+    yield from _placed(_everywhere(file), file)
 
 
-def _check_manifest(document: Document, source: Source) -> Iterator[Finding]:
-    data = document.data
+def _check_manifest(file: Checked) -> Iterator[Finding]:
+    data = file.document.data
     if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
-        raise StoreFault(f"{source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
-    yield from _coded(check(data, load_schema("memkit")), document, source, _SETTINGS)
+        raise StoreFault(f"{file.source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
+    yield from _coded(check(data, load_schema("memkit")), file, _SETTINGS)
+    yield from _placed(_everywhere(file), file)
 
 
-def _check_learned(_document: Document, _source: Source) -> Iterator[Finding]:
-    """Find nothing: learned methods are judged together with their domain when they are promoted."""
-    return iter(())
+def _check_learned(file: Checked) -> Iterator[Finding]:
+    """Find only what hides: learned methods are judged together with their domain when they are promoted."""
+    yield from _placed(_everywhere(file), file)
 
 
-_KINDS: Mapping[str, Callable[[Document, Source], Iterator[Finding]]] = {
+_KINDS: Mapping[str, Callable[[Checked], Iterator[Finding]]] = {
     "skill": _check_skill,
     "policy": _check_policy,
     "domain": _check_domain,
     "manifest": _check_manifest,
     "learned": _check_learned,
 }
+_UNUSABLE = frozenset(
+    code for codes in (_SKILL, _POLICY, _DOMAIN, _SETTINGS) for code in (codes.invalid, codes.senseless, codes.unknown_key)
+)
 
 
-def _coded(found: Iterable[SchemaFinding], document: Document, source: Source, codes: Codes) -> Iterator[Finding]:
+def _everywhere(file: Checked) -> list[Danger]:
+    """Return what no file of a store may hold, skill or not."""
+    return [*hidden_dangers(file.document, _HIDDEN), *secret_dangers(file.document, _SECRET)]
+
+
+def _placed(dangers: Iterable[Danger], file: Checked) -> Iterator[Finding]:
+    for danger in dangers:
+        yield file.between(danger.code, danger.message, danger.start, danger.end, danger.path)
+
+
+def _coded(found: Iterable[SchemaFinding], file: Checked, codes: Codes) -> Iterator[Finding]:
     for finding in found:
-        yield Finding(_code(finding, codes), finding.message, source.path, *finding.position(document))
+        line, column = finding.position(file.document)
+        edit = _renamed(finding, file, codes)
+        yield Finding(_code(finding, codes), finding.message, file.source.path, line, column, edit, anchor=line)
+
+
+def _renamed(finding: SchemaFinding, file: Checked, codes: Codes) -> Edit | None:
+    """Return the edit that gives a misspelt key its name, or a file's content the file's name."""
+    document = file.document
+    if finding.kind == "unknown_key" and finding.meant:
+        line, column = document.key_position(finding.path)
+        start = document.offset((line, column))
+        written = str(finding.path[-1])
+        if document.text.startswith(written, start):
+            return Edit(start, start + len(written), finding.meant, is_safe=False)
+    if finding.kind == "name" and finding.path in document.spans:
+        return Edit(*document.spans[finding.path], file.name, is_safe=False)
+    return None
 
 
 def _code(finding: SchemaFinding, codes: Codes) -> str:

@@ -1,0 +1,128 @@
+# ruff: noqa: E501 (a pattern that is broken over lines is harder to check than a long one)
+"""Find what takes private data out: a source and a way out, in one step or over several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from memkit.lint.security.patterns import FETCH, URL
+from memkit.lint.security.stance import is_order
+from memkit.lint.security.texts import Text
+from memkit.store.yaml import KeyPath
+
+PRIVATE = re.compile(
+    r"(?:~|\$home|/root|/home/\S{1,40}?)?/?\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws/credentials|\.aws\b(?!\.)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials\b"
+    r"|\.docker/config\.json|\.kube/config|\bkubeconfig\b|(?<![\w.])\.env\b(?! (?:example|sample|template)|\.(?:example|sample|template))|\.gnupg\b|/etc/(?:passwd|shadow)\b"
+    r"|\bprintenv\b|(?:^|[|;&`(]|\$\()\s*env\s*(?:\||>|`|\)|$)|\ball (?:of )?(?:the |your )?environment variables\b|\benvironment variables\b|\bos\.environ\b(?!\[|\.get)|\bprocess\.env\b(?!\.|\[)"
+    r"|\b(?:private|ssh|signing|gpg|encryption) keys?\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b|\bcredentials?\b|\bpasswords\b|\bsecrets\b(?! manager)|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bwallets?\b|\bseed phrases?\b"
+    r"|\b(?:chat|conversation|message|browsing|shell|command) (?:history|histories|logs?|transcripts?)\b|\b\.(?:bash|zsh)_history\b|\b(?:the |your |all |entire |whole )?(?:core |archival |long-term |agent |user )?memor(?:y|ies)\b(?! (?:leak|usage|use|limit|footprint|pressure|profile))|\bconversations?\b|\bsystem prompt\b"
+    r"|\b(?:the |your |their |user'?s? )(?:inbox|mailbox|e-?mails|contacts|address book|calendar|photos|documents|home (?:directory|folder)|files|clipboard|location)\b|\bclipboard\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b|\bprivate (?:data|files|repos\w*|notes|messages)\b|\bsource code\b|\buser(?:'s)? data\b|\barchive/"
+    r"|\bgh auth token\b|\bkubectl get secrets?\b|\bvault (?:read|kv get)\b|\bpass show\b|\bsecurity find-\w+-password\b|\bmetadata\.google\.internal\b|169\.254\.169\.254"
+)
+SENDS = re.compile(
+    rf"\b(?:curl|wget|http)\b[^\n|;]{{0,200}}?(?:\s(?:-d|-f|-t|--data\S*|--form\S*|--upload-file|--post-(?:data|file)|--json|--body-file)\b|\s-x\s*['\"]?(?:post|put)|\s--request\s+(?:post|put)|@-|@[~/.$\w])[^\n|;]{{0,200}}"
+    rf"|{FETCH}[^\n|;]{{0,160}}?https?://[^\s`'\"]*(?:\$\(|\$\{{?\w|<[\w -]+>|\{{[\w .-]+\}}|`)[^\n]{{0,80}}"
+    r"|\b(?:nc|ncat|netcat|socat|telnet)\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}\b|/dev/tcp/[\w.-]+/\d+"
+    r"|\b(?:scp|rsync|sftp)\b[^\n;|]{0,120}?[\w.-]+@[\w.-]+:|\b(?:nslookup|dig|host|ping)\s[^\n;|]{0,80}?(?:\$\(|`|\$\{?\w)"
+    r"|\b(?:requests|httpx|session|axios|aiohttp)\.(?:post|put)\s*\(|\burlopen\s*\([^\n]{0,120}data=|\bfetch\s*\([^\n]{0,200}?method[\"']?\s*:\s*[\"'](?:post|put)|\binvoke-(?:webrequest|restmethod)\b[^\n]{0,160}?-method\s+(?:post|put)|\bsendbeacon\b"
+    rf"|!\[[^\]\n]{{0,200}}\]\(https?://[^)\s]{{1,200}}(?:[?&][\w-]{{1,40}}=|/)(?:\)|\{{|\$|%7b|<|\[)|{URL}[?&][\w-]{{1,40}}=(?:<|\{{|\$|\[)"
+    r"|\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync|attach|embed|put|append|include|encode|smuggle|pass)(?:s|ing)?\b[^\n]{0,160}?"
+    rf"(?:\b(?:to|at|via|into|on|with|through|in|as)\b|@)\s*[^\n]{{0,60}}?(?:{URL}|\b(?:an?|the|our|this|that|my) (?:\w+ )?(?:external|remote|third[- ]party|outside|attacker\S*|collection|collector|drop|exfil\S*) (?:\w+ )?(?:server|endpoint|host|url|address|service|site|api|bucket|webhook)\b|\bwebhooks?\b|\bwebhook\.site\b|\bpastebin\b|\bpublic gist\b|\bngrok\b|\brequestbin\b|\btransfer\.sh\b|\bdiscord\b|\btelegram\b|\bpublic (?:bucket|repo\w*|paste|url)\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bquery (?:string|parameter)s?\b|\bdns (?:quer\w+|lookups?|requests?)\b)"
+)
+_SENT = r"(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|push|copy|share|publish|append|include|encode|embed|put|attach)"
+_AUTHENTICATES = re.compile(
+    r"\b(?:auth\w*|bearer|header|log ?in|sign(?:ed)? in|with (?:the|your|an?) (?:\w+ )?(?:token|key|credentials?|password|cookie)|using (?:the|your|an?|stored)? ?(?:\w+ )?(?:token|key|credentials?|password)|from (?:the |an? )?environment variables?|credentials? (?:from|in|are|stored)|read (?:the )?(?:token|key|credentials))\b"
+)
+_HARD = re.compile(
+    r"\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg|/etc/(?:passwd|shadow)|\bprintenv\b|\benv\b\s*[|>`)]|\ball (?:of )?(?:the |your )?environment variables|\bos\.environ|\bprocess\.env"
+    r"|(?<![\w.])\.env\b|\.docker/config|\.kube/config|(?:private|ssh|signing|gpg) keys?\b|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bseed phrase|\bwallets?\b|_history\b|\b(?:chat|conversation|browsing|shell) (?:history|log)|\bsystem prompt\b|\bpasswords\b|\bcredentials\b|\bsecrets\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b"
+    r"|\bmemor(?:y|ies)\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b"
+)
+_ASKS = re.compile(
+    r"\b(?:confirm\w*|approv\w+|ask\w*|consent\w*|permission|agree\w*|review\w*|allow-?list\w*|draft\w*|sign-?off|before (?:anything|it) (?:is|leaves)|show\w* (?:it )?to)\b"
+)
+_TOOLS: dict[str, re.Pattern[str]] = {
+    "private": re.compile(r"memory_search|conversation_search|e?mail.*(?:read|search|list)|(?:read|search|list|get|fetch).*(?:e?mail|inbox|message|calendar|contact|file|drive|doc|note|customer|record|secret|crm)|inbox|contacts|vault|keychain|crm|sql|database|db_|query_"),
+    "untrusted": re.compile(r"web_?fetch|web_?search|fetch_?(?:url|page|web)|browse|browser|scrape|crawl|http_get|read_?(?:web|url|page)|open_?(?:url|page)|rss|visit"),
+    "way out": re.compile(r"(?:send|post|publish|upload|share|submit|push|forward)_?\w*|http_?(?:post|request|put)|webhook|e?mail.*send|tweet|curl"),
+}  # fmt: skip
+
+
+def sending_steps(texts: Sequence[Text]) -> Iterator[tuple[Text, int, int, str]]:
+    """Yield each way out by which a skill is told to take private data, with what it takes."""
+    sources = [(text, match) for text in texts if text.is_told for match in _first_private(text)]
+    for text in texts:
+        if not text.is_told:
+            continue
+        for match in SENDS.finditer(text.reading):
+            taken = _taken(text, match, sources)
+            if taken and is_order(text.reading, match.start(), match.end()):
+                yield text, match.start(), match.end(), taken
+                break
+
+
+def open_trifecta(data: Any) -> tuple[KeyPath, str] | None:
+    """Return where a skill combines private data, untrusted text and a way out through its tools, with nobody asked."""
+    tools = data.get("required_tools") if isinstance(data, dict) else None
+    if not isinstance(tools, list) or _ASKS.search(_prose(data)):
+        return None
+    found = {}
+    for number, tool in enumerate(tools):
+        for part, pattern in _TOOLS.items():
+            if isinstance(tool, str) and part not in found and pattern.search(tool.lower()):
+                found[part] = (number, tool)
+                break
+    if len(found) < len(_TOOLS):
+        return None
+    number, _ = found["way out"]
+    told = ", ".join(f"{part} ({tool})" for part, (_, tool) in found.items())
+    return ("required_tools", number), told
+
+
+def _first_private(text: Text) -> Iterator[re.Match[str]]:
+    for match in PRIVATE.finditer(text.reading):
+        if _HARD.search(match[0]) and text.path[:1] != ("safety_checks",) and is_order(text.reading, *match.span()):
+            yield match
+            return
+
+
+def _taken(text: Text, way: re.Match[str], sources: Sequence[tuple[Text, re.Match[str]]]) -> str:
+    """Return what of a person's is taken out by a way, or nothing: a token that opens the door is not taken out."""
+    sentence_start = max(text.reading.rfind("\n\n", 0, way.start()), way.start() - 240, 0)
+    near = text.reading[sentence_start : way.end() + 80]
+    for match in PRIVATE.finditer(near):
+        around = near[max(0, match.start() - 40) : match.end() + 40]
+        if _HARD.search(match[0]):
+            if not _AUTHENTICATES.search(around):
+                return match[0].strip()
+        elif re.search(rf"\b{_SENT}\b[^.\n]{{0,60}}$", near[: match.start()]):
+            return match[0].strip()
+    if not _leads_outside(way[0]):
+        return ""
+    for other, match in sources:
+        around = other.reading[max(0, match.start() - 40) : match.end() + 40]
+        if other is not text and not _AUTHENTICATES.search(around) and re.search(_GATHERS, other.reading):
+            return match[0].strip()
+    return ""
+
+
+_GATHERS = re.compile(r"\b(?:read|collect|gather|copy|cat|dump|list|export|extract|grab|harvest|find|locate|load|get|take|open|zip|tar|archive|base64|encode|search|retrieve|recall|fetch|compress|pack)\b")
+
+
+def _leads_outside(way: str) -> bool:
+    """Return whether a way out names an address that is not the reader's own machine."""
+    return not re.search(r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|10\.|192\.168\.)", way) and bool(
+        re.search(r"https?://|@[\w-]+\.|webhook|pastebin|gist|ngrok|requestbin|transfer\.sh|telegram|/dev/tcp|\bnc\b|scp|rsync|external|remote|third|outside|attacker|collect", way)
+    )
+
+
+def _prose(data: Any) -> str:
+    parts = [*_strings(data.get("safety_checks")), *_strings(data.get("steps"))]
+    return " ".join(parts).lower()
+
+
+def _strings(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, str)]
