@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +10,20 @@ import click
 
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.lint.formats.sarif import sarif_report
-from memkit.lint.formats.services import github_report, gitlab_report, junit_report
-from memkit.lint.formats.text import concise_report, text_report
 from memkit.lint.interface import Finding, LintReport
 from memkit.lint.rules import RULES
 from memkit.store.layout import find_store
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint_store import Fixing, lint_store
 
-_FORMATS: Mapping[str, Callable[[LintReport], str]] = {
-    "text": text_report,
-    "concise": concise_report,
-    "sarif": sarif_report,
-    "github": github_report,
-    "gitlab": gitlab_report,
-    "junit": junit_report,
+_FORMATS = {
+    "text": "text:text_report",
+    "concise": "text:concise_report",
+    "sarif": "sarif:sarif_report",
+    "github": "services:github_report",
+    "gitlab": "services:gitlab_report",
+    "junit": "services:junit_report",
 }
+"""The module and function of each; one run needs one of them."""
 
 
 @click.command("lint", cls=MemkitCommand)
@@ -41,6 +39,7 @@ _FORMATS: Mapping[str, Callable[[LintReport], str]] = {
 @click.option("--select", multiple=True, metavar="CODES", help="Only rules that begin so, such as MKS or MKP003,MKY.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="No rules that begin so.")
 @click.option("--fix", is_flag=True, help="Make the fixes that leave the meaning unchanged.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also those that a person must look at.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option(
     "--baseline",
@@ -48,6 +47,11 @@ _FORMATS: Mapping[str, Callable[[LintReport], str]] = {
     metavar="FILE",
     help="Leave out the findings of an earlier report (--output-format json).",
 )
+@click.option("--update-baseline", is_flag=True, help="Take what is gone out of the baseline; nothing is ever added.")
+@click.option(
+    "--since", default="", metavar="COMMIT", help="Compare versions with COMMIT and not with the last commit."
+)
+@click.option("--no-cache", is_flag=True, help="Use nothing that an earlier run found, and keep nothing.")
 @click.pass_obj
 def lint(
     front: Front,
@@ -56,8 +60,12 @@ def lint(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fix: bool,
+    unsafe_fixes: bool,
     diff: bool,
     baseline: Path | None,
+    update_baseline: bool,
+    since: str,
+    no_cache: bool,
 ) -> None:
     """Check the store, or only PATHS: skills, policies, domains, memkit.yaml and the archive.
 
@@ -65,9 +73,23 @@ def lint(
     """
     if fix and diff:
         raise UsageError("--diff shows what --fix would do. Give one of them.")
+    if unsafe_fixes and not (fix or diff):
+        raise UsageError("--unsafe-fixes goes with --fix or --diff.")
+    if update_baseline and baseline is None:
+        raise UsageError("--update-baseline needs the file: --baseline FILE.")
     front.json = front.json or form == "json"
     root = None if paths else find_store(front.store)
-    report = lint_store(root, paths, select=select, ignore=ignore, fix=fix, diff=diff, baseline=baseline)
+    report = lint_store(
+        root,
+        paths,
+        select=select,
+        ignore=ignore,
+        fixing=Fixing(write=fix, diff=diff, unsafe=unsafe_fixes),
+        baseline=baseline,
+        update_baseline=update_baseline,
+        since=since,
+        cached=not no_cache,
+    )
     data: dict[str, Any] = {
         "files": [report.shown(path) for path in report.files],
         "findings": [_finding(finding, report) for finding in report.findings],
@@ -77,13 +99,27 @@ def lint(
     }
     if diff:
         data["diff"] = report.diff
-    text = "" if front.json else _FORMATS[form](report)
+    text = "" if front.json else _formatted(report, form)
     diagnostics = [_diagnostic(finding, report) for finding in report.findings]
     front.answer(data, text, ok=not report.findings, diagnostics=diagnostics)
 
 
+def _formatted(report: LintReport, form: str) -> str:
+    module, _, function = _FORMATS[form].partition(":")
+    text: str = getattr(import_module(f"memkit.lint.formats.{module}"), function)(report)
+    return text
+
+
 def _finding(finding: Finding, report: LintReport) -> dict[str, Any]:
-    return {**_diagnostic(finding, report), "column": finding.column, "fixable": finding.edit is not None}
+    edit = finding.edit
+    return {
+        **_diagnostic(finding, report),
+        "column": finding.column,
+        "end_line": finding.end[0] or None,
+        "end_column": finding.end[1] or None,
+        "fixable": edit is not None and edit.is_safe,
+        "fix": None if edit is None else "safe" if edit.is_safe else "unsafe",
+    }
 
 
 def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:

@@ -13,11 +13,14 @@ from memkit.lint.checked import Checked
 class Collection:
     """The files of a store, and what git's commit has in their place."""
 
-    def __init__(self, root: Path, files: Iterable[Checked], committed: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, root: Path, files: Iterable[Checked], committed: Mapping[str, Any] | None = None, since: str = ""
+    ) -> None:
         self.root = root
         self.files = list(files)
         self.committed = committed or {}
         """What the commit to compare with holds, by path, of the files that are otherwise now."""
+        self.since = since or "the last commit"
 
     @cached_property
     def skills(self) -> dict[str, Checked]:

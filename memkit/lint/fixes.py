@@ -1,4 +1,4 @@
-"""Apply the safe edits of findings, and show them as a diff."""
+"""Apply the edits of findings, and show them as a diff."""
 
 from __future__ import annotations
 
@@ -15,17 +15,24 @@ _MARK = "\ufeff"
 
 
 def fixed_texts(report: LintReport) -> dict[Path, tuple[str, str]]:
-    """Return each file that has safe edits, with its text before and after.
+    """Return each file that has edits which count, with its text before and after; comments and all else stay.
 
-    An edit counts only if the file then loads as the same data: whatever else is in it, comments included, stays.
+    Safe edits count only if the file then loads as the same data, unsafe ones only if it then loads at all.
     """
     found: dict[Path, tuple[str, str]] = {}
-    for path in dict.fromkeys(finding.path for finding in report.findings if finding.edit):
+    for path in dict.fromkeys(finding.path for finding in report.findings if report.edit_of(finding)):
         if path.is_symlink():
             continue
         before = path.read_bytes().decode("utf-8")
-        after = edited(before, [finding.edit for finding in report.findings if finding.path == path and finding.edit])
-        if after != before and _same_data(before, after):
+        edits = [edit for finding in report.findings if finding.path == path and (edit := report.edit_of(finding))]
+        safe = [edit for edit in edits if edit.is_safe]
+        after = edited(before, safe)
+        if not _loads_alike(before, after):
+            after, safe = before, []
+        bolder = edited(before, [*safe, *(edit for edit in edits if not edit.is_safe)])
+        if len(edits) > len(safe) and _loads(bolder):
+            after = bolder
+        if after != before:
             found[path] = (before, after)
     return found
 
@@ -33,8 +40,11 @@ def fixed_texts(report: LintReport) -> dict[Path, tuple[str, str]]:
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """Return ``text`` after ``edits``, whose offsets do not count a byte order mark."""
     shift = 1 if text.startswith(_MARK) else 0
-    for edit in sorted(edits, key=lambda edit: -edit.start):
-        text = text[: edit.start + shift] + edit.text + text[edit.end + shift :]
+    untouched = len(text)
+    for edit in sorted(set(edits), key=lambda edit: (-edit.start, -edit.end)):
+        if edit.end + shift <= untouched:  # of two edits in one place the later one waits for the next run
+            text = text[: edit.start + shift] + edit.text + text[edit.end + shift :]
+            untouched = edit.start + shift
     return text
 
 
@@ -64,8 +74,16 @@ def _lines(text: str) -> Sequence[str]:
     return [line + "\n" for line in text.removesuffix("\n").split("\n")]
 
 
-def _same_data(before: str, after: str) -> bool:
+def _loads_alike(before: str, after: str) -> bool:
     try:
         return bool(load_yaml(before).data == load_yaml(after).data)
     except YamlError:
         return False
+
+
+def _loads(text: str) -> bool:
+    try:
+        load_yaml(text)
+    except YamlError:
+        return False
+    return True

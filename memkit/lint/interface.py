@@ -89,6 +89,11 @@ class LintReport:
     lines: Mapping[tuple[Path, int], str] = field(default_factory=dict)
     """The source lines that findings point at."""
 
+    def edit_of(self, finding: Finding) -> Edit | None:
+        """Return the edit that --fix makes of a finding."""
+        edit = finding.edit
+        return edit if edit and (edit.is_safe or self.unsafe_fixes) else None
+
     def shown(self, path: Path) -> str:
         """Return ``path`` as people and machines are told it: relative, with forward slashes."""
         return path.relative_to(self.base).as_posix() if path.is_relative_to(self.base) else path.as_posix()

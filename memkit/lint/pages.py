@@ -21,7 +21,7 @@ def index_page(rules: Iterable[Rule]) -> str:
         "",
         "`memkit lint` checks a store with these rules; `memkit rule CODE` prints one of these pages.",
         "A finding is switched off on its line, or alone on the line above, with a reason:",
-        "`# memkit: ignore[CODE] reason`.",
+        "`# memkit: ignore[CODE] reason`; above a text of several lines it speaks for all of them.",
         "",
         "| code | name | severity | finds |",
         "|---|---|---|---|",
@@ -34,8 +34,14 @@ def _page(rule: Rule) -> Iterator[str]:
     yield from ("## Why", "", rule.why, "")
     yield from ("## Bad", "", f"`{rule.example}`", "", *_block(rule, rule.bad))
     yield from ("## Good", "", *_block(rule, rule.good))
+    for path, text in rule.extra.items():
+        yield from (f"Both with `{path}`:", "", *_block(rule, text))
+    if rule.fix or rule.unsafe_fix:
+        yield from ("## Fix", "")
     if rule.fix:
-        yield from ("## Fix", "", f"`memkit lint --fix` {rule.fix}.")
+        yield f"`memkit lint --fix` {rule.fix}."
+    if rule.unsafe_fix:
+        yield f"`memkit lint --fix --unsafe-fixes` {rule.unsafe_fix}; look at it with `--diff` first."
 
 
 def _block(rule: Rule, text: str) -> Iterator[str]:

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping
 from memkit.errors import UsageError
 from memkit.lint.interface import Rule
 from memkit.lint.rules_archive import ARCHIVE_RULES
-from memkit.lint.rules_files import DOMAIN_RULES, POLICY_RULES, SKILL_RULES
+from memkit.lint.rules_files import DOMAIN_RULES, POLICY_RULES
+from memkit.lint.rules_security import SECURITY_RULES
+from memkit.lint.rules_skills import SKILL_RULES
 from memkit.lint.rules_yaml import YAML_RULES
 
+_SKILLS = sorted((*SKILL_RULES, *SECURITY_RULES), key=lambda rule: rule.code)
 RULES: Mapping[str, Rule] = {
-    rule.code: rule for rule in (*SKILL_RULES, *POLICY_RULES, *ARCHIVE_RULES, *DOMAIN_RULES, *YAML_RULES)
+    rule.code: rule for rule in (*_SKILLS, *POLICY_RULES, *ARCHIVE_RULES, *DOMAIN_RULES, *YAML_RULES)
 }
 
 

@@ -1,48 +1,20 @@
-"""Rules for skills, policies and domains."""
+"""Rules for policies and domains."""
 
 from __future__ import annotations
 
 from memkit.lint.interface import Rule
 
-_SKILL = "name: walk\ndescription: Walks the dog.\nsteps: [Find the lead]\n"
 _POLICY = (
     "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
     "effect: ask\nmatch:\n  tool: bash\n  args.command: {shell: {program: rm}}\n"
+    "tests:\n  - {name: asks, call: {tool: bash, args: {command: rm x}}, expect: ask}\n"
 )
+_VERSIONED = _POLICY + 'version: "1.1.0"\nchangelog: [{version: "1.1.0", changes: Asks.}]\n'
+_PLACE = "policies/no_deletes.yaml"
+_NEXT = {"policies/no_losses.yaml": _POLICY.replace("no_deletes", "no_losses")}
 _DOMAIN = (
     "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
     "methods:\n  - {name: by_hand, task: light, subtasks: [switch_on]}\n"
-)
-
-SKILL_RULES = (
-    Rule(
-        "MKS001",
-        "invalid-skill",
-        "A skill lacks a key, or a value in it does not fit.",
-        "A skill that does not load cannot be found, shown or run, and keeps the whole set from reloading.",
-        "name: walk\ndescription: Walks the dog.\nsteps: Find the lead\n",
-        _SKILL,
-        "skills/walk.yaml",
-    ),
-    Rule(
-        "MKS002",
-        "skill-name",
-        "A skill's name differs from its file's, or is not a name.",
-        "People look for a skill by its file and agents by its name. Names are lower-case letters, digits, `-` and "
-        "`_`, at most 64, so that they are safe as file names everywhere.",
-        "name: stroll\ndescription: Walks the dog.\nsteps: [Find the lead]\n",
-        _SKILL,
-        "skills/walk.yaml",
-    ),
-    Rule(
-        "MKS003",
-        "unknown-skill-key",
-        "A skill has a key that memkit does not know.",
-        "A misspelt key does nothing: `safety_check` checks nothing.",
-        _SKILL + "safety_check: [Look at the traffic]\n",
-        _SKILL + "safety_checks: [Look at the traffic]\n",
-        "skills/walk.yaml",
-    ),
 )
 
 POLICY_RULES = (
@@ -95,6 +67,123 @@ POLICY_RULES = (
         _POLICY,
         "policies/no_deletes.yaml",
     ),
+    Rule(
+        "MKP006",
+        "unknown-tool",
+        "A policy is about a tool that exists nowhere.",
+        "It never matches, and nobody says so: the most common reason why a rule stops nothing. Known are the tools of "
+        "memkit.yaml, of skills and domains, those that tests of policies call, memory's own, and names that hosts "
+        "commonly use.",
+        _POLICY.replace("tool: bash\n", "tool: bsah\n"),
+        _POLICY,
+        _PLACE,
+        severity="warning",
+        unsafe_fix="writes the name that is nearest",
+    ),
+    Rule(
+        "MKP007",
+        "untested-policy",
+        "A policy has no tests.",
+        "Nobody knows what it stops, and the next edit can switch it off without a word. `memkit policy test` runs "
+        "the tests.",
+        _POLICY.partition("tests:")[0],
+        _POLICY,
+        _PLACE,
+        severity="warning",
+    ),
+    Rule(
+        "MKP008",
+        "idle-allow",
+        "A policy allows, which lifts no other policy.",
+        "The strongest effect wins, and what no policy matches is allowed anyway. What is meant is an exception of "
+        "the policy "
+        "that denies.",
+        _POLICY.replace("effect: ask", "effect: allow").replace("expect: ask", "expect: allow"),
+        _POLICY,
+        _PLACE,
+        severity="warning",
+    ),
+    Rule(
+        "MKP009",
+        "exception-in-words",
+        "An exception has no match, so it never applies.",
+        "Exceptions read what the host program sets, and no model or user text; words alone lift nothing.",
+        _POLICY + "exceptions: [{text: Not in tests.}]\n",
+        _POLICY + "exceptions: [{text: Not in tests., match: {context.env: test}}]\n",
+        _PLACE,
+        severity="warning",
+    ),
+    Rule(
+        "MKP010",
+        "stops-everything",
+        "A policy stops every call of every tool.",
+        "An agent under it can do nothing, memory included. If that is meant, suppress the finding with the reason.",
+        _POLICY.replace("  tool: bash\n  args.command: {shell: {program: rm}}\n", '  tool: "*"\n'),
+        _POLICY,
+        _PLACE,
+        severity="warning",
+    ),
+    Rule(
+        "MKP401",
+        "unchanged-policy-version",
+        "A policy's content changed since the last commit, and its version did not.",
+        "A verdict in an account names the policy; its version says which text decided. Tests, version and change "
+        "log do not "
+        "count. `memkit lint --since COMMIT` compares with another commit.",
+        "A new exception under the version that is committed already.",
+        _VERSIONED,
+        _PLACE,
+    ),
+    Rule(
+        "MKP402",
+        "lowered-policy-version",
+        "A policy's version is lower than in the last commit, or gone.",
+        "Versions only rise, so that the higher one is the newer one.",
+        "Version 1.0.0 where 1.1.0 is committed already.",
+        _VERSIONED,
+        _PLACE,
+    ),
+    Rule(
+        "MKP403",
+        "no-policy-changelog-entry",
+        "A policy's change log does not tell of its version.",
+        "A reviewer looks there for what was tightened and what was loosened.",
+        _VERSIONED.replace('version: "1.1.0"\n', 'version: "1.2.0"\n', 1),
+        _VERSIONED,
+        _PLACE,
+        severity="warning",
+    ),
+    Rule(
+        "MKP404",
+        "no-policy-successor",
+        "A policy is deprecated, and nothing says what takes its place.",
+        "A deprecated policy binds until it is removed or switched off. Without a successor nobody dares to remove it.",
+        _POLICY + "deprecated: true\n",
+        _POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
+        _PLACE,
+        extra=_NEXT,
+        severity="warning",
+    ),
+    Rule(
+        "MKP405",
+        "dangling-policy-successor",
+        "superseded_by names a policy that is not there.",
+        "The rule that was to take over does not exist, or its name is misspelt.",
+        _POLICY + "deprecated: true\nsuperseded_by: no_loses\n",
+        _POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
+        _PLACE,
+        extra=_NEXT,
+    ),
+    Rule(
+        "MKP406",
+        "cyclic-policy-successor",
+        "Policies supersede each other in a circle.",
+        "Nobody learns which one to keep.",
+        _POLICY + "deprecated: true\nsuperseded_by: no_deletes\n",
+        _POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
+        _PLACE,
+        extra=_NEXT,
+    ),
 )
 
 DOMAIN_RULES = (
@@ -134,5 +223,17 @@ DOMAIN_RULES = (
         _DOMAIN.replace("add: [lit]", "add: [glowing]"),
         _DOMAIN,
         "domains/lamp.yaml",
+    ),
+    Rule(
+        "MKD005",
+        "unknown-operator-tool",
+        "An operator is carried out by a tool that memkit.yaml does not declare.",
+        "A plan that uses it ends in a step that nothing can do.",
+        _DOMAIN.replace("add: [lit]}", "add: [lit], tool: lamp_swich}"),
+        _DOMAIN.replace("add: [lit]}", "add: [lit], tool: lamp_switch}"),
+        "domains/lamp.yaml",
+        extra={"memkit.yaml": "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n"},
+        severity="warning",
+        unsafe_fix="writes the name that is nearest",
     ),
 )

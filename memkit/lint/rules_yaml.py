@@ -5,7 +5,8 @@ from __future__ import annotations
 from memkit.lint.interface import Rule
 
 _SKILL = "skills/walk.yaml"
-_GOOD = "name: walk\ndescription: Walks the dog.\nsteps: [Find the lead]\n"
+_HEAD = "name: walk\ndescription: Walks the dog when it wants to.\n"
+_GOOD = _HEAD + "steps: [Find the lead]\n"
 
 YAML_RULES = (
     Rule(
@@ -14,7 +15,7 @@ YAML_RULES = (
         "The file is not YAML that memkit reads.",
         "A file that does not load is not there: the skill is missing, and a policy set with such a file denies every "
         "call. The message names the line and column where reading stopped.",
-        "name: walk\ndescription: Walks the dog.\nsteps: [Find the lead\n",
+        _HEAD + "steps: [Find the lead\n",
         _GOOD,
         _SKILL,
     ),
@@ -24,7 +25,7 @@ YAML_RULES = (
         "A key stands twice in one map.",
         "Most YAML readers silently keep the last of two equal keys. A second `enforcement: soft` far below the first "
         "would so disarm a hard policy, and nobody would see it in review.",
-        "name: walk\ndescription: Walks the dog.\ndescription: Walks two dogs.\nsteps: [Find the lead]\n",
+        _HEAD + "description: Walks two dogs.\nsteps: [Find the lead]\n",
         _GOOD,
         _SKILL,
     ),
@@ -34,11 +35,12 @@ YAML_RULES = (
         "A value without quotes means different things to different YAML readers.",
         "YAML 1.1 reads `no` as false, `0755` as 493 and `12:30` as 750; YAML 1.2 reads a string, 755 and a string. "
         "memkit reads 1.2; an editor, a script or a reviewer may not. Quotes settle it.",
-        "name: walk\ndescription: Walks the dog.\nsteps: [no]\n",
-        'name: walk\ndescription: Walks the dog.\nsteps: ["no"]\n',
+        _HEAD + "steps: [no]\n",
+        _HEAD + 'steps: ["no"]\n',
         _SKILL,
         severity="warning",
-        fix="puts quotes around the value where it is read as a string; numbers are left to people",
+        fix="puts quotes around the value where it is read as a string",
+        unsafe_fix="puts quotes around numbers as well, which makes them text",
     ),
     Rule(
         "MKY004",
@@ -46,7 +48,7 @@ YAML_RULES = (
         "The file uses an anchor, an alias, a merge key, a tag or a directive.",
         "These make the text that a reviewer reads differ from what loads, and nested aliases can grow a small file "
         "to gigabytes. memkit's files are plain maps, lists and scalars.",
-        "name: walk\ndescription: &text Walks the dog.\nsteps: [*text]\n",
+        _HEAD.replace("Walks", "&text Walks") + "steps: [*text]\n",
         _GOOD,
         _SKILL,
     ),
@@ -67,7 +69,7 @@ YAML_RULES = (
         "The file is larger than 1 MB, or nested deeper than 64 levels.",
         "Skills, policies and domains are read by people. Such a file is generated or hostile, and reading it would "
         "cost more than everything else in the store.",
-        "name: walk\ndescription: Walks the dog.\nsteps: " + "[" * 66 + "]" * 66 + "\n",
+        _HEAD + "steps: " + "[" * 66 + "]" * 66 + "\n",
         _GOOD,
         _SKILL,
     ),
@@ -115,8 +117,8 @@ YAML_RULES = (
         "A suppression gives no reason, or names no known rule.",
         "A finding that is switched off without a word is asked about again by every reader. Such a comment has no "
         "effect. The form is `# memkit: ignore[CODE] reason`, on the line of the finding or alone on the line above.",
-        "name: walk\ndescription: Walks the dog.\nsteps: [Find the lead]  # memkit: ignore[MKY003]\n",
-        "name: walk\ndescription: Walks the dog.\nsteps: [no]  # memkit: ignore[MKY003] the dog's name is No\n",
+        _HEAD + "steps: [Find the lead]  # memkit: ignore[MKY003]\n",
+        _HEAD + "steps: [no]  # memkit: ignore[MKY003] the dog's name is No\n",
         _SKILL,
     ),
     Rule(
@@ -124,10 +126,11 @@ YAML_RULES = (
         "unused-suppression",
         "A suppression has nothing to suppress.",
         "What it was for is gone. Left in place, it would hide the next finding there.",
-        "name: walk\ndescription: Walks the dog.\nsteps: [Find it]  # memkit: ignore[MKY003] the dog's name is No\n",
+        _HEAD + "steps: [Find it]  # memkit: ignore[MKY003] the dog's name is No\n",
         _GOOD,
         _SKILL,
         severity="warning",
+        fix="removes the comment",
     ),
     Rule(
         "MKY013",
@@ -146,5 +149,37 @@ YAML_RULES = (
         "name: test\ncontext: {max_token: 8000}\n",
         "name: test\ncontext: {max_tokens: 8000}\n",
         "memkit.yaml",
+    ),
+    Rule(
+        "MKY015",
+        "secret-in-file",
+        "A policy, a domain or memkit.yaml holds a credential.",
+        "What is committed once stays in git. Revoke it first, then take it out; tools read secrets from their "
+        "environment.",
+        "name: test\npersona: Uses the token ghp_" + "a8Bk3LmQ9rTx2VwYz5CdEf7GhJ1KnPs4UvW6.\n",
+        "name: test\npersona: Uses the token in ISSUES_TOKEN.\n",
+        "memkit.yaml",
+    ),
+    Rule(
+        "MKY016",
+        "hidden-characters",
+        "A policy, a domain or memkit.yaml has characters that nobody sees.",
+        "They make the text that is reviewed differ from the text that decides: a tool's name with a zero-width "
+        "character in "
+        "it never matches.",
+        'name: test\npersona: "Friendly\\u200b and short."\n',
+        "name: test\npersona: Friendly and short.\n",
+        "memkit.yaml",
+    ),
+    Rule(
+        "MKY017",
+        "clashing-names",
+        "Two files are one where capital letters do not count.",
+        "On macOS and Windows the second of `walk.yaml` and `Walk.yaml` replaces the first, and git shows changes "
+        "that nobody "
+        "made.",
+        "Two files, skills/walk.yaml and skills/Walk.yaml.",
+        "The file skills/walk.yaml alone.",
+        _SKILL,
     ),
 )

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from memkit.errors import StoreFault
-from memkit.lint.archive_files import check_archive
+from memkit.lint.archive_cache import archive_findings
 from memkit.lint.interface import Finding, LintReport, Source
-from memkit.lint.sources import lies_inside
-from memkit.lint.yaml_files import check_yaml_file
+from memkit.lint.sources import lies_inside, sources_of_store
+from memkit.lint.store_files import StoreFiles
+from memkit.lint.suppressions import apply_suppressions
 
 
-def lint(sources: Sequence[Source], chosen: frozenset[str], base: Path) -> LintReport:
-    """Return what the ``chosen`` rules find in ``sources``, by path and place; raises for no sources."""
+def lint(
+    sources: Sequence[Source], chosen: frozenset[str], base: Path, *, since: str = "", cached: bool = True
+) -> LintReport:
+    """Return what the ``chosen`` rules find in ``sources``, by path and place.
+
+    Rules that look at several files see all of the store, also where only some of it is to be checked.
+
+    Args:
+        sources: The files to check.
+        chosen: The codes of the rules that count.
+        base: What shown paths are relative to.
+        since: The commit that versions are compared with; the last one where nothing is given.
+        cached: Whether to use and keep what is found.
+
+    Raises:
+        StoreFault: There is nothing to check, or a store is of a newer format.
+        UsageError: There is no commit ``since``.
+    """
     if not sources:
         raise StoreFault(
             "There is nothing to check: no skill, policy, domain, archive or memkit.yaml in what was named."
         )
     findings: list[Finding] = []
-    for source in sources:
-        if source.kind != "archive":
-            findings += check_yaml_file(source, chosen)
     for root in dict.fromkeys(source.root for source in sources):
-        shards = [source for source in sources if source.kind == "archive" and source.root == root]
-        if shards:
-            findings += [finding for finding in check_archive(shards) if finding.code in chosen]
+        given = [source for source in sources if source.root == root]
+        findings += _in_store(root, given, chosen, since=since, cached=cached)
     ordered = sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code))
     files = tuple(sorted(source.path for source in sources))
     return LintReport(files, tuple(ordered), base, lines=_source_lines(ordered, sources))
+
+
+def _in_store(
+    root: Path, given: Sequence[Source], chosen: frozenset[str], *, since: str, cached: bool
+) -> Iterator[Finding]:
+    everything = {source.path: source for source in (*sources_of_store(root), *given) if source.kind != "archive"}
+    paths = {source.path for source in given}
+    if any(source.kind != "archive" for source in given):
+        results = StoreFiles(root, everything.values(), since=since, cached=cached).results()
+        for path, result in results.items():
+            if path in paths:
+                found = [finding for finding in result.findings if finding.code in chosen]
+                yield from apply_suppressions(found, result.comments, path, chosen)
+    shards = [source for source in given if source.kind == "archive"]
+    if shards:
+        yield from (finding for finding in archive_findings(shards, cached=cached) if finding.code in chosen)
 
 
 def _source_lines(findings: Iterable[Finding], sources: Sequence[Source]) -> dict[tuple[Path, int], str]:
@@ -36,14 +65,16 @@ def _source_lines(findings: Iterable[Finding], sources: Sequence[Source]) -> dic
 
     Memory stays out of logs, and so does what lies outside of the store.
     """
-    shown = {source.path for source in sources if source.kind != "archive" and lies_inside(source)}
     wanted: dict[Path, set[int]] = {}
     for finding in findings:
-        if finding.path in shown:
-            wanted.setdefault(finding.path, set()).add(finding.line)
+        wanted.setdefault(finding.path, set()).add(finding.line)
+    shown = {
+        source.path for source in sources if source.path in wanted and source.kind != "archive" and lies_inside(source)
+    }
     return {
         (path, number): text
         for path, numbers in wanted.items()
+        if path in shown
         for number, text in _numbered(path, max(numbers))
         if number in numbers
     }

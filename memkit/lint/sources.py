@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from memkit.errors import StoreFault, UsageError
@@ -68,7 +70,13 @@ def source_at(path: Path, root: Path) -> Source | None:
 
 def lies_inside(source: Source) -> bool:
     """Return whether a source's content is in its store, and not behind a link to somewhere else."""
-    return source.path.resolve().is_relative_to(source.root.resolve())
+    root = _real(source.root)
+    return os.path.realpath(source.path).startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+@lru_cache(maxsize=16)
+def _real(root: Path) -> str:
+    return os.path.realpath(root)
 
 
 def _below(path: Path, root: Path) -> Iterator[Source]:

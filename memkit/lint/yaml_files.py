@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -19,7 +17,7 @@ from memkit.policies.files import policy_findings
 from memkit.skills.skill import skill_findings
 from memkit.store.config import FORMAT
 from memkit.store.schema import SchemaFinding, check, load_schema
-from memkit.store.yaml import MAX_BYTES, YamlError, YamlFinding
+from memkit.store.yaml import YamlError, YamlFinding
 
 
 @dataclass(frozen=True)
@@ -38,19 +36,6 @@ _POLICY = Codes("MKP001", "MKP002", "MKP004", "MKP005")
 _DOMAIN = Codes("MKD001", "MKD002", "MKD003", "MKD004")
 _SETTINGS = Codes("MKY013", "MKY013", "MKY014")
 _SECRET, _HIDDEN = "MKY015", "MKY016"
-
-
-def content_of(source: Source) -> bytes | Finding:
-    """Return at most one byte more than a file may have, or why it cannot be read."""
-    try:
-        descriptor = os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return Finding("MKY001", "This is not a regular file.", source.path, 1)
-            return file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return Finding("MKY001", f"The file cannot be read: {reason}.", source.path, 1)
 
 
 def check_file(source: Source, content: bytes) -> Checked:
@@ -122,7 +107,9 @@ _KINDS: Mapping[str, Callable[[Checked], Iterator[Finding]]] = {
     "learned": _check_learned,
 }
 _UNUSABLE = frozenset(
-    code for codes in (_SKILL, _POLICY, _DOMAIN, _SETTINGS) for code in (codes.invalid, codes.senseless, codes.unknown_key)
+    code
+    for codes in (_SKILL, _POLICY, _DOMAIN, _SETTINGS)
+    for code in (codes.invalid, codes.senseless, codes.unknown_key)
 )
 
 

@@ -40,6 +40,8 @@ class SchemaFinding:
     message: str
     at_key: bool = False
     """Whether it is the key at the end of ``path`` that is wrong, and not its value."""
+    meant: str = ""
+    """The known key that a misspelt one is nearest to."""
 
     def position(self, document: Document) -> Position:
         """Return line and column of what is wrong in the document that the data came from."""
@@ -65,8 +67,12 @@ def check(data: Any, schema: Schema) -> list[SchemaFinding]:
 
 def suggestion(word: str, known: list[str]) -> str:
     """Return `` Did you mean '…'?`` for the nearest known word, or nothing."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    near = _nearest(word, known)
+    return f" Did you mean {near!r}?" if near else ""
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")
 
 
 class _Checker:
@@ -123,8 +129,9 @@ class _Checker:
         fitting += [sub for pattern, sub in schema.get("patternProperties", {}).items() if _matches(pattern, key)]
         rest = schema.get("additionalProperties", True)
         if not fitting and rest is False:
-            message = f"Unknown key {key!r}.{suggestion(key, list(properties)) or _known(schema)}"
-            yield SchemaFinding("unknown_key", path, message, at_key=True)
+            near = _nearest(key, list(properties))
+            message = f"Unknown key {key!r}.{f' Did you mean {near!r}?' if near else _known(schema)}"
+            yield SchemaFinding("unknown_key", path, message, at_key=True, meant=near)
         if not fitting and isinstance(rest, Mapping):
             fitting = [rest]
         for sub in fitting:

@@ -7,9 +7,7 @@ scalar that YAML 1.1 and 1.2 read differently loads as YAML 1.2 reads it and is 
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,10 +18,10 @@ from typing import Any
 import yaml as pyyaml
 
 from memkit.errors import UsageError
+from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
 from memkit.store.scalars import Ambiguity, ambiguity, resolve_plain
 from memkit.store.spans import raw_offsets
 
-MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -90,6 +88,10 @@ class Document:
         number = bisect_right(self._line_starts, offset)
         return number, offset - self._line_starts[number - 1] + 1
 
+    def offset(self, position: Position) -> int:
+        """Return where in ``text`` the character at a line and column stands."""
+        return self._line_starts[position[0] - 1] + position[1] - 1
+
     def offsets(self, path: KeyPath) -> list[int]:
         """Return where each character of the text at ``path``, and its end, stands in ``text``."""
         value: Any = self.data
@@ -129,14 +131,9 @@ def load_yaml(source: Path | str | bytes, *, name: str | None = None) -> Documen
 def _read(path: Path, shown: str) -> bytes:
     """Return at most one byte more than allowed; a pipe or a device is refused instead of waited for."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise YamlError("MKY001", "This is not a regular file.", path=shown, line=1, column=1)
-            return file.read(MAX_BYTES + 1)
+        return file_bytes(path)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise YamlError("MKY001", f"The file cannot be read: {reason}.", path=shown, line=1, column=1) from None
+        raise YamlError("MKY001", why_not(error), path=shown, line=1, column=1) from None
 
 
 def _decode(content: bytes, shown: str) -> str:

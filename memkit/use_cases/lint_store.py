@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memkit.lint.baseline import load_baseline, without_known
-from memkit.lint.fixes import fixed_texts, unified_diff, write_texts
+from memkit.lint.baseline import load_baseline, shrink_baseline, without_known
 from memkit.lint.interface import LintReport, Source
 from memkit.lint.rules import chosen_codes
 from memkit.lint.run import lint
 from memkit.lint.sources import sources_of_paths, sources_of_store
+
+
+@dataclass(frozen=True)
+class Fixing:
+    """What to do about what can be fixed."""
+
+    write: bool = False
+    """Change the files."""
+    diff: bool = False
+    """Say what would change, and change nothing."""
+    unsafe: bool = False
+    """Take the fixes, too, that a person must look at."""
+
+
+NO_FIXING = Fixing()
 
 
 def lint_store(
@@ -21,32 +35,49 @@ def lint_store(
     *,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
-    fix: bool = False,
-    diff: bool = False,
+    fixing: Fixing = NO_FIXING,
     baseline: Path | None = None,
+    update_baseline: bool = False,
+    since: str = "",
+    cached: bool = True,
 ) -> LintReport:
-    """Return what lint finds in the store at ``root``, or in ``paths``; with ``fix`` after the safe fixes.
+    """Return what lint finds in the store at ``root``, or in ``paths``; where fixes are written, after them.
 
-    ``diff`` says what ``fix`` would change and changes nothing. Findings that ``baseline``, the JSON report of an
-    earlier run, has already are left out and not fixed.
+    Args:
+        root: The store, where no paths are given.
+        paths: Files and folders of stores.
+        select: Beginnings of the codes that count; all where none are given.
+        ignore: Beginnings of the codes that do not count.
+        fixing: What to do about what can be fixed.
+        baseline: The JSON report of an earlier run; what it has is left out and not fixed.
+        update_baseline: Whether to take out of the baseline what is gone.
+        since: The commit that versions are compared with, in place of the last one.
+        cached: Whether to use and keep what earlier runs found.
 
     Raises:
-        UsageError: An unknown rule, a path that is not there, or a baseline that is none.
+        UsageError: An unknown rule, a path or commit that is not there, or a baseline that is none.
         StoreFault: Nothing to check.
     """
     chosen = chosen_codes(select, ignore)
     sources = sources_of_paths(paths) if paths or root is None else list(sources_of_store(root))
     base = _base(sources)
     known = load_baseline(baseline) if baseline else Counter()
-    report = without_known(lint(sources, chosen, base), known)
-    if not (fix or diff):
+    everything = replace(lint(sources, chosen, base, since=since, cached=cached), unsafe_fixes=fixing.unsafe)
+    if baseline and update_baseline:
+        shrink_baseline(baseline, everything)
+    report = without_known(everything, known)
+    if update_baseline:
+        report = replace(report, gone=0)
+    if not (fixing.write or fixing.diff):
         return report
+    from memkit.lint.fixes import fixed_texts, unified_diff, write_texts
+
     texts = fixed_texts(report)
-    if diff:
+    if fixing.diff:
         return replace(report, diff=unified_diff(texts, report))
     write_texts(texts)
-    after = without_known(lint(sources, chosen, base), known)
-    return replace(after, fixed=len(report.findings) - len(after.findings))
+    after = without_known(lint(sources, chosen, base, since=since, cached=cached), known)
+    return replace(after, fixed=len(report.findings) - len(after.findings), unsafe_fixes=fixing.unsafe)
 
 
 def _base(sources: Sequence[Source]) -> Path:

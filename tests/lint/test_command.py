@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.lint.rules import RULES
 from memkit.store.yaml import YamlError, load_yaml
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint_store import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
 Output = pytest.CaptureFixture[str]
 
 SKILL = RULES["MKS001"].good
-AMBIGUOUS = "name: walk  # keep me\ndescription: Walks.\nsteps: [no, 'x',   12:30]\n"
+AMBIGUOUS = "name: walk  # keep me\ndescription: Walks when asked.\nsteps: [no, 'x',   12:30]\n"
 
 
 def test_nothing_to_check_is_no_success(store: Path, tmp_path: Path, put: Put, capsys: Output) -> None:
@@ -88,7 +88,7 @@ def test_paths_choose_what_is_checked(store: Path, put: Put) -> None:
 
 def test_rules_are_chosen_by_the_beginning_of_their_codes(put: Put, codes: Callable[..., list[str]]) -> None:
     """--select narrows, --ignore takes away, commas separate, and letters may be small."""
-    put("skills/walk.yaml", "name: stroll\ndescription: d\nsteps: [no]\n")
+    put("skills/walk.yaml", "name: stroll\ndescription: Walks when asked.\nsteps: [no]\n")
 
     assert codes() == ["MKS002", "MKY003"]
     assert codes(select=["MKS"]) == ["MKS002"]
@@ -100,7 +100,7 @@ def test_fix_changes_only_what_it_must(store: Path, put: Put, codes: Callable[..
     path = put("skills/walk.yaml", "\ufeff" + AMBIGUOUS.replace("\n", "\r\n"))
     before = load_yaml(path).data
 
-    report = lint_store(store, fix=True)
+    report = lint_store(store, fixing=Fixing(write=True))
 
     assert (report.fixed, report.findings) == (3, ())
     assert path.read_bytes().decode() == AMBIGUOUS.replace("no,", '"no",').replace("12:30", '"12:30"').replace(
@@ -109,7 +109,7 @@ def test_fix_changes_only_what_it_must(store: Path, put: Put, codes: Callable[..
     assert load_yaml(path).data == before
 
     put("memkit.yaml", "name: test\ncontext: {max_tokens: 08000}\n")
-    assert codes(fix=True) == ["MKY003"]
+    assert codes(fixing=Fixing(write=True)) == ["MKY003"]
 
 
 def test_diff_shows_the_fix_and_changes_nothing(store: Path, put: Put) -> None:
@@ -117,20 +117,20 @@ def test_diff_shows_the_fix_and_changes_nothing(store: Path, put: Put) -> None:
     path = put("skills/walk.yaml", AMBIGUOUS)
     subprocess.run(["git", "init", "-q", str(store)], check=True)
 
-    report = lint_store(store, diff=True)
+    report = lint_store(store, fixing=Fixing(diff=True))
 
     assert path.read_text() == AMBIGUOUS
     assert len(report.findings) == 2
     subprocess.run(["git", "apply"], input=report.diff, text=True, cwd=store, check=True)
-    assert lint_store(store, fix=True).findings == ()
+    assert lint_store(store, fixing=Fixing(write=True)).findings == ()
 
 
 def test_a_fix_leaves_suppressed_findings_alone(store: Path, put: Put) -> None:
     """What a person decided to keep is kept."""
-    text = "name: walk\ndescription: d\nsteps:\n  - no  # memkit: ignore[MKY003] the dog's name\n"
+    text = "name: walk\ndescription: Walks when asked.\nsteps:\n  - no  # memkit: ignore[MKY003] the dog's name\n"
     path = put("skills/walk.yaml", text)
 
-    lint_store(store, fix=True)
+    lint_store(store, fixing=Fixing(write=True))
 
     assert path.read_text() == text
 
@@ -140,23 +140,23 @@ def test_a_baseline_leaves_out_what_was_there_before(
 ) -> None:
     """Known findings are left out wherever they moved, new ones are not, and what is gone is said."""
     monkeypatch.chdir(store)
-    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no, no]\n")
+    put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, no]\n")
     assert run(["lint", "--output-format", "json"]) == 1
     kept = tmp_path / "baseline.json"
     kept.write_text(capsys.readouterr().out)
 
-    put("skills/walk.yaml", "# moved\nname: walk\ndescription: d\nsteps: [no, no]\n")
+    put("skills/walk.yaml", "# moved\nname: walk\ndescription: Walks when asked.\nsteps: [no, no]\n")
     assert run(["lint", "--baseline", str(kept)]) == 0
     assert capsys.readouterr().out == "No findings in 2 files. The baseline left out 2.\n"
 
-    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no, no, no]\n")
+    put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, no, no]\n")
     assert len(lint_store(store, baseline=kept).findings) == 1
 
-    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no, yes]\n")
+    put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, yes]\n")
     assert run(["lint", "--baseline", str(kept)]) == 1
     assert "1 of the baseline are gone" in capsys.readouterr().out
 
-    assert lint_store(store, baseline=kept, fix=True).findings == ()
+    assert lint_store(store, baseline=kept, fixing=Fixing(write=True)).findings == ()
     assert "[no, " in (store / "skills" / "walk.yaml").read_text()
 
 
@@ -179,13 +179,13 @@ def test_a_fix_never_changes_what_a_file_says(tmp_path: Path, items: list[str]) 
     (tmp_path / "skills").mkdir(exist_ok=True)
     (tmp_path / "memkit.yaml").write_text("name: test\n")
     path = tmp_path / "skills" / "walk.yaml"
-    path.write_text(f"name: walk\ndescription: d\nsteps: [{', '.join(items)}]\n")
+    path.write_text(f"name: walk\ndescription: Walks when asked.\nsteps: [{', '.join(items)}]\n")
     before = load_yaml(path).data
 
-    lint_store(tmp_path, fix=True)
+    lint_store(tmp_path, fixing=Fixing(write=True))
 
     assert load_yaml(path).data == before
-    assert lint_store(tmp_path, fix=True).fixed == 0
+    assert lint_store(tmp_path, fixing=Fixing(write=True)).fixed == 0
 
 
 @given(

@@ -19,7 +19,9 @@ Put = Callable[[str, str | bytes], Path]
 Output = pytest.CaptureFixture[str]
 
 HOSTILE_NAME = "skills/a, b:%\x1b[31m\u202e\u009b.yaml"
-HOSTILE = 'name: walk\ndescription: "x"\nsteps: [a]\n"\\e[31m\\u202e::error::\\n%0A": \x85\n'.replace("\x85", "1")
+HOSTILE = 'name: walk\ndescription: "Walk if so"\nsteps: [a]\n"\\e[31m\\u202e::error::\\n%0A": \x85\n'.replace(
+    "\x85", "1"
+)
 FORMATS = ("text", "concise", "sarif", "github", "gitlab", "junit")
 
 
@@ -32,7 +34,7 @@ def here(store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_text_shows_the_line_and_the_place(here: Path, put: Put, capsys: Output) -> None:
     """A person sees what, where, the line itself, and what to do next."""
-    put("skills/walk.yaml", "name: walk\ndescription: d\nstepz: [a]\nsteps: [a]\n")
+    put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nstepz: [a]\nsteps: [a]\n")
 
     assert run(["lint"]) == 1
 
@@ -41,7 +43,8 @@ def test_text_shows_the_line_and_the_place(here: Path, put: Put, capsys: Output)
         "  3 | stepz: [a]\n"
         "    | ^\n"
         "\n"
-        "1 finding in 1 of 2 files. 'memkit rule MKS003' explains unknown-skill-key.\n"
+        "1 finding in 1 of 2 files. 1 can be fixed with --fix --unsafe-fixes. "
+        "'memkit rule MKS003' explains unknown-skill-key.\n"
     )
 
 
@@ -56,7 +59,7 @@ def test_a_clean_store_says_so(here: Path, capsys: Output) -> None:
 
 def test_json_is_the_envelope_of_every_command(here: Path, put: Put, capsys: Output) -> None:
     """--json and --output-format json print the same; findings are the diagnostics as well."""
-    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no]\n")
+    put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no]\n")
 
     assert run(["lint", "--json"]) == 1
     first = capsys.readouterr().out
@@ -79,7 +82,7 @@ def test_json_is_the_envelope_of_every_command(here: Path, put: Put, capsys: Out
 
 def test_sarif_keeps_the_structure_that_code_hosts_require(here: Path, put: Put, capsys: Output) -> None:
     """Version, rules, levels, relative escaped URIs, columns from one, and stable fingerprints."""
-    put("skills/a b%é.yaml", "name: walk\ndescription: d\nsteps: [no]\n")
+    put("skills/a b%é.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no]\n")
 
     assert run(["lint", "--output-format", "sarif"]) == 1
     log = json.loads(capsys.readouterr().out)
@@ -122,7 +125,7 @@ def test_memory_and_foreign_files_stay_out_of_reports(here: Path, tmp_path: Path
 
 def test_columns_count_characters(here: Path, put: Put, capsys: Output) -> None:
     """A column is a number of code points, also after characters outside the basic plane."""
-    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: ['😀é', no]\n")
+    put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: ['😀é', no]\n")
 
     run(["lint", "--output-format", "concise"])
 
@@ -145,7 +148,7 @@ def test_github_commands_escape_their_properties_and_text(here: Path, put: Put, 
 
 def test_gitlab_findings_have_distinct_fingerprints(here: Path, put: Put, capsys: Output) -> None:
     """Equal findings in one file are reported apart."""
-    put("skills/walk.yaml", "name: walk\ndescription: d\nsteps: [no, no]\n")
+    put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, no]\n")
 
     assert run(["lint", "--output-format", "gitlab"]) == 1
     issues = json.loads(capsys.readouterr().out)

@@ -15,8 +15,8 @@ from memkit.use_cases.write_rule_pages import write_rule_pages
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]
 
-IN_WORDS = {"MKY007", "MKY009", "MKY010", "MKA007"}
-"""Rules whose examples are described, because they are not about text; they have tests of their own below."""
+IN_WORDS = {"MKY007", "MKY009", "MKY010", "MKY017", "MKA007", "MKS401", "MKS402", "MKP401", "MKP402"}
+"""Rules whose examples are described, because they are not about one text; they have tests of their own below."""
 
 SKILL = RULES["MKS001"].good
 
@@ -24,6 +24,8 @@ SKILL = RULES["MKS001"].good
 @pytest.mark.parametrize("code", sorted(RULES.keys() - IN_WORDS))
 def test_the_bad_example_is_found(code: str, put: Put, codes: Codes) -> None:
     """What a rule's page shows as bad has the finding, and no other one."""
+    for path, text in RULES[code].extra.items():
+        put(path, text)
     put(RULES[code].example, RULES[code].bad)
 
     assert set(codes()) == {code}
@@ -32,6 +34,8 @@ def test_the_bad_example_is_found(code: str, put: Put, codes: Codes) -> None:
 @pytest.mark.parametrize("code", sorted(RULES.keys() - IN_WORDS))
 def test_the_good_example_is_clean(code: str, put: Put, codes: Codes) -> None:
     """What a rule's page shows as good has no finding at all."""
+    for path, text in RULES[code].extra.items():
+        put(path, text)
     put(RULES[code].example, RULES[code].good)
 
     assert codes() == []

@@ -10,7 +10,7 @@ import pytest
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]
 
-HEAD = "name: walk\ndescription: Walks the dog.\nsteps:\n"
+HEAD = "name: walk\ndescription: Walks the dog when asked.\nsteps:\n"
 
 
 @pytest.mark.parametrize(

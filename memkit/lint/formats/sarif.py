@@ -45,6 +45,13 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
     }
 
 
+def _region(finding: Finding) -> dict[str, int]:
+    region = {"startLine": finding.line, "startColumn": finding.column}
+    if finding.end > (finding.line, finding.column):
+        region |= {"endLine": finding.end[0], "endColumn": finding.end[1]}
+    return region
+
+
 def _result(finding: Finding, report: LintReport, index: int) -> dict[str, Any]:
     path = report.shown(finding.path)
     print_of = f"{finding.code}\0{path}\0{finding.message}"
@@ -57,7 +64,7 @@ def _result(finding: Finding, report: LintReport, index: int) -> dict[str, Any]:
             {
                 "physicalLocation": {
                     "artifactLocation": {"uri": quote(path, errors="surrogateescape"), "uriBaseId": "%SRCROOT%"},
-                    "region": {"startLine": finding.line, "startColumn": finding.column},
+                    "region": _region(finding),
                 }
             }
         ],

@@ -38,7 +38,16 @@ def _block(finding: Finding, report: LintReport) -> Iterator[str]:
     margin = str(finding.line)
     before = harmless(line[: finding.column - 1]).replace("\t", " ")
     yield f"  {margin} | {harmless(line)}".replace("\t", " ")
-    yield f"  {' ' * len(margin)} | {' ' * len(before)}^"
+    yield f"  {' ' * len(margin)} | {' ' * len(before)}{'^' * _marked(finding, line)}"
+
+
+def _marked(finding: Finding, line: str) -> int:
+    """Return how many characters of the line the finding is about, at least one."""
+    last, column = finding.end
+    if last < finding.line:
+        return 1
+    end = column - 1 if last == finding.line else len(line)
+    return max(1, len(harmless(line[finding.column - 1 : end])))
 
 
 def _summary(report: LintReport) -> str:
@@ -47,8 +56,11 @@ def _summary(report: LintReport) -> str:
     if not report.findings:
         return f"{fixed}No findings in {files}.{_baseline(report)}"
     touched = len({finding.path for finding in report.findings})
-    fixable = sum(finding.edit is not None for finding in report.findings)
-    tail = f" {fixable} can be fixed with --fix." if fixable else ""
+    safe = sum(finding.edit is not None and finding.edit.is_safe for finding in report.findings)
+    unsafe = sum(finding.edit is not None and not finding.edit.is_safe for finding in report.findings)
+    tail = f" {safe} can be fixed with --fix." if safe else ""
+    tail += f" {unsafe} more with --unsafe-fixes." if unsafe and safe else ""
+    tail += f" {unsafe} can be fixed with --fix --unsafe-fixes." if unsafe and not safe else ""
     example = report.findings[0].code
     found = _count(len(report.findings), "finding")
     name = RULES[example].name
@@ -57,7 +69,7 @@ def _summary(report: LintReport) -> str:
 
 def _baseline(report: LintReport) -> str:
     known = f" The baseline left out {report.known}." if report.known else ""
-    gone = f" {report.gone} of the baseline are gone: write it again." if report.gone else ""
+    gone = f" {report.gone} of the baseline are gone: take them out with --update-baseline." if report.gone else ""
     return known + gone
 
 

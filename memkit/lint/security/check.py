@@ -21,7 +21,8 @@ HIDDEN, UNSEEN, WALL, SECRETS, SENT = "MKS102", "MKS103", "MKS104", "MKS107", "M
 
 _PACKED = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/_-]{24,8000}={0,2})(?![\w+/-])")
 _UNPACKED_IS_HOSTILE = re.compile(
-    r"\b(?:curl|wget|bash|/bin/sh|rm -rf|chmod|eval|exec|import os|subprocess|powershell|nc -|/dev/tcp|crontab|authorized_keys)\b|https?://"
+    r"\b(?:curl|wget|bash|/bin/sh|rm -rf|chmod|eval|exec|import os|subprocess|powershell|nc "
+    r"-|/dev/tcp|crontab|authorized_keys)\b|https?://"
 )
 _WILD_TOOL = re.compile(r"(?i)(?:\*|\.\*|all|any|\w+\((?:\*|:\*|\*:\*|\*\*)\)|mcp__\*|\*\.\*)")
 
@@ -80,7 +81,8 @@ def secret_dangers(document: Document, code: str) -> list[Danger]:
 
 
 _PLACEHOLDER = re.compile(
-    r"(?i)example|placeholder|your[-_ ]|xxxx|\*\*\*|<[^>]*>|\.\.\.|…|changeme|dummy|redacted|\$\{?\w|\{\{|%\w+%|my[-_](?:token|key|secret|password)"
+    r"(?i)example|placeholder|your[-_ "
+    r"]|xxxx|\*\*\*|<[^>]*>|\.\.\.|…|changeme|dummy|redacted|\$\{?\w|\{\{|%\w+%|my[-_](?:token|key|secret|password)"
 )
 
 
@@ -98,7 +100,7 @@ def _in_text(text: Text) -> Iterator[tuple[str, str, int, int]]:
     for pattern in PATTERNS:
         yield from _matches(pattern, text)
     yield from _packed(text)
-    if text.is_told and not text.path[:1] == ("safety_checks",):
+    if text.is_told and text.path[:1] != ("safety_checks",):
         yield from _disguised(text)
 
 
@@ -150,10 +152,14 @@ def _granted(document: Document) -> Iterator[Danger]:
     for number, tool in enumerate(tools if isinstance(tools, list) else ()):
         if isinstance(tool, str) and _WILD_TOOL.fullmatch(tool.strip()):
             path: KeyPath = ("required_tools", number)
-            yield Danger(GRANT, f"{tool!r} asks for every tool. Name those that the steps use.", *document.spans[path], path)
+            yield Danger(
+                GRANT, f"{tool!r} asks for every tool. Name those that the steps use.", *document.spans[path], path
+            )
     if isinstance(tools, str) and _WILD_TOOL.fullmatch(tools.strip()):
         path = ("required_tools",)
-        yield Danger(GRANT, f"{tools!r} asks for every tool. Name those that the steps use.", *document.spans[path], path)
+        yield Danger(
+            GRANT, f"{tools!r} asks for every tool. Name those that the steps use.", *document.spans[path], path
+        )
     risk = open_trifecta(data)
     if risk:
         path, told = risk
@@ -168,7 +174,9 @@ def _placed(document: Document, text: Text, code: str, message: str, start: int,
 
 def _last(document: Document, offsets: Sequence[int], end: int) -> int:
     """Return where a part ends in the file: behind its last character."""
-    return max(offsets[end - 1] + 1, offsets[end] if offsets[end] - offsets[end - 1] <= 10 else 0) if end else offsets[0]
+    return (
+        max(offsets[end - 1] + 1, offsets[end] if offsets[end] - offsets[end - 1] <= 10 else 0) if end else offsets[0]
+    )
 
 
 def _text_at(document: Document, path: KeyPath) -> str:

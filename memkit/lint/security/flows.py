@@ -28,8 +28,8 @@ SENDS = re.compile(
     r"|\b(?:scp|rsync|sftp)\b[^\n;|]{0,120}?[\w.-]+@[\w.-]+:|\b(?:nslookup|dig|host|ping)\s[^\n;|]{0,80}?(?:\$\(|`|\$\{?\w)"
     r"|\b(?:requests|httpx|session|axios|aiohttp)\.(?:post|put)\s*\(|\burlopen\s*\([^\n]{0,120}data=|\bfetch\s*\([^\n]{0,200}?method[\"']?\s*:\s*[\"'](?:post|put)|\binvoke-(?:webrequest|restmethod)\b[^\n]{0,160}?-method\s+(?:post|put)|\bsendbeacon\b"
     rf"|!\[[^\]\n]{{0,200}}\]\(https?://[^)\s]{{1,200}}(?:[?&][\w-]{{1,40}}=|/)(?:\)|\{{|\$|%7b|<|\[)|{URL}[?&][\w-]{{1,40}}=(?:<|\{{|\$|\[)"
-    r"|\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync|attach|embed|put|append|include|encode|smuggle|pass)(?:s|ing)?\b[^\n]{0,160}?"
-    rf"(?:\b(?:to|at|via|into|on|with|through|in|as)\b|@)\s*[^\n]{{0,60}}?(?:{URL}|\b(?:an?|the|our|this|that|my) (?:\w+ )?(?:external|remote|third[- ]party|outside|attacker\S*|collection|collector|drop|exfil\S*) (?:\w+ )?(?:server|endpoint|host|url|address|service|site|api|bucket|webhook)\b|\bwebhooks?\b|\bwebhook\.site\b|\bpastebin\b|\bpublic gist\b|\bngrok\b|\brequestbin\b|\btransfer\.sh\b|\bdiscord\b|\btelegram\b|\bpublic (?:bucket|repo\w*|paste|url)\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bquery (?:string|parameter)s?\b|\bdns (?:quer\w+|lookups?|requests?)\b)"
+    r"|\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync|attach|embed|put|append|include|encode|smuggle|pass)(?:s|ing)?\b[^\n]{0,200}?"
+    rf"(?:{URL}|\b(?:an?|the|our|this|that|my) (?:\w+ )?(?:external|remote|third[- ]party|outside|attacker\S*|collection|collector|drop|exfil\S*) (?:\w+ )?(?:server|endpoint|host|url|address|service|site|api|bucket|webhook)\b|\bwebhooks?\b|\bwebhook\.site\b|\bpastebin\b|\bpublic gist\b|\bngrok\b|\brequestbin\b|\btransfer\.sh\b|\bdiscord\b|\btelegram\b|\bpublic (?:bucket|repo\w*|paste|url)\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bquery (?:string|parameter)s?\b|\bdns (?:quer\w+|lookups?|requests?)\b)"
 )
 _SENT = r"(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|push|copy|share|publish|append|include|encode|embed|put|attach)"
 _AUTHENTICATES = re.compile(
@@ -108,13 +108,18 @@ def _taken(text: Text, way: re.Match[str], sources: Sequence[tuple[Text, re.Matc
     return ""
 
 
-_GATHERS = re.compile(r"\b(?:read|collect|gather|copy|cat|dump|list|export|extract|grab|harvest|find|locate|load|get|take|open|zip|tar|archive|base64|encode|search|retrieve|recall|fetch|compress|pack)\b")
+_GATHERS = re.compile(
+    r"\b(?:read|collect|gather|copy|cat|dump|list|export|extract|grab|harvest|find|locate|load|get|take|open|zip|tar|archive|base64|encode|search|retrieve|recall|fetch|compress|pack)\b"
+)
 
 
 def _leads_outside(way: str) -> bool:
     """Return whether a way out names an address that is not the reader's own machine."""
     return not re.search(r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|10\.|192\.168\.)", way) and bool(
-        re.search(r"https?://|@[\w-]+\.|webhook|pastebin|gist|ngrok|requestbin|transfer\.sh|telegram|/dev/tcp|\bnc\b|scp|rsync|external|remote|third|outside|attacker|collect", way)
+        re.search(
+            r"https?://|@[\w-]+\.|webhook|pastebin|gist|ngrok|requestbin|transfer\.sh|telegram|/dev/tcp|\bnc\b|scp|rsync|external|remote|third|outside|attacker|collect",
+            way,
+        )
     )
 
 

@@ -10,20 +10,27 @@ _REACH = 400
 
 _CUES = re.compile(
     # Looks like a warning and is none: "never forget to run", "without asking".
-    r"(?P<anyway>\b(?:never|not|n't) (?:forget|fail|hesitate|omit|neglect|skip|stop)\b|\b(?:no need to|no matter|nothing but|"
-    r"not only|don't worry|do not worry)\b|\bwithout (?:asking|confirm\w*|approval|further|delay|telling|warning|hesitat\w+"
+    r"(?P<anyway>\b(?:never|not|n't) (?:forget|fail|hesitate|omit|neglect|skip|stop)\b|\b(?:no need to|no "
+    r"matter|nothing but|"
+    r"not only|don't worry|do not worry)\b|\bwithout "
+    r"(?:asking|confirm\w*|approval|further|delay|telling|warning|hesitat\w+"
     r"|permission|a word|mention\w*|inform\w*)\b|\b(?:do not|don't|never) (?:ask|tell|mention|inform|notify|warn)\b)"
     r"|(?P<turn>\b(?:but|instead(?! of)|then|afterwards|after that|next|finally|otherwise|now)\b)"
     r"|(?P<example>\b(?:such as|e\.g|for example|for instance)\b)"
-    r"|(?P<no>\b(?:never|not|cannot|no|nor|neither|avoid\w*|refus\w+|reject\w*|instead of|rather than|without|prohibit\w*|"
+    r"|(?P<no>\b(?:never|not|cannot|no|nor|neither|avoid\w*|refus\w+|reject\w*|instead of|rather "
+    r"than|without|prohibit\w*|"
     r"forbid\w*|den(?:y|ies|ied)|disallow\w*|beware)\b|n't\b)"
-    r"|(?P<report>\b(?:detect\w*|flag\w*|find\w*|spot\w*|look\w* (?:for|like|out)|scan\w*|search\w*|watch\w* for|block\w*|"
+    r"|(?P<report>\b(?:detect\w*|flag\w*|find\w*|spot\w*|look\w* (?:for|like|out)|scan\w*|search\w*|watch\w* "
+    r"for|block\w*|"
     r"prevent\w*|protect\w*|replac\w+|remov\w+ any|recogni[sz]\w+|report\w*|warn\w*|examples? of|patterns?|attempts?|"
     r"attack\w*|contain\w*|says?|saying|said|treat\w*|match\w*|grep\w*|check\w* (?:for|that|whether)|identif\w+|"
-    r"explain\w*|describ\w*|list\w*|count\w*|review\w*|point\w* out|look\w* at|discuss\w*|known as|classif\w+|tr(?:ies|ying) to|whether|mention\w*|quot\w+|highlight\w*|"
+    r"explain\w*|describ\w*|list\w*|count\w*|review\w*|point\w* out|look\w* at|discuss\w*|known "
+    r"as|classif\w+|tr(?:ies|ying) to|whether|mention\w*|quot\w+|highlight\w*|"
     r"audit\w*|suspicious|malicious|hostile|injected|injections?|dangerous|unsafe|risky|"
-    r"(?:texts?|words?|phrases?|commands?|lines?|instructions?|requests?|messages?|things|payloads?|content|wording) like)\b)"
-    r"|(?P<act>\b(?:run|execute|invoke|launch|start|paste|type|enter|perform|apply|use|call|install|open|do|must|always|"
+    r"(?:texts?|words?|phrases?|commands?|lines?|instructions?|requests?|messages?|things|payloads?|content|wording) "
+    r"like)\b)"
+    r"|(?P<act>\b(?:run|execute|invoke|launch|start|paste|type|enter|perform|apply|use|call|install|open|do|must|"
+    r"always|"
     r"first|immediately|silently|secretly|quietly)\b)"
 )
 _AFTER = re.compile(
@@ -87,5 +94,6 @@ def _governs(cue: str, between: str) -> bool:
     """
     count = len(between.split())
     if cue == "no":
-        return count <= 16 and not (count > 2 and re.search(r",\s*$", between))
+        aside = between.lstrip().startswith(",")  # "never, under any account, run"
+        return count <= 16 and (aside or count <= 2 or not re.search(r",\s*$", between))
     return count <= 16 and not re.search(r"(?:,|\band)\s*(?:then |please |you |just |also )*$", between)

@@ -1,0 +1,39 @@
+"""The rules that look at more than one file of a store."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from memkit.lint.checked import Checked
+from memkit.lint.collection import Collection
+from memkit.lint.confusion import confused_examples
+from memkit.lint.denied_steps import denied_steps
+from memkit.lint.interface import Finding
+from memkit.lint.life_cycle import life_cycle
+from memkit.lint.tool_names import tool_names
+
+CLASH = "MKY017"
+
+
+def name_clashes(files: Collection) -> Iterator[Finding]:
+    """Yield files whose names are one where capital letters or spellings of accents do not count."""
+    seen: dict[tuple[str, str], Checked] = {}
+    for file in sorted(files.files, key=lambda file: file.source.path):
+        folder = file.source.path.parent
+        key = (str(folder), unicodedata.normalize("NFC", file.source.path.name).casefold())
+        first = seen.setdefault(key, file)
+        if first is not file:
+            message = (
+                f"This and {first.source.path.name!r} are one file where capital letters do not count. Rename one."
+            )
+            yield Finding(CLASH, message, file.source.path, 1)
+
+
+STORE_RULES: tuple[Callable[[Collection], Iterator[Finding]], ...] = (
+    name_clashes,
+    confused_examples,
+    life_cycle,
+    denied_steps,
+    tool_names,
+)
