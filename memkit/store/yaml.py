@@ -26,8 +26,8 @@ MAX_DEPTH = 64
 BYTE_ORDER_MARK = "\ufeff"
 
 _SEPARATOR = re.compile("[\x85\u2028\u2029]")
-_READ_DIFFERENTLY = re.compile(r"\t|[|>][-+0-9]*#")
-"""What libyaml accepts in places where PyYAML's own scanner does not."""
+_READ_DIFFERENTLY = re.compile("\t|[|>][-+0-9]*#|(?<!^)\ufeff")
+"""What libyaml accepts in places where PyYAML's own scanner does not, or counts otherwise."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 KeyPath = tuple[str | int, ...]

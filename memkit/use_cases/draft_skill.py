@@ -10,7 +10,7 @@ from memkit.store.layout import checked_name
 
 _TEMPLATE = """\
 name: {name}
-description: Say in one sentence what the skill does; an agent chooses by it.
+description: Say in one sentence what is made or changed, and what comes out; an agent chooses by it.
 when_to_use:
   - Name a situation in which to reach for it.
 steps:
@@ -20,7 +20,7 @@ required_tools: []
 safety_checks:
   - Say what to make sure of before anything is changed.
 examples:
-  - input: A request as a person would write it.
+  - input: Do the {name} (here, a request as a person would write it).
     approach: How the skill handles it.
 version: "0.1.0"
 changelog:
