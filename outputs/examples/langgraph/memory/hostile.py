@@ -63,10 +63,15 @@ def suspicions(text: str) -> list[Suspicion]:
 
 def hidden_characters(text: str) -> str:
     """Return the names of characters in ``text`` that hide or rearrange it, or nothing."""
-    if text.isascii():
-        return ""
-    names = [_name(char) for place, char in enumerate(text) if ord(char) > 127 and _hides(text, place)]
+    names = [_name(text[place]) for place in hidden_places(text)]
     return ", ".join(dict.fromkeys(names))[:200]
+
+
+def hidden_places(text: str) -> list[int]:
+    """Return where in ``text`` characters stand that hide or rearrange it."""
+    if text.isascii():
+        return []
+    return [place for place, char in enumerate(text) if ord(char) > 127 and _hides(text, place)]
 
 
 def _name(char: str) -> str:
