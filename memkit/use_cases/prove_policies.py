@@ -1,4 +1,4 @@
-"""Run the tests that policies carry."""
+"""Run the tests of policies."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
-from memkit.guard.proof import Proof, prove
-from memkit.policies.files import FOLDER, PolicyFile, get_policy, load_policies
+from memkit.policies.files import FOLDER, get_policy, load_policies
+from memkit.policies.proving import SetProof, prove_set
+from memkit.policies.tables import TABLES, load_tables
 
 
-def prove_policies(root: Path, names: Sequence[str] = ()) -> list[tuple[PolicyFile, Proof]]:
-    """Return the policies of the store at ``root``, or those named, each with what its tests show.
+def prove_policies(root: Path, names: Sequence[str] = ()) -> SetProof:
+    """Return what the tests of the store at ``root`` show about its policies, or about those named.
 
     Raises:
         EnvironmentFault: There is no test to run; nothing to check is not success.
     """
     policies = load_policies(root / FOLDER)
-    chosen = [get_policy(policies, name) for name in dict.fromkeys(names)] if names else policies
-    proofs = [(policy, prove(policy.data)) for policy in chosen]
-    if not any(proof.results for _, proof in proofs):
-        raise EnvironmentFault(f"There is no test to run: no policy in {root / FOLDER} has 'tests:'.")
-    return proofs
+    chosen = [get_policy(policies, name) for name in dict.fromkeys(names)] if names else None
+    proof = prove_set(policies, load_tables(root), chosen)
+    if not proof.results:
+        raise EnvironmentFault(
+            f"There is no test to run: no policy in {root / FOLDER} has 'tests:', and {TABLES}/ holds no table for it."
+        )
+    return proof

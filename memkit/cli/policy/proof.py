@@ -3,96 +3,120 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
 
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.guard.proof import Proof, Reach, TestResult
+from memkit.cli.policy.proof_data import mutation_data, proof_data
+from memkit.guard.proof import REACH_KINDS, Proof, Reach, TestResult
 from memkit.policies.files import PolicyFile
+from memkit.policies.mutation import Mutant, MutationReport
+from memkit.policies.proving import SetProof, TableResult
 from memkit.store.layout import find_store
 from memkit.terminal import one_line
 from memkit.use_cases.prove_policies import prove_policies
+
+_PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 
 
 @click.command("test", cls=MemkitCommand)
 @click.argument("names", nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Fail also when a clause, exception or effect is not reached.")
+@click.option("--mutate", is_flag=True, help="Change each policy a little, and fail when no test notices.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML to this file too.")
 @click.pass_obj
-def test(front: Front, names: tuple[str, ...], require_coverage: bool) -> None:
-    """Run the tests that the policies (or those NAMED) carry, and say what they do not reach."""
-    proofs = prove_policies(find_store(front.store), names)
-    failed = [finding for found, proof in proofs for finding in _failures(found, proof)]
-    gaps = [finding for found, proof in proofs for finding in _gaps(found, proof, strict=require_coverage)]
+def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
+    """Run the tests that the policies (or those NAMED) carry and those of tables, and say what they do not reach."""
+    proof = prove_policies(find_store(front.store), names)
+    mutations = _mutations(proof) if mutate else []
+    if junit is not None:
+        _write_junit(junit, proof, mutations)
+    failed = [*_failures(proof), *_survivors(mutations)]
+    gaps = [finding for found, shown in proof.policies for finding in _gaps(found, shown, strict=require_coverage)]
     ok = not failed and not (require_coverage and gaps)
-    front.answer(_proofs_data(proofs), _proof_lines(proofs), ok=ok, diagnostics=[*failed, *gaps])
+    data = proof_data(proof) | ({"mutation": mutation_data(mutations)} if mutate else {})
+    lines = [*_proof_lines(proof), *_mutation_lines(mutations)]
+    front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps])
 
 
-def _proofs_data(proofs: Sequence[tuple[PolicyFile, Proof]]) -> dict[str, Any]:
-    results = [result for _, proof in proofs for result in proof.results]
-    return {
-        "passed": sum(result.passed for result in results),
-        "failed": sum(not result.passed for result in results),
-        "policies": [_proof_data(found, proof) for found, proof in proofs],
-    }
+def _mutations(proof: SetProof) -> list[MutationReport]:
+    from memkit.use_cases.mutate_policies import mutate_policies
+
+    return mutate_policies(proof)
 
 
-def _proof_data(found: PolicyFile, proof: Proof) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "tests": [_result_data(found, result) for result in proof.results],
-        "coverage": {kind: _coverage_data(proof, kind) for kind in ("clause", "exception", "effect")},
-    }
+def _write_junit(path: Path, proof: SetProof, mutations: Sequence[MutationReport]) -> None:
+    from memkit.use_cases.write_junit import write_junit
+
+    write_junit(path, proof, mutations)
 
 
-def _result_data(found: PolicyFile, result: TestResult) -> dict[str, Any]:
-    return {
-        "name": result.name,
-        "ok": result.passed,
-        "expected": result.expected,
-        "decision": result.verdict.decision,
-        "reason": _reason(result),
-        "line": found.document.position(result.path)[0],
-    }
+def _proof_lines(proof: SetProof) -> Iterator[str]:
+    for found, shown in proof.policies:
+        passed = sum(result.passed for result in shown.results)
+        yield f"{found.name}: {passed} of {len(shown.results)} tests pass; {_coverage_text(shown)}"
+        yield from (f"  FAIL {_failure_text(result)}" for result in shown.results if not result.passed)
+        yield from (f"  not reached: {_gap_text(reach)}" for reach in shown.unreached)
+    for path in dict.fromkeys(row.row.path for row in proof.rows):
+        rows = [row for row in proof.rows if row.row.path == path]
+        yield f"{path}: {sum(row.result.passed for row in rows)} of {len(rows)} rows pass"
+        yield from (f"  FAIL line {row.row.line}: {_row_text(row)}" for row in rows if not row.result.passed)
 
 
-def _reason(result: TestResult) -> str:
-    findings = (*result.verdict.policies, *result.verdict.exempted)
-    return findings[0].reason if findings else "the policy does not match"
+def _coverage_text(proof: Proof) -> str:
+    parts = []
+    for kind in REACH_KINDS:
+        reached = [reach.reached for reach in proof.coverage if reach.kind == kind]
+        parts += [f"{sum(reached)} of {len(reached)} {_PLURALS[kind]}"] if reached else []
+    return f"reached: {', '.join(parts)}" if parts else "advice, with nothing to reach"
 
 
-def _coverage_data(proof: Proof, kind: str) -> dict[str, Any]:
-    reaches = [reach for reach in proof.coverage if reach.kind == kind]
-    missing = [{"path": reach.place, "text": reach.text} for reach in reaches if not reach.reached]
-    return {"total": len(reaches), "reached": len(reaches) - len(missing), "missing": missing}
+def _mutation_lines(reports: Sequence[MutationReport]) -> Iterator[str]:
+    for report in reports:
+        if not report.tried:
+            continue
+        killed = report.tried - len(report.survivors)
+        yield f"{report.policy.name}: the tests notice {killed} of {report.tried} small changes"
+        for mutant in report.survivors:
+            line, column = report.policy.document.position(mutant.path)
+            yield f"  SURVIVED {report.policy.document.path}:{line}:{column}: {_mutant_text(mutant)}"
 
 
-def _proof_lines(proofs: Sequence[tuple[PolicyFile, Proof]]) -> Iterator[str]:
-    for found, proof in proofs:
-        passed = sum(result.passed for result in proof.results)
-        reached = sum(reach.reached for reach in proof.coverage)
-        tests, parts = len(proof.results), len(proof.coverage)
-        yield f"{found.name}: {passed} of {tests} tests pass, {reached} of {parts} parts reached"
-        for result in proof.results:
-            if not result.passed:
-                yield f"  FAIL {_failure_text(result)}"
-        yield from (f"  not reached: {_gap_text(reach)}" for reach in proof.unreached)
+def _mutant_text(mutant: Mutant) -> str:
+    return f"{mutant.kind} {mutant.place} ({one_line(mutant.says, 60)})"
 
 
 def _failure_text(result: TestResult) -> str:
-    name, reason = one_line(result.name), one_line(_reason(result))
-    return f"{name}: expected {result.expected}, decided {result.verdict.decision} ({reason})"
+    decided = f"expected {result.expected}, decided {result.verdict.decision}"
+    return f"{one_line(result.name)}: {decided} ({one_line(result.reason)})"
+
+
+def _row_text(row: TableResult) -> str:
+    return (f"policy {row.row.policy}, " if row.row.policy else "") + _failure_text(row.result)
 
 
 def _gap_text(reach: Reach) -> str:
     return f"{reach.kind} {reach.place} ({one_line(reach.text, 60)})"
 
 
-def _failures(found: PolicyFile, proof: Proof) -> Iterator[Diagnostic]:
-    for result in proof.results:
-        if not result.passed:
-            line = found.document.position(result.path)[0]
-            yield diagnostic("policy-test", _failure_text(result), path=found.document.path, line=line)
+def _failures(proof: SetProof) -> Iterator[Diagnostic]:
+    for found, shown in proof.policies:
+        for result in shown.results:
+            if not result.passed:
+                line = found.document.position(result.path)[0]
+                yield diagnostic("policy-test", _failure_text(result), path=found.document.path, line=line)
+    for row in proof.rows:
+        if not row.result.passed:
+            yield diagnostic("policy-test", _row_text(row), path=row.row.path, line=row.row.line)
+
+
+def _survivors(reports: Sequence[MutationReport]) -> Iterator[Diagnostic]:
+    for report in reports:
+        for mutant in report.survivors:
+            message = f"No test notices this change: {_mutant_text(mutant)}."
+            line = report.policy.document.position(mutant.path)[0]
+            yield diagnostic("policy-mutation", message, path=report.policy.document.path, line=line)
 
 
 def _gaps(found: PolicyFile, proof: Proof, *, strict: bool) -> Iterator[Diagnostic]:

@@ -1,0 +1,69 @@
+"""Prove policies by their own tests and by the tables of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memkit.errors import UsageError
+from memkit.guard.core import Guard
+from memkit.guard.proof import Proof, TestResult, guard_of_one, prove
+from memkit.policies.files import PolicyFile
+from memkit.policies.tables import TableCase
+from memkit.store.schema import suggestion
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """A row of a table with what was decided."""
+
+    row: TableCase
+    result: TestResult
+
+
+@dataclass(frozen=True)
+class SetProof:
+    """What the tests of a set of policies show."""
+
+    policies: tuple[tuple[PolicyFile, Proof], ...]
+    rows: tuple[TableResult, ...]
+
+    @property
+    def results(self) -> list[TestResult]:
+        """Return every test's result: those that stand in policies, then the rows of tables."""
+        inline = [result for _, proof in self.policies for result in proof.results]
+        return [*inline, *(row.result for row in self.rows)]
+
+
+def prove_set(
+    policies: Sequence[PolicyFile], rows: Sequence[TableCase], chosen: Sequence[PolicyFile] | None = None
+) -> SetProof:
+    """Return what the tests show about the ``chosen`` policies of a set; without a choice, about all and the set.
+
+    Raises:
+        UsageError: A row names a policy that does not exist.
+    """
+    _check_names(policies, rows)
+    proven = policies if chosen is None else chosen
+    names = {policy.name for policy in proven}
+    calls = {policy.name: [row.case.call for row in rows if row.policy in (None, policy.name)] for policy in proven}
+    wanted = [row for row in rows if row.policy in names or (row.policy is None and chosen is None)]
+    guards = {row.policy: _guard(policies, row.policy) for row in wanted}
+    return SetProof(
+        tuple((policy, prove(policy.data, calls[policy.name])) for policy in proven),
+        tuple(TableResult(row, row.case.decided_by(guards[row.policy])) for row in wanted),
+    )
+
+
+def _guard(policies: Sequence[PolicyFile], name: str | None) -> Guard:
+    if name is None:
+        return Guard([policy.data for policy in policies])
+    return next(guard_of_one(policy.data) for policy in policies if policy.name == name)
+
+
+def _check_names(policies: Sequence[PolicyFile], rows: Sequence[TableCase]) -> None:
+    known = [policy.name for policy in policies]
+    for row in rows:
+        if row.policy is not None and row.policy not in known:
+            message = f"There is no policy {row.policy!r}.{suggestion(row.policy, known)}"
+            raise UsageError(f"{row.path}:{row.line}:1: {message}", path=row.path, line=row.line)
