@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,9 @@ from memkit.guard.core import Guard
 from memkit.guard.proof import Proof, TestResult, guard_of_one, prove
 from memkit.policies.files import PolicyFile
 from memkit.policies.tables import TableCase
-from memkit.store.schema import suggestion
+
+_MISSPELT = 0.8
+"""How much of a name has to be that of a policy to be a slip."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class SetProof:
 
     policies: tuple[tuple[PolicyFile, Proof], ...]
     rows: tuple[TableResult, ...]
+    orphans: tuple[TableCase, ...] = ()
+    """Rows about policies that do not exist, which say nothing."""
 
     @property
     def results(self) -> list[TestResult]:
@@ -41,9 +46,9 @@ def prove_set(
     """Return what the tests show about the ``chosen`` policies of a set; without a choice, about all and the set.
 
     Raises:
-        UsageError: A row names a policy that does not exist.
+        UsageError: A row names no policy, and one nearly.
     """
-    _check_names(policies, rows)
+    orphans = find_orphans(policies, rows)
     proven = policies if chosen is None else chosen
     names = {policy.name for policy in proven}
     calls = {policy.name: [row.case.call for row in rows if row.policy in (None, policy.name)] for policy in proven}
@@ -52,6 +57,7 @@ def prove_set(
     return SetProof(
         tuple((policy, prove(policy.data, calls[policy.name])) for policy in proven),
         tuple(TableResult(row, row.case.decided_by(guards[row.policy])) for row in wanted),
+        orphans,
     )
 
 
@@ -61,9 +67,16 @@ def _guard(policies: Sequence[PolicyFile], name: str | None) -> Guard:
     return next(guard_of_one(policy.data) for policy in policies if policy.name == name)
 
 
-def _check_names(policies: Sequence[PolicyFile], rows: Sequence[TableCase]) -> None:
-    known = [policy.name for policy in policies]
-    for row in rows:
-        if row.policy is not None and row.policy not in known:
-            message = f"There is no policy {row.policy!r}.{suggestion(row.policy, known)}"
+def find_orphans(policies: Sequence[PolicyFile], rows: Sequence[TableCase]) -> tuple[TableCase, ...]:
+    """Return the rows about policies that do not exist: somebody deleted the policy and kept its table.
+
+    Raises:
+        UsageError: The name is nearly that of a policy, so that it is misspelt; its test would never fail.
+    """
+    known = {policy.name for policy in policies}
+    orphans = tuple(row for row in rows if row.policy is not None and row.policy not in known)
+    for row in orphans:
+        if near := difflib.get_close_matches(str(row.policy), sorted(known), n=1, cutoff=_MISSPELT):
+            message = f"There is no policy {row.policy!r}. Did you mean {near[0]!r}?"
             raise UsageError(f"{row.path}:{row.line}:1: {message}", path=row.path, line=row.line)
+    return orphans

@@ -80,6 +80,8 @@ def starter_files(name: str) -> dict[str, bytes]:
     for folder in _STARTERS:
         for path in sorted(resource(folder).glob("*.yaml")):
             files[f"{folder}/{path.name}"] = path.read_bytes()
+    for path in sorted(resource("policies").glob("tests/*.csv")):
+        files[f"policies/tests/{path.name}"] = path.read_bytes()
     for folder in _EMPTY:
         files[f"{folder}/.gitkeep"] = b""
     # Last, because it makes the folder a store: whoever is killed before that can run init again with --adopt.

@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -147,3 +148,71 @@ def test_text_output_is_harmless(capsys: pytest.CaptureFixture[str]) -> None:
     run(["policy", "check", "--tool", "deploy", "--arg", "x=prod-\x1b[31m"])
 
     assert "\x1b" not in capsys.readouterr().out
+
+
+WEAK = """\
+name: weak
+description: d
+rule: r
+enforcement: hard
+effect: ask
+match: {tool: [send, mail], args.to: {any: [a, b]}}
+tests: [{name: asks, call: {tool: send, args: {to: a}}, expect: ask}]
+"""
+
+
+def test_rows_of_tables_are_run_and_reported(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row that fails is a negative answer with file and line."""
+    (in_store / "policies/tests/mine.csv").write_text("tool,args.command,expect\nbash,ls,allow\nbash,rm x,allow\n")
+
+    code, envelope = ask(capsys, "test")
+
+    table = next(table for table in envelope["data"]["tables"] if table["path"] == "policies/tests/mine.csv")
+    assert (code, envelope["data"]["failed"], [test["ok"] for test in table["tests"]]) == (1, 1, [True, False])
+    found = envelope["diagnostics"][0]
+    assert (found["path"], found["line"]) == ("policies/tests/mine.csv", 3)
+    assert "expected allow, decided ask" in found["message"]
+
+
+def test_coverage_is_counted_by_kind(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Text and JSON say how many clauses, exceptions and effects the tests reach, and which they do not."""
+    (in_store / "policies/weak.yaml").write_text(WEAK)
+
+    _, envelope = ask(capsys, "test", "weak")
+    run(["policy", "test", "weak"])
+
+    assert envelope["data"]["coverage"]["clause"] == {"total": 3, "reached": 2}
+    assert envelope["data"]["policies"][0]["coverage"]["clause"]["missing"][0]["path"] == "match.args.to.any[1]"
+    assert "reached: 2 of 3 clauses, 1 of 1 effects" in capsys.readouterr().out
+
+
+def test_mutation_names_what_no_test_notices(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Survivors are a negative answer, each with its place; without any the answer is good."""
+    (in_store / "policies/weak.yaml").write_text(WEAK)
+
+    code, envelope = ask(capsys, "test", "weak", "--mutate")
+    good, clean = ask(capsys, "test", "untrusted_recall_approval", "--mutate")
+
+    mutation = envelope["data"]["mutation"]
+    survivors = {(found["kind"], found["place"], found["line"], found["column"]) for found in mutation["survivors"]}
+    assert code == 1
+    assert ("narrowed", "match.tool[1]", 6, 22) in survivors
+    assert mutation["mutants"] == mutation["killed"] + len(mutation["survivors"])
+    assert (good, clean["data"]["mutation"]["survivors"]) == (0, [])
+
+
+def test_junit_holds_every_test_and_every_survivor(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is XML whose cases and failures are those of the run, control characters and all."""
+    text = WEAK.replace("name: asks", 'name: "asks <&\\e\\" it"').replace("expect: ask", "expect: deny")
+    (in_store / "policies/weak.yaml").write_text(text)
+
+    code, envelope = ask(capsys, "test", "weak", "--junit", "out.xml", "--mutate")
+
+    root = ElementTree.parse(in_store / "out.xml").getroot()
+    cases, failures = root.findall(".//testcase"), root.findall(".//failure")
+    survivors = envelope["data"]["mutation"]["survivors"]
+    assert (code, len(failures)) == (1, 1 + len(survivors))
+    assert "asks <&" in str(cases[0].get("name"))
+    assert "expected deny, decided ask" in str(failures[0].get("message"))
+    assert sum(int(str(suite.get("failures"))) for suite in root) == len(failures)
+    assert ask(capsys, "test", "--junit", "no/such/folder/out.xml")[0] == 2

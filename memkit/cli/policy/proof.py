@@ -37,7 +37,7 @@ def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: b
     ok = not failed and not (require_coverage and gaps)
     data = proof_data(proof) | ({"mutation": mutation_data(mutations)} if mutate else {})
     lines = [*_proof_lines(proof), *_mutation_lines(mutations)]
-    front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps])
+    front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)])
 
 
 def _mutations(proof: SetProof) -> list[MutationReport]:
@@ -62,6 +62,7 @@ def _proof_lines(proof: SetProof) -> Iterator[str]:
         rows = [row for row in proof.rows if row.row.path == path]
         yield f"{path}: {sum(row.result.passed for row in rows)} of {len(rows)} rows pass"
         yield from (f"  FAIL line {row.row.line}: {_row_text(row)}" for row in rows if not row.result.passed)
+    yield from (f"{found['path']}: {found['message']}" for found in _orphans(proof))
 
 
 def _coverage_text(proof: Proof) -> str:
@@ -117,6 +118,14 @@ def _survivors(reports: Sequence[MutationReport]) -> Iterator[Diagnostic]:
             message = f"No test notices this change: {_mutant_text(mutant)}."
             line = report.policy.document.position(mutant.path)[0]
             yield diagnostic("policy-mutation", message, path=report.policy.document.path, line=line)
+
+
+def _orphans(proof: SetProof) -> Iterator[Diagnostic]:
+    for path in dict.fromkeys(row.path for row in proof.orphans):
+        rows = [row for row in proof.orphans if row.path == path]
+        names = ", ".join(sorted({str(row.policy) for row in rows}))
+        message = f"Rows about policies that do not exist are left out: {len(rows)} ({names})."
+        yield diagnostic("policy-table", message, severity="warning", path=path, line=rows[0].line)
 
 
 def _gaps(found: PolicyFile, proof: Proof, *, strict: bool) -> Iterator[Diagnostic]:
