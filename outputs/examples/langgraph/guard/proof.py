@@ -11,10 +11,28 @@ from .interface import JSON, Call, Outcome, Verdict, contribution
 from .match import make_clause
 from .policy import Policy, compile_policy
 
+REACH_KINDS = ("clause", "exception", "effect")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call with the decision that is expected on it."""
+
+    name: str
+    call: Call
+    expected: str
+    path: Path
+    """Where it stands in its document."""
+
+    def decided_by(self, guard: Guard) -> TestResult:
+        """Return what a guard says about the call."""
+        verdict = guard.decide(self.call.tool, self.call.args, self.call.context)
+        return TestResult(self.name, self.expected, verdict, self.path)
+
 
 @dataclass(frozen=True)
 class TestResult:
-    """One inline test with what the policy decided."""
+    """One test with what was decided."""
 
     __test__ = False  # a value, though pytest would collect it by its name
 
@@ -28,13 +46,19 @@ class TestResult:
         """Return whether the decision is the expected one."""
         return self.verdict.decision == self.expected
 
+    @property
+    def reason(self) -> str:
+        """Return why the call was decided so."""
+        finding = self.verdict.deciding or next(iter(self.verdict.exempted), None)
+        return finding.reason if finding else "no policy matches"
+
 
 @dataclass(frozen=True)
 class Reach:
     """One clause, exception or effect, and whether a test reached it."""
 
     kind: str
-    """``clause``, ``exception`` or ``effect``."""
+    """One of ``REACH_KINDS``."""
     text: str
     path: Path
     reached: bool
@@ -64,20 +88,33 @@ class Proof:
         return tuple(reach for reach in self.coverage if not reach.reached)
 
 
-def prove(data: Mapping[str, JSON]) -> Proof:
-    """Return the results of a policy's own tests, each decided by this policy alone, with their coverage."""
-    guard = Guard([{**data, "active": True}])
-    tests: Sequence[Mapping[str, JSON]] = data.get("tests", ())
-    calls = [Call(t["call"]["tool"], t["call"].get("args", {}), t["call"].get("context", {})) for t in tests]
-    verdicts = [guard.decide(call.tool, call.args, call.context) for call in calls]
-    results = tuple(
-        TestResult(test["name"], test["expect"], verdict, ("tests", index))
-        for index, (test, verdict) in enumerate(zip(tests, verdicts, strict=True))
-    )
+def guard_of_one(data: Mapping[str, JSON]) -> Guard:
+    """Return a guard of one policy, switched on: its tests say what it would do."""
+    return Guard([{**data, "active": True}])
+
+
+def cases_of(data: Mapping[str, JSON]) -> list[Case]:
+    """Return the tests that a policy carries."""
+    return [read_case(test, ("tests", index)) for index, test in enumerate(data.get("tests", ()))]
+
+
+def read_case(test: Mapping[str, JSON], path: Path) -> Case:
+    """Return a test from data of the shape ``{name, call: {tool, args, context}, expect}``."""
+    call = test["call"]
+    return Case(test["name"], Call(call["tool"], call.get("args", {}), call.get("context", {})), test["expect"], path)
+
+
+def prove(data: Mapping[str, JSON], more: Sequence[Call] = ()) -> Proof:
+    """Return the results of a policy's own tests, each decided by this policy alone, with their coverage.
+
+    ``more`` are calls of tests that stand elsewhere; they count for the coverage.
+    """
+    guard = guard_of_one(data)
+    cases = cases_of(data)
+    calls = [*(case.call for case in cases), *more]
     policy = compile_policy(data)
-    return Proof(
-        policy.name, results, (*_clauses(policy, calls), *_exceptions(policy, calls), *_effect(policy, results))
-    )
+    coverage = (*_clauses(policy, calls), *_exceptions(policy, calls), *_effect(policy, guard, calls))
+    return Proof(policy.name, tuple(case.decided_by(guard) for case in cases), coverage)
 
 
 def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
@@ -100,8 +137,12 @@ def _matches(policy: Policy, call: Call) -> bool:
     return any(outcome.state for outcome in outcomes)
 
 
-def _effect(policy: Policy, results: Sequence[TestResult]) -> Iterator[Reach]:
+def _effect(policy: Policy, guard: Guard, calls: Sequence[Call]) -> Iterator[Reach]:
     if policy.alternatives:
         effect = contribution(policy.effect or "allow", policy.enforcement)
-        reached = any(result.verdict.policies and result.verdict.decision == effect for result in results)
+        reached = any(_takes_effect(guard, call) for call in calls)
         yield Reach("effect", effect, ("effect",), reached)
+
+
+def _takes_effect(guard: Guard, call: Call) -> bool:
+    return bool(guard.decide(call.tool, call.args, call.context).policies)
