@@ -17,8 +17,9 @@ from memkit.errors import UsageError
 from memkit.guard.interface import EFFECTS, Call
 from memkit.guard.proof import Case, read_case
 from memkit.policies.files import FOLDER
+from memkit.store.file_bytes import MAX_BYTES
 from memkit.store.schema import check, load_schema
-from memkit.store.yaml import MAX_BYTES, Document, load_yaml
+from memkit.store.yaml import Document, load_yaml
 
 TABLES = f"{FOLDER}/tests"
 _OWN_COLUMNS = ("name", "policy", "tool", "expect")

@@ -25,7 +25,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     root = _store_of(file_path)
     if root is None or not parent.config.getini("memkit_policies"):
         return None
-    from memkit.testing.policy_items import PolicyTests, TableTests
+    from memkit.pytest_plugin.items import PolicyTests, TableTests
 
     kind = PolicyTests if file_path.parent.name == "policies" else TableTests
     collector: pytest.Collector = kind.from_parent(parent, path=file_path)
