@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
+    from memkit.store.last_good import LastGood
 
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
@@ -184,12 +185,17 @@ class Workspace:
 
         return load_guard(self.root / "policies")
 
-    @cached_property
+    @property
     def skills(self) -> Mapping[str, Skill]:
-        """Return the skills by name."""
-        from memkit.skills.skill import load_skills
+        """Return the skills by name as their files are now, or as they were when they last loaded whole."""
+        return self._skills.current()
 
-        return load_skills(self.root)
+    @cached_property
+    def _skills(self) -> LastGood[Mapping[str, Skill]]:
+        from memkit.skills.skill import FOLDER, load_skills
+        from memkit.store.last_good import LastGood
+
+        return LastGood(self.root / FOLDER, lambda: load_skills(self.root), what="skills", tell=self.notice)
 
     @property
     def tools(self) -> list[DeclaredTool]:
