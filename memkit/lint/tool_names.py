@@ -51,7 +51,7 @@ def tool_names(files: Collection) -> Iterator[Finding]:
     tried = set(_tried(files.policies.values()))
     for file in files.policies.values():
         for path, name in _literal_tools(file.data.get("match"), ("match",)):
-            near = nearest(name, used)
+            near = "" if name in used else nearest(name, used)
             if name not in used and (near or name not in tried):
                 yield _unknown(file, UNKNOWN_TOOL, f"No tool is called {name!r}, so this never matches.", path, near)
     for file in files.domains.values() if files.tools else ():  # a store that declares none leaves tools to its host

@@ -45,7 +45,7 @@ def test_a_new_skill_is_valid_and_one_commit(store: Path) -> None:
     path = draft_skill(store, "coffee")
 
     assert load_skill(path).version == "0.1.0"
-    assert lint_store(store).findings == ()
+    assert lint_store(None, [path]).findings == ()
     assert git(store, "log", "-1", "--format=%s", "--name-only").split("\n") == [
         "Add the skill coffee",
         "",

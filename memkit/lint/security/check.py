@@ -44,8 +44,10 @@ def skill_dangers(document: Document) -> list[Danger]:
     """Return what in a skill a person must look at before an agent reads it, each place once."""
     texts = list(skill_texts(document))
     found = [*hidden_dangers(document, HIDDEN), *secret_dangers(document, SECRETS)]
+    everything = "\n".join(text.reading for text in texts)
+    patterns = [pattern for pattern in PATTERNS if pattern.may_match(everything)]
     for text in texts:
-        found += (_placed(document, text, *part) for part in _in_text(text))
+        found += (_placed(document, text, *part) for part in _in_text(text, patterns))
     for text, start, end, taken in sending_steps(texts):
         message = f"This takes private data ({one_line(taken, 40)}) out."
         found.append(_placed(document, text, SENT, message, *text.span(start, end)))
@@ -91,13 +93,13 @@ def _is_placeholder(text: str) -> bool:
     return _PLACEHOLDER.search(text.rpartition("@")[0] or text) is not None
 
 
-def _in_text(text: Text) -> Iterator[tuple[str, str, int, int]]:
+def _in_text(text: Text, patterns: Sequence[Pattern]) -> Iterator[tuple[str, str, int, int]]:
     """Yield code, message and span of everything dangerous in one text."""
     for start, end, what in unseen_parts(text.value):
         yield UNSEEN, f"{what} is read by a model and shown to nobody.", start, end
     for start, end, what in walls(text.value):
         yield WALL, f"{what} push what follows out of sight.", start, end
-    for pattern in PATTERNS:
+    for pattern in patterns if text.is_told else ():
         yield from _matches(pattern, text)
     yield from _packed(text)
     if text.is_told and text.path[:1] != ("safety_checks",):
@@ -106,11 +108,11 @@ def _in_text(text: Text) -> Iterator[tuple[str, str, int, int]]:
 
 def _matches(pattern: Pattern, text: Text) -> Iterator[tuple[str, str, int, int]]:
     reading = text.reading
-    if not text.is_told or (pattern.keywords and not any(word in reading for word in pattern.keywords)):
+    if not pattern.may_match(reading):
         return
     for match in pattern.regex.finditer(reading):
         start = match.start() + len(match[0]) - len(match[0].lstrip(" \n.,:;!?-\"'`([*>"))
-        if pattern.unless and pattern.unless.search(_line(reading, match.start(), match.end())):
+        if pattern.exception and pattern.exception.search(_line(reading, match.start(), match.end())):
             continue
         if is_order(reading, start, match.end()):
             yield pattern.code, f"This orders to {pattern.says}.", *text.span(start, match.end())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from memkit.memory.hostile_patterns import CLAUSE, DIRECTIVES, RULES
 
@@ -21,16 +22,30 @@ class Pattern:
 
     code: str
     keywords: tuple[str, ...]
-    regex: re.Pattern[str]
+    source: str | re.Pattern[str]
     says: str
     """What the matched words order."""
-    unless: re.Pattern[str] | None = None
+    unless: str = ""
     """What makes the matched words ordinary."""
+
+    def may_match(self, reading: str) -> bool:
+        """Return whether one of the keywords stands in a text; other languages may say it without."""
+        return any(word in reading for word in self.keywords) or (self.keywords is _DROPS and not reading.isascii())
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """Return the compiled pattern; most are never needed."""
+        return re.compile(self.source)
+
+    @cached_property
+    def exception(self) -> re.Pattern[str] | None:
+        """Return what makes the matched words ordinary, compiled."""
+        return re.compile(self.unless) if self.unless else None
 
 
 def _of(code: str, keywords: str, pattern: str, says: str, *, unless: str = "") -> Pattern:
     words = tuple(keywords.split("|")) if keywords != "|" else ("|",)
-    return Pattern(code, words, re.compile(pattern), says, re.compile(unless) if unless else None)
+    return Pattern(code, words, pattern, says, unless)
 
 
 GAP = r"(?:[^\n;]|\\\n|\n(?=\s*\|)){0,400}?"
@@ -48,9 +63,17 @@ WRITE = r"(?:append|add|write|insert|put|echo|install|copy|inject|place|drop|sav
 WEAKEN = r"(?:delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|empty|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|downgrade|overwrite|rm|work around|get around)"
 CHANGE = r"(?:edit|change|modify|rewrite|overwrite|replace|delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|patch|empty|truncate|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|clear|downgrade|lower|rm|sed -i)"
 
+_DROPS = (
+    "ignor", "disregard", "forget", "overrid", "overrul", "bypass", "neglect", "abandon", "follow", "obey", "set aside",
+    "attention", "delete", "skip", "discard", "instruction", "prompt", "directive", "void", "obsolete", "superseded", "mode",
+    "you are now", "you are no longer", "from now on", "act as", "pretend", "behave", "roleplay", "role-play", "respond",
+    "jailbr", "anything now", "oubli", "verg", "missacht", "dimentica", "negeer", "abaikan", "command", "rules",
+)  # fmt: skip
+"""What no order to drop instructions does without, in the languages that need no other letters than English."""
+
 PATTERNS: tuple[Pattern, ...] = (
     *(
-        Pattern(OVERRIDE, (), regex, "drop the instructions that were given")
+        Pattern(OVERRIDE, _DROPS, regex, "drop the instructions that were given")
         for kind, regex in DIRECTIVES
         if kind in ("override", "role")
     ),
