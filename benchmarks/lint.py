@@ -1,8 +1,8 @@
 """Measure lint: 200 files, each run in a process of its own, cold and with what the run before it kept.
 
 The peer is Python itself: a process that only imports PyYAML and loads the same files with its quickest safe loader,
-which checks nothing. Each row is one case: ``{case, ours, peer, ratio}`` in seconds of processor time. ``--files N`` sets
-the size; run with ``--json`` for one JSON array, without it for a table.
+which checks nothing. Each row is one case: ``{case, ours, peer, ratio}`` in seconds of processor time.
+``--files N`` sets the size; run with ``--json`` for one JSON array, without it for a table.
 """
 
 from __future__ import annotations
