@@ -51,12 +51,26 @@ class PolicyFile:
     document: Document
 
 
+@dataclass(frozen=True)
+class PolicySet:
+    """The policies of a folder, compiled: all of them, or none and a guard that denies every call."""
+
+    guard: Guard
+    files: tuple[PolicyFile, ...] = ()
+
+
+def load_set(folder: Path) -> PolicySet:
+    """Return the policies in ``folder`` with their guard; a set that does not load denies every call."""
+    try:
+        files = load_policies(folder)
+        return PolicySet(Guard([policy.data for policy in files]), tuple(files))
+    except (UsageError, PolicySetError) as error:
+        return PolicySet(Guard.broken(str(error)))
+
+
 def load_guard(folder: Path) -> Guard:
     """Return the guard of the policies in ``folder``; a set that does not load gives one that denies every call."""
-    try:
-        return Guard([policy.data for policy in load_policies(folder)])
-    except (UsageError, PolicySetError) as error:
-        return Guard.broken(str(error))
+    return load_set(folder).guard
 
 
 def load_policies(folder: Path) -> list[PolicyFile]:

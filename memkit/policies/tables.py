@@ -17,7 +17,7 @@ from memkit.errors import UsageError
 from memkit.guard.interface import EFFECTS, Call
 from memkit.guard.proof import Case, read_case
 from memkit.policies.files import FOLDER
-from memkit.store.file_bytes import MAX_BYTES
+from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import Document, load_yaml
 
@@ -96,14 +96,15 @@ def _read_csv(path: Path, name: str) -> Iterator[TableCase]:
 
 def _csv_text(path: Path, name: str) -> str:
     try:
-        data = path.read_bytes()
-        if len(data) > MAX_BYTES:
-            raise _fault(name, 1, f"it has more than {MAX_BYTES:,} bytes; part the table")
+        data = file_bytes(path)
+    except (OSError, ValueError) as error:
+        raise _fault(name, 1, why_not(error).rstrip(".")) from error
+    if len(data) > MAX_BYTES:
+        raise _fault(name, 1, f"it has more than {MAX_BYTES:,} bytes; part the table")
+    try:
         return data.decode("utf-8-sig")
-    except OSError as error:
-        raise _fault(name, 1, f"it cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
+        line = data.count(b"\n", 0, error.start) + 1
         raise _fault(name, line, "it is no UTF-8") from error
 
 

@@ -10,12 +10,13 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.pairs import read_pairs
-from memkit.guard.core import Finding, Verdict
+from memkit.guard.core import Finding
 from memkit.store.layout import find_store
 from memkit.terminal import one_line
-from memkit.use_cases.check_policy import check_policy
+from memkit.use_cases.check_policy import CheckedCall, PlacedGround, check_policy
 
 _STOPS = ("deny", "ask")
+_HOLDS = {True: "yes", False: "no ", None: "?  "}
 
 
 @click.command("check", cls=MemkitCommand)
@@ -28,25 +29,53 @@ _STOPS = ("deny", "ask")
 def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ...]) -> None:
     """Say what the policies decide about a tool call, and why; nothing is run."""
     root = find_store(front.store)
-    verdict = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
-    front.answer(_verdict_data(verdict), _verdict_lines(verdict), ok=verdict.decision not in _STOPS)
+    checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
+    front.answer(_checked_data(checked), _checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
 
 
-def _verdict_data(verdict: Verdict) -> dict[str, Any]:
+def _checked_data(checked: CheckedCall) -> dict[str, Any]:
+    verdict = checked.verdict
     return {
         "decision": verdict.decision,
-        "policies": [asdict(finding) for finding in verdict.policies],
-        "exempted": [asdict(finding) for finding in verdict.exempted],
+        "policies": [_finding_data(checked, finding) for finding in verdict.policies],
+        "exempted": [_finding_data(checked, finding) for finding in verdict.exempted],
+        "grounds": [_ground_data(placed) for placed in checked.grounds],
     }
 
 
-def _verdict_lines(verdict: Verdict) -> Iterator[str]:
+def _finding_data(checked: CheckedCall, finding: Finding) -> dict[str, Any]:
+    """Return a finding whose reason names the places it rests on."""
+    places = [_place(placed) for placed in checked.of(finding.name) if placed.ground.holds is not False]
+    reason = f"{finding.reason} ({'; '.join(places)})" if places else finding.reason
+    return asdict(finding) | {"reason": reason}
+
+
+def _ground_data(placed: PlacedGround) -> dict[str, Any]:
+    return {
+        "policy": placed.policy,
+        "place": placed.ground.place,
+        "holds": placed.ground.holds,
+        "text": placed.ground.text,
+        "path": placed.path,
+        "line": placed.line,
+        "column": placed.column,
+    }
+
+
+def _place(placed: PlacedGround) -> str:
+    return f"{placed.path}:{placed.line}:{placed.column} {placed.ground.place}"
+
+
+def _checked_lines(checked: CheckedCall) -> Iterator[str]:
+    verdict = checked.verdict
     yield verdict.decision if verdict.policies else f"{verdict.decision}  (no policy applies)"
     for finding in verdict.policies:
-        yield _finding_line("*" if finding.decides else " ", finding)
+        yield from _finding_lines("*" if finding.decides else " ", finding, checked)
     for finding in verdict.exempted:
-        yield _finding_line("-", finding)
+        yield from _finding_lines("-", finding, checked)
 
 
-def _finding_line(mark: str, finding: Finding) -> str:
-    return f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
+def _finding_lines(mark: str, finding: Finding, checked: CheckedCall) -> Iterator[str]:
+    yield f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
+    for placed in checked.of(finding.name):
+        yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"

@@ -1,0 +1,60 @@
+# ruff: noqa: E501 - tables read best when they are dense
+"""Grounds: a finding is explained by the conditions that carry it, and by what its exceptions miss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memkit.guard.core import Call
+from memkit.guard.grounds import find_grounds
+from memkit.guard.policy import compile_policy
+
+DATA: dict[str, Any] = {
+    "name": "probe",
+    "description": "d",
+    "rule": "r",
+    "enforcement": "hard",
+    "effect": "ask",
+    "match": [
+        {"tool": "send", "args.to": {"any": [{"prefix": "b"}, {"all": [{"prefix": "a"}, {"not": "ab"}]}]}},
+        {"args.n": {"range": {"min": 5}}},
+    ],
+    "exceptions": [{"text": "In tests", "match": {"context.env": "test"}}, {"text": "prose"}],
+}
+
+
+def places(args: dict[str, Any], context: dict[str, Any] | None = None) -> list[tuple[str, bool | None]]:
+    """Return place and answer of every ground for a call of ``send``."""
+    found = find_grounds(compile_policy(DATA), Call("send", args, context or {}))
+    return [(ground.place, ground.holds) for ground in found]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ({"to": "bob"}, [("match[0].tool", True), ("match[0].args.to.any[0].prefix", True)]),
+        ({"to": "ada"}, [("match[0].tool", True), ("match[0].args.to.any[1].all[0].prefix", True), ("match[0].args.to.any[1].all[1].not", True)]),
+        ({"n": 7}, [("match[1].args.n.range", True)]),
+        ({"n": "many"}, [("match[1].args.n.range", None)]),
+        ({"to": "bob", "n": 5}, [("match[0].tool", True), ("match[0].args.to.any[0].prefix", True), ("match[1].args.n.range", True)]),
+        ({"to": "ab"}, []),
+    ],
+)  # fmt: skip
+def test_the_conditions_that_carry_a_match_are_named(
+    args: dict[str, Any], expected: list[tuple[str, bool | None]]
+) -> None:
+    """Of any, the first that holds; of all, each; of several alternatives, those that hold; never one that does not."""
+    assert places(args)[: len(expected)] == expected
+    assert places(args)[len(expected) :] == [("exceptions[0]", False)]
+
+
+def test_an_exception_says_what_it_misses_or_why_it_holds() -> None:
+    """Whoever wonders why an exception does not help reads which key of the context is not so."""
+    policy = compile_policy(DATA)
+    missed = find_grounds(policy, Call("send", {"n": 7}, {"env": "prod"}))[-1]
+    met = find_grounds(policy, Call("send", {"n": 7}, {"env": "test"}))[-1]
+
+    assert (missed.holds, missed.text) == (False, "In tests (context.env is not equal to test)")
+    assert (met.holds, met.text) == (True, "In tests (context.env: test equal to test)")
