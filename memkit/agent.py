@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
-from memkit.guard.core import Guard
+from memkit.guard.core import Judge
 from memkit.htn.core import Domain, HTNPlanner
 from memkit.loop.consent import RecordedConsent
 from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
@@ -40,7 +40,7 @@ class Parts:
     sessions: Path
     clock: Callable[[], datetime]
     model: Model
-    guard: Guard
+    guard: Judge
     persona: str
     domains: Mapping[str, Domain] = field(default_factory=dict)
     tools: Sequence[DeclaredTool] = ()

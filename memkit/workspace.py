@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
     from memkit.memory.recall import RecallMemory
+    from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
     from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
@@ -184,6 +185,16 @@ class Workspace:
         from memkit.policies.files import load_guard
 
         return load_guard(self.root / "policies")
+
+    @cached_property
+    def live_guard(self) -> LiveGuard:
+        """Return the policies of a running agent, which follow the files between turns."""
+        from memkit.policies.live import LiveGuard, name_set
+
+        def taken(guard: Guard) -> None:
+            self.audit.append({"event": "policies", "actor": "program", "reason": name_set(guard, self.git)})
+
+        return LiveGuard(self.root / "policies", tell=self.notice, taken=taken)
 
     @property
     def skills(self) -> Mapping[str, Skill]:

@@ -87,8 +87,8 @@ def _skills(chat: Chat, argument: str) -> str:
 
 
 def _policy(chat: Chat, argument: str) -> str:
-    rules = chat.workspace.guard.advice()
-    fault = chat.workspace.guard.fault
+    rules = chat.workspace.live_guard.advice()
+    fault = chat.workspace.live_guard.fault
     if fault is not None:
         return f"The policies do not load, so every tool call is denied: {fault}"
     return "\n".join(f"{rule.name}: {one_line(rule.rule, 160)}" for rule in rules) or "No policies."

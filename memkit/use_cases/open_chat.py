@@ -55,7 +55,7 @@ def open_chat(
         sessions=workspace.sessions,
         clock=workspace.clock,
         model=open_model(provider or settings["provider"], model or settings["model"], folder=Path.cwd()),
-        guard=workspace.guard,
+        guard=workspace.live_guard,
         persona=settings["persona"],
         domains=load_domains(workspace.root),
         tools=workspace.tools,

@@ -1,4 +1,3 @@
-
 """``memkit policy`` as people and scripts use it."""
 
 from __future__ import annotations
