@@ -29,6 +29,8 @@ class Check:
     """Whether a list is given whole (as an argument vector) and not one element at a time."""
     accepts: Callable[[str], bool] | None = None
     """For a condition on text alone: whether it holds for a text, without the reason."""
+    joint: str = ""
+    """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
 
     def leaves(self) -> Iterator[Check]:
         """Yield the conditions that look at the value themselves."""
@@ -62,7 +64,7 @@ def any_check(children: Sequence[Check], path: Path) -> Check:
     def test(value: JSON) -> Outcome:
         return first_of(part.test(value) for part in parts)
 
-    return _combined(test, " or ".join(part.says for part in parts), path, parts)
+    return _combined("any", test, " or ".join(part.says for part in parts), path, parts)
 
 
 def all_check(children: Sequence[Check], path: Path) -> Check:
@@ -79,7 +81,7 @@ def all_check(children: Sequence[Check], path: Path) -> Check:
         state = None if any(outcome.state is None for outcome in outcomes) else True
         return Outcome(state, " and ".join(outcome.reason for outcome in outcomes))
 
-    return _combined(test, " and ".join(part.says for part in parts), path, parts)
+    return _combined("all", test, " and ".join(part.says for part in parts), path, parts)
 
 
 def not_check(child: Check, path: Path) -> Check:
@@ -92,9 +94,9 @@ def not_check(child: Check, path: Path) -> Check:
             return outcome
         return NO if outcome.state else Outcome(True, says)
 
-    return _combined(test, says, path, (child,))
+    return _combined("not", test, says, path, (child,))
 
 
-def _combined(test: Callable[[JSON], Outcome], says: str, path: Path, parts: tuple[Check, ...]) -> Check:
+def _combined(joint: str, test: Callable[[JSON], Outcome], says: str, path: Path, parts: tuple[Check, ...]) -> Check:
     whole = any(part.whole for part in parts)
-    return Check(test, f"({says})" if len(parts) > 1 else says, path, parts, whole)
+    return Check(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint)

@@ -159,6 +159,10 @@ class Advice(Protocol):
 class Guard(Protocol):
     """Judges tool calls by policy."""
 
+    def begin_turn(self) -> None:
+        """Take over what changed since the last turn: all verdicts of one turn are of one set of policies."""
+        ...
+
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the verdict on one call."""
         ...

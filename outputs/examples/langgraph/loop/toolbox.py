@@ -92,6 +92,8 @@ class Toolbox:
         """Open the books of a new turn and stamp what the memory tools do in it."""
         with self._serial, self._books:
             self._collect()
+            if self.guard:
+                self.guard.begin_turn()
             self.ledger = TurnLedger()
             self.turn_id, self.user_text = turn_id, user_text
             self._cleared.clear()
