@@ -11,7 +11,7 @@ from memkit.use_cases.examine import examine
 @click.command("doctor", cls=MemkitCommand)
 @click.pass_obj
 def doctor(front: Front) -> None:
-    """Check Python, git, the index engine and the token counter, and the store if there is one."""
+    """Check Python, git and the token counter, and the store if there is one."""
     checks = examine(front.store)
     data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
     lines = [f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}" for check in checks]

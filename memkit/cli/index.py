@@ -15,10 +15,8 @@ def index() -> None:
 @index.command("status")
 @click.pass_obj
 def status(front: Front) -> None:
-    """Say which engine the index uses and how many records it holds."""
-    archive = front.workspace.archive
-    data = {"engine": archive.engine, "records": len(archive.records(user_id=None))}
-    front.answer(data, f"{data['engine']}, {data['records']} live records.")
+    """Say how many users and live records the index holds, once it has caught up with the archive."""
+    _tell(front, "")
 
 
 @index.command("rebuild")
@@ -28,12 +26,16 @@ def status(front: Front) -> None:
 @click.pass_obj
 def rebuild(front: Front, vectors: bool) -> None:
     """Delete the index and build it from the archive's files."""
-    archive = front.workspace.archive
     if vectors:
         from memkit.use_cases.rebuild_vectors import rebuild_vectors
 
         rebuild_vectors(front.workspace)
     else:
-        archive.rebuild()
-    data = {"engine": archive.engine, "records": len(archive.records(user_id=None))}
-    front.answer(data, f"Rebuilt: {data['engine']}, {data['records']} live records.")
+        front.workspace.archive.rebuild()
+    _tell(front, "Rebuilt: ")
+
+
+def _tell(front: Front, done: str) -> None:
+    archive = front.workspace.archive
+    data = {"users": len(archive.users()), "records": len(archive.records(user_id=None))}
+    front.answer(data, f"{done}{data['users']} users, {data['records']} live records.")

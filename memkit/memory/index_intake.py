@@ -87,7 +87,7 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
         return record.id
-    words.add(sql, document, found)
+    words.add(document, found)
     sql.execute(COUNT_IN, (1, len(found)))
     return None
 
@@ -107,10 +107,10 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> None:
     status = "sealed" if base.is_sealed and state.status == "live" else state.status
     lives, lived = status == "live", before == "live"
     if lives and not lived:
-        words.add(sql, document, found)
+        words.add(document, found)
         sql.execute(COUNT_IN, (1, len(found)))
     elif lived and not lives:
-        words.remove(sql, document, found)
+        words.remove(document, found)
         sql.execute(COUNT_IN, (-1, -len(found)))
     sql.execute(
         "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",

@@ -12,7 +12,6 @@ from pathlib import Path
 from memkit import __version__
 from memkit.domains import load_domains
 from memkit.errors import MemkitError, StoreFault
-from memkit.memory.archive import ArchivalStore
 from memkit.memory.errors import ArchiveError
 from memkit.memory.sealing import clear_lines
 from memkit.memory.tokens import counter
@@ -46,8 +45,6 @@ def _machine() -> Iterator[Check]:
     yield Check("memkit", True, __version__)
     yield Check("python", sys.version_info >= (3, 11), version)
     yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
-    with ArchivalStore() as archive:
-        yield Check("index engine", True, archive.engine)
     tokens = counter()
     yield Check("token counter", True, f"{tokens.name} ({tokens.error_bound})")
 

@@ -331,10 +331,9 @@ def test_listing_costs_what_it_returns(store: ArchivalStore, wanted: dict[str, A
     assert steps(store, lambda: store.records(user_id="ada", **wanted)) <= few + 100
 
 
-@pytest.mark.parametrize("engine", ["fts5", "postings"])
-def test_what_is_similar_is_found_among_many_that_share_its_words(open_store: OpenStore, engine: str) -> None:
+def test_what_is_similar_is_found_among_many_that_share_its_words(open_store: OpenStore) -> None:
     """Where every word of an offer is common, the records that hold its rarest two together are found all the same."""
-    store = open_store(None, engine=engine)
+    store = open_store(None)
     cities = ["Oslo", "Rome", "Lima", "Cairo"]
     rest = (f"Alice met guest {number}" if number % 2 else f"Guest {number} lives in Paris" for number in range(1200))
     list(store.import_many((Draft(text=text), person()) for text in (*(f"Alice saw {city}" for city in cities), *rest)))

@@ -191,33 +191,6 @@ def test_each_user_has_a_file_of_their_own(tmp_path: Path, open_store: OpenStore
     assert not any(b"cocoa" in data and b"espresso" in data for data in files)
 
 
-def test_both_engines_find_the_same(open_store: OpenStore) -> None:
-    """Where SQLite lacks FTS5 the plain tables give the same hits with the same scores."""
-    full, plain = (
-        open_store(None, engine=engine, new_id=iter(map(str, range(100, 200))).__next__)
-        for engine in ("fts5", "postings")
-    )
-    for text in ("espresso in the morning", "tea and espresso", "water", "espresso espresso", "他喜欢喝茶", "c++ code"):
-        note(full, text)
-        note(plain, text)
-    gone = full.search("water", user_id="ada").hits[0].id
-    for store in (full, plain):
-        store.mark("forget", gone, person())
-
-    assert (full.engine, plain.engine) == ("fts5", "postings")
-    for query in ("espresso", "espresso tea", "morning espresso tea", "喝茶", "c++", "water"):
-        one, other = (store.search(query, user_id="ada").hits for store in (full, plain))
-        assert [hit.id for hit in one] == [hit.id for hit in other]
-        assert [hit.parts["bm25"] for hit in one] == [hit.parts["bm25"] for hit in other]
-
-
-def test_a_change_of_engine_makes_the_index_anew(open_store: OpenStore) -> None:
-    """A store indexed by one engine opens with the other."""
-    note(open_store(engine="fts5"), "espresso")
-
-    assert found(open_store(engine="postings"), "espresso") == ["espresso"]
-
-
 steps = st.lists(
     st.tuples(
         st.sampled_from(
@@ -274,8 +247,6 @@ def test_an_index_kept_up_equals_one_made_anew(
         store.rebuild()
 
         assert _everything(store, ids) == before
-    with ArchivalStore(root, gate=OpenGate(), engine="postings") as other:
-        assert _everything(other, ids) == before
 
 
 def _everything(store: ArchivalStore, ids: dict[str, list[str]]) -> object:

@@ -1,0 +1,128 @@
+"""The index of words: whatever is entered, folded, merged and taken out, it answers as a list of documents would."""
+
+import sqlite3
+from array import array
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memkit.memory import index_words
+from memkit.memory.index_words import SCHEMA, WordIndex
+from memkit.memory.posting_lists import Runs, joined, packed, unpacked
+from memkit.memory.ranking import CorpusStatistics, idf, saturation
+
+words = st.sampled_from("abcdef")
+documents = st.lists(words, max_size=6)
+changes = st.lists(st.one_of(documents, st.integers(0, 60)), max_size=60)
+"""A document to enter, or the place of one to take out, or to enter again when it is out."""
+
+
+def fresh_index() -> WordIndex:
+    """Return an empty index in memory."""
+    sql = sqlite3.connect(":memory:", isolation_level=None)
+    for statement in SCHEMA:
+        sql.execute(statement)
+    return WordIndex(sql)
+
+
+@pytest.fixture(autouse=True)
+def small_segments() -> Iterator[None]:
+    """Fold and merge after a few documents, so that short histories see every level."""
+    with patch.multiple(index_words, FOLDED_AT_ONCE=3, FAN=2):
+        yield
+
+
+def changed(history: list[list[str] | int]) -> tuple[WordIndex, dict[int, list[str]]]:
+    """Return the index after a history, and the documents that should be in it."""
+    index, known, held = fresh_index(), list[list[str]](), dict[int, list[str]]()
+    for change in history:
+        if isinstance(change, list):
+            known.append(change)
+            index.add(len(known), change)
+            held[len(known)] = change
+        elif known:
+            number = change % len(known) + 1
+            if number in held:
+                index.remove(number, held.pop(number))
+            else:
+                index.add(number, known[number - 1])
+                held[number] = known[number - 1]
+    return index, held
+
+
+@given(changes, st.lists(words, min_size=1, max_size=4, unique=True), st.integers(1, 5))
+@settings(max_examples=300, deadline=None)
+def test_it_answers_as_a_list_of_all_documents_would(
+    history: list[list[str] | int], terms: list[str], limit: int
+) -> None:
+    """Counts, the best by BM25 with the oldest of equals first, and the newest that hold all words are exact."""
+    index, held = changed(history)
+    counts = {term: sum(term in tokens for tokens in held.values()) for term in "abcdef"}
+    average = sum(map(len, held.values())) / len(held) if held else 0.0
+    statistics = CorpusStatistics(len(held), average, counts)
+
+    def score(tokens: list[str]) -> float:
+        return sum(
+            max(idf(statistics, term), index_words.LEAST) * saturation(tokens.count(term), len(tokens), average)
+            for term in terms
+            if term in tokens
+        )
+
+    fitting = [number for number, tokens in held.items() if set(terms) & set(tokens)]
+    best = sorted(fitting, key=lambda number: (-round(score(held[number]), 9), number))[:limit]
+    found = index.candidates(terms, statistics, limit)
+
+    assert index.frequencies("abcdef") == {term: count for term, count in counts.items() if count}
+    assert [round(score(held[number]), 9) for number in found] == [round(score(held[number]), 9) for number in best]
+    assert (
+        index.newest_holding(terms, limit)
+        == sorted((number for number, tokens in held.items() if set(terms) <= set(tokens)), reverse=True)[:limit]
+    )
+
+
+def test_equal_documents_come_by_age() -> None:
+    """Of documents that fit alike the oldest come first, whichever segment they lie in."""
+    index, _ = changed([["a", "b"]] * 20)
+
+    assert index.candidates(["a"], CorpusStatistics(100, 2.0, {"a": 20}), 4) == [1, 2, 3, 4]
+    assert index.candidates(["a", "b"], CorpusStatistics(100, 2.0, {"a": 20, "b": 20}), 4) == [1, 2, 3, 4]
+
+
+def test_many_documents_lie_in_few_segments() -> None:
+    """Segments of one level become one of the next, up to the highest; what is emptied leaves no row."""
+    index, held = changed([["a"]] * 100)
+    count = "SELECT count(*) FROM {}"
+    levels = [level for (level,) in index._sql.execute("SELECT level FROM segments")]
+
+    assert max(levels) == index_words.HIGHEST
+    assert all(levels.count(level) < 2 for level in range(index_words.HIGHEST))
+    for number in held:
+        index.remove(number, ["a"])
+    assert [index._sql.execute(count.format(table)).fetchone()[0] for table in ("fresh", "words")] == [0, 0]
+
+
+kinds = st.tuples(st.integers(1, 9), st.integers(1, 99))
+
+
+@given(st.dictionaries(kinds, st.sets(st.integers(1, 2**32 - 1), min_size=1).map(sorted)))
+def test_lists_are_read_as_they_were_written(lists: dict[tuple[int, int], list[int]]) -> None:
+    """Packing loses nothing."""
+    runs: Runs = {kind: array("I", held) for kind, held in lists.items()}
+
+    assert unpacked(packed(runs)) == runs
+
+
+@given(st.lists(st.lists(st.integers(1, 500), max_size=20, unique=True), max_size=4))
+def test_joined_lists_ascend(parts: list[list[int]]) -> None:
+    """However documents are spread over segments, each run of the whole is in order."""
+    seen: set[int] = set()
+    lists: list[Runs] = []
+    for part in parts:
+        new = sorted(set(part) - seen)
+        seen.update(new)
+        lists.append({(1, 5): array("I", new)} if new else {})
+
+    assert joined(lists) == ({(1, 5): array("I", sorted(seen))} if seen else {})
