@@ -7,12 +7,12 @@ so many segments into a larger one. A write costs much the same in a corpus of a
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
 from itertools import groupby, islice
 from operator import itemgetter
 
-from .posting_lists import Runs, documents_of, joined, packed, unpacked
+from .posting_lists import Runs, documents_of, joined, length_of, packed, unpacked
 from .ranking import CorpusStatistics, idf, saturation
 
 FOLDED_AT_ONCE = 1000
@@ -37,7 +37,7 @@ TABLES = ("fresh", "segments", "words")
 IN_SEGMENTS = "FROM segments CROSS JOIN words ON segment=number AND term=?1"
 HELD = f"SELECT (SELECT coalesce(sum(held), 0) {IN_SEGMENTS}) + (SELECT count(*) FROM fresh WHERE term=?1)"
 FRESH = "SELECT count, length, document FROM fresh WHERE term=? ORDER BY document"
-ALL_FRESH = "SELECT term, count, length, document FROM fresh ORDER BY term, document"
+ALL_FRESH = "SELECT term, count, length, document FROM fresh ORDER BY document"
 
 
 class WordIndex:
@@ -46,13 +46,23 @@ class WordIndex:
     def __init__(self, sql: sqlite3.Connection) -> None:
         self._sql = sql
 
-    def add(self, document: int, tokens: Sequence[str]) -> None:
-        """Enter a document."""
-        rows = [(term, document, tokens.count(term), len(tokens)) for term in set(tokens)]
-        self._sql.executemany("INSERT INTO fresh VALUES(?,?,?,?)", rows)
+    def add(self, documents: Mapping[int, Sequence[str]]) -> None:
+        """Enter documents, each with its tokens."""
+        rows = [
+            (term, tokens.count(term), len(tokens), document)
+            for document, tokens in sorted(documents.items())
+            for term in set(tokens)
+        ]
+        if not rows:
+            return
+        if len(documents) >= FOLDED_AT_ONCE:
+            self._fold(rows)
+            return
+        self._sql.executemany("INSERT INTO fresh(term, count, length, document) VALUES(?,?,?,?)", rows)
         folded = self._sql.execute("SELECT coalesce(max(newest), 0) FROM segments").fetchone()[0]
-        if rows and document - folded >= FOLDED_AT_ONCE:
-            self._fold()
+        if max(documents) - folded >= FOLDED_AT_ONCE:
+            self._fold(self._sql.execute(ALL_FRESH).fetchall())
+            self._sql.execute("DELETE FROM fresh")
 
     def remove(self, document: int, tokens: Sequence[str]) -> None:
         """Take out a document that was entered with these tokens."""
@@ -73,7 +83,7 @@ class WordIndex:
     def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
         """Return the documents with the best BM25 for ``terms``, best first, the oldest of equals first."""
         lists = [(max(idf(statistics, term), LEAST), self._list(term)) for term in terms[:MOST_TERMS]]
-        several = _held_by_several(runs for _, runs in lists)
+        several = _held_by_several([runs for _, runs in lists])
         scores = dict.fromkeys(several, 0.0)
         for weight, runs in lists:
             impacts = [(weight * saturation(*kind, statistics.average_length), held) for kind, held in runs.items()]
@@ -94,7 +104,10 @@ class WordIndex:
         return found[:limit]
 
     def _fresh(self, term: str) -> Runs:
-        return _runs(self._sql.execute(FRESH, (term,)))
+        runs: Runs = {}
+        for count, length, document in self._sql.execute(FRESH, (term,)):
+            runs.setdefault((count, length), array("I")).append(document)
+        return runs
 
     def _list(self, term: str) -> Runs:
         rows = self._sql.execute(f"SELECT postings {IN_SEGMENTS} ORDER BY number", (term,))
@@ -121,13 +134,12 @@ class WordIndex:
                 self._sql.execute("DELETE FROM words WHERE rowid=?", (row,))
             return
 
-    def _fold(self) -> None:
-        """Make a segment of the fresh documents."""
-        rows = self._sql.execute(ALL_FRESH).fetchall()
-        newest = max(row[3] for row in rows)
-        lists = ((term, _runs(row[1:] for row in held)) for term, held in groupby(rows, itemgetter(0)))
-        self._enter(lists, 0, newest)
-        self._sql.execute("DELETE FROM fresh")
+    def _fold(self, rows: Sequence[tuple[str, int, int, int]]) -> None:
+        """Make a segment of the words of documents, which ascend, and merge those of which there are enough now."""
+        lists: dict[str, Runs] = {}
+        for term, *kind, document in rows:
+            lists.setdefault(term, {}).setdefault((kind[0], kind[1]), array("I")).append(document)
+        self._enter(sorted(lists.items()), 0, max(row[-1] for row in rows))
         for level in range(HIGHEST):
             alike = "SELECT number, newest FROM segments WHERE level=? ORDER BY newest"
             segments = self._sql.execute(alike, (level,)).fetchall()
@@ -147,16 +159,8 @@ class WordIndex:
 
     def _enter(self, lists: Iterable[tuple[str, Runs]], level: int, newest: int) -> None:
         number = self._sql.execute("INSERT INTO segments(level, newest) VALUES(?,?)", (level, newest)).lastrowid
-        rows = ((number, term, sum(map(len, runs.values())), packed(runs)) for term, runs in lists)
+        rows = ((number, term, length_of(runs), packed(runs)) for term, runs in lists)
         self._sql.executemany("INSERT INTO words VALUES(?,?,?,?)", rows)
-
-
-def _runs(rows: Iterable[Sequence[int]]) -> Runs:
-    """Return rows of count, length and document, the documents ascending, as runs."""
-    runs: Runs = {}
-    for count, length, document in rows:
-        runs.setdefault((count, length), array("I")).append(document)
-    return runs
 
 
 def _in_all(lists: Sequence[Runs]) -> set[int]:
@@ -164,14 +168,15 @@ def _in_all(lists: Sequence[Runs]) -> set[int]:
     return set.intersection(*map(documents_of, lists)) if all(lists) else set()
 
 
-def _held_by_several(lists: Iterable[Runs]) -> set[int]:
+def _held_by_several(lists: Sequence[Runs]) -> set[int]:
     """Return the documents that are in more than one list."""
     seen, several = set[int](), set[int]()
-    for runs in lists:
-        held = documents_of(runs)
-        several |= seen & held
-        seen |= held
-    return several
+    *smaller, largest = sorted(lists, key=length_of) or [{}]
+    for runs in smaller:
+        several.update(*map(seen.intersection, runs.values()))
+        seen.update(*runs.values())
+    # The longest list is looked through and not remembered: that would take most of the time.
+    return several.union(*map(seen.intersection, largest.values()))
 
 
 def _best_first(impacts: Iterable[tuple[float, "array[int]"]], others: set[int]) -> Iterator[tuple[int, float]]:

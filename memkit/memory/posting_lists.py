@@ -56,3 +56,8 @@ def joined(lists: Iterable[Runs]) -> Runs:
 def documents_of(runs: Runs) -> set[int]:
     """Return the documents of all runs."""
     return set[int]().union(*runs.values())
+
+
+def length_of(runs: Runs) -> int:
+    """Return how many documents are in all runs."""
+    return sum(map(len, runs.values()))

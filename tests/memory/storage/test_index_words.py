@@ -41,14 +41,14 @@ def changed(history: list[list[str] | int]) -> tuple[WordIndex, dict[int, list[s
     for change in history:
         if isinstance(change, list):
             known.append(change)
-            index.add(len(known), change)
+            index.add({len(known): change})
             held[len(known)] = change
         elif known:
             number = change % len(known) + 1
             if number in held:
                 index.remove(number, held.pop(number))
             else:
-                index.add(number, known[number - 1])
+                index.add({number: known[number - 1]})
                 held[number] = known[number - 1]
     return index, held
 
