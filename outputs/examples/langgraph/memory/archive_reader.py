@@ -18,7 +18,6 @@ from .index import Index
 from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
 from .index_database import explained
-from .index_words import word_index
 from .interface import Problem, SearchReport, StoredRecord
 from .log import Log, Observe
 from .record import JSON, Record, utc_now
@@ -55,7 +54,6 @@ class ArchiveReader:
         settings: MemorySettings | None = None,
         clock: Callable[[], datetime] = utc_now,
         observe: Observe = unobserved,
-        engine: str | None = None,
         cache: Path | None = None,
         tombstone_key: Callable[[], bytes | None] = lambda: None,
         sealer: Sealer | None = None,
@@ -74,7 +72,6 @@ class ArchiveReader:
         self._index = Index(
             log,
             path / ".memkit" / "cache" if path else cache,
-            word_index(engine),
             self._observe,
             self._forgotten_before,
             sealer=self._sealer,
@@ -295,11 +292,6 @@ class ArchiveReader:
     def log(self) -> Log:
         """Return the log that everything here is read from."""
         return self._log
-
-    @property
-    def engine(self) -> str:
-        """Return which word index is at work: fts5, or postings where SQLite lacks it."""
-        return self._index.engine
 
     def sealed(self, user_id: str) -> int:
         """Return how many records of a user nobody here can read: their text is sealed and the key is elsewhere."""

@@ -148,7 +148,9 @@ class Catalogue:
         return self._marks().get(path) or Mark(0, ShardStat(0, 0, 0), 0, 0)
 
     def _current(self, present: Mapping[str, ShardStat]) -> bool:
-        return {path: mark.stat for path, mark in self._marks().items()} == present
+        # Every search asks this of every shard, so rows are compared as they come.
+        rows = self._sql.execute("SELECT path, size, mtime_ns, inode FROM shards")
+        return {row[0]: row[1:] for row in rows} == present
 
     def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None) -> None:
         data = log.read(path)

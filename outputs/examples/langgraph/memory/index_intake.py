@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from .dates import AHEAD, dated, day_words
 from .errors import InvalidRecord
@@ -33,17 +33,19 @@ COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[Line]) -> None:
     """Enter lines; the same line again changes nothing, and neither does one that breaks the format."""
     touched: dict[str, None] = {}
+    entering: dict[int, Sequence[str]] = {}
     last: tuple[int, str] | None = None
     for seq, span, data in lines:
         last = seq, f"{span.shard}:{span.offset}"
         try:
-            id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, words, data)
+            id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, entering, data)
         except InvalidRecord:
             continue  # ``check`` names it with its line
         if id:
             touched[id] = None
     for id in concerned(sql, touched):
-        _settle(sql, words, id)
+        _settle(sql, words, entering, id)
+    words.add(entering)
     if last:
         sql.execute("UPDATE corpus SET seq=?, place=?", last)
 
@@ -70,7 +72,7 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
     return str(about[0]) if about else event.target
 
 
-def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, JSON]) -> str | None:
+def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], data: Mapping[str, JSON]) -> str | None:
     """Enter a record and return its id if there is more to know about it than its line."""
     record = Record.from_data(data)
     is_known, has_more = sql.execute(KNOWN, (record.id,)).fetchone()
@@ -87,12 +89,12 @@ def _enter_record(sql: sqlite3.Connection, words: WordIndex, data: Mapping[str, 
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
         return record.id
-    words.add(sql, document, found)
+    entering[document] = found
     sql.execute(COUNT_IN, (1, len(found)))
     return None
 
 
-def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> None:
+def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], id: str) -> None:
     """Bring a record's row and words in line with its events."""
     query = "SELECT document, written, tokens, status FROM records WHERE id=?"
     row = sql.execute(query, (id,)).fetchone()
@@ -107,10 +109,11 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, id: str) -> None:
     status = "sealed" if base.is_sealed and state.status == "live" else state.status
     lives, lived = status == "live", before == "live"
     if lives and not lived:
-        words.add(sql, document, found)
+        entering[document] = found
         sql.execute(COUNT_IN, (1, len(found)))
     elif lived and not lives:
-        words.remove(sql, document, found)
+        if entering.pop(document, None) is None:
+            words.remove(document, found)
         sql.execute(COUNT_IN, (-1, -len(found)))
     sql.execute(
         "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",

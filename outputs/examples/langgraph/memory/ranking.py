@@ -35,12 +35,17 @@ def idf(statistics: CorpusStatistics, term: str) -> float:
     return max(0.0, math.log(statistics.documents - frequency + 0.5) - math.log(frequency + 0.5))
 
 
+def saturation(count: float, length: float, average_length: float) -> float:
+    """Return what BM25 makes of a word that occurs so often in a document of so many words."""
+    return count * (K1 + 1) / (count + K1 * (1 - B + B * length / (average_length or 1.0)))
+
+
 def bm25(statistics: CorpusStatistics, terms: Iterable[str], tokens: Sequence[str]) -> float:
     """Return BM25Okapi with k1 = 1.2, b = 0.75 and epsilon = 0 of a document for ``terms``, each counted once."""
     counts = Counter(tokens)
-    norm = K1 * (1 - B + B * len(tokens) / (statistics.average_length or 1.0))
+    length, average = len(tokens), statistics.average_length
     return math.fsum(
-        idf(statistics, term) * counts[term] * (K1 + 1) / (counts[term] + norm) for term in terms if term in counts
+        idf(statistics, term) * saturation(counts[term], length, average) for term in terms if term in counts
     )
 
 

@@ -2,9 +2,9 @@
 
 import hashlib
 import hmac
+import re
 import unicodedata
 from functools import lru_cache
-from itertools import groupby
 
 from .text import folded
 
@@ -39,13 +39,11 @@ def stated(text: str) -> str:
     flat = folded(text)
     if not flat.isascii():
         flat = flat.translate(LOOKALIKES)
-    runs = [(is_gap, "".join(run)) for is_gap, run in groupby(flat, _is_gap)]
-    kept = []
-    for place, (is_gap, run) in enumerate(runs):
-        before = runs[place - 1][1] if place else ""
-        after = runs[place + 1][1] if place + 1 < len(runs) else ""
-        kept.append(_between(before, run, after) if is_gap else run)
-    return "".join(kept) or text.strip()
+    used = set(flat)
+    gaps = "".join(sorted(filter(_is_gap, used)))
+    if any(map(str.isnumeric, used)) and gaps:
+        return re.sub(f"[{re.escape(gaps)}]+", _kept, flat) or text.strip()
+    return flat.translate(dict.fromkeys(map(ord, gaps))) or text.strip()
 
 
 @lru_cache(maxsize=1024)
@@ -53,10 +51,11 @@ def _is_gap(char: str) -> bool:
     return char not in SIGNS and unicodedata.category(char)[0] in "PZC"
 
 
-def _between(before: str, gap: str, after: str) -> str:
+def _kept(match: re.Match[str]) -> str:
     """Return what stays of blanks and punctuation between two runs of letters, digits and signs."""
-    if not after[:1].isnumeric():
+    flat, gap, start, end = match.string, match.group(), match.start(), match.end()
+    if not flat[end : end + 1].isnumeric():
         return ""
-    if before[-1:].isnumeric():
+    if start and flat[start - 1].isnumeric():
         return gap.strip() or " "
-    return "-" if gap.endswith(("-", "\N{MINUS SIGN}")) and (gap[:-1] or not before) else ""
+    return "-" if gap.endswith(("-", "\N{MINUS SIGN}")) and (len(gap) > 1 or start == 0) else ""

@@ -9,7 +9,7 @@ from .core import core_sections
 from .index import Index
 from .index_catalogue import SHARED
 from .index_corpus import CorpusIndex
-from .ranking import CorpusStatistics, coverage, weighed
+from .ranking import coverage, weighed
 from .record import Record
 from .text import query_terms
 from .tombstones import TombstoneKey, Tombstones, no_key
@@ -30,8 +30,6 @@ class IndexView:
         self._index = index
         self._now = now
         self._hidden = hidden
-        self._common: dict[CorpusIndex, set[str]] = {}
-        """Words that more records hold than are scored; while one change adds records, they only become more."""
         self.tombstones = Tombstones(index, tombstone_key)
 
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
@@ -73,7 +71,7 @@ class IndexView:
 
     def _nearest(self, corpus: CorpusIndex, terms: list[str], most: int | None) -> list[Record]:
         """Return the records that share most of ``terms``: of the rarest words, and the newest with two others."""
-        statistics = self._statistics(corpus, terms)
+        statistics = corpus.statistics(terms)
         rare, common = split_by_rarity(statistics.frequencies, MOST_ROWS)
         documents = corpus.best(rare, statistics, MOST_SIMILAR)
         pairs = combinations(common[:3], 2) if len(common) > 1 else [common]
@@ -82,14 +80,6 @@ class IndexView:
         query = weighed(statistics, terms)
         shares = {document: (-coverage(query, held), id) for document, id, held in corpus.worded(documents)}
         return [found.record for found in corpus.found(sorted(shares, key=shares.__getitem__)[:most])]
-
-    def _statistics(self, corpus: CorpusIndex, terms: list[str]) -> CorpusStatistics:
-        """Return how rare ``terms`` are; which words are common is counted once for all offers of a change."""
-        common = self._common.setdefault(corpus, set())
-        known = [term for term in terms if term in common]
-        statistics = corpus.statistics([term for term in terms if term not in common], MOST_ROWS + 1)
-        common.update(term for term, count in statistics.frequencies.items() if count > MOST_ROWS)
-        return statistics._replace(frequencies={**statistics.frequencies, **dict.fromkeys(known, MOST_ROWS + 1)})
 
 
 def split_by_rarity(frequencies: Mapping[str, int], most_rows: int) -> tuple[list[str], list[str]]:

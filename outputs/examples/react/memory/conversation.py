@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .dates import AHEAD, dated, day_words
-from .ranking import K1, B
+from .ranking import saturation
 from .text import query_terms, tokens, words
 
 LONGEST_KEPT = 2000
@@ -110,7 +110,7 @@ class Conversation:
                     counts[near] += count * weight
             worth = _worth(len(self._lengths), len(self._postings.get(term, ())))
             for place, weighted in counts.items():
-                scores[place] += worth * _saturated(weighted, self._lengths[place], average)
+                scores[place] += worth * saturation(weighted, self._lengths[place], average)
         return scores
 
     def _session_scores(self, terms: Sequence[str]) -> Mapping[str, float]:
@@ -123,7 +123,7 @@ class Conversation:
             for place, count in self._postings.get(term, {}).items():
                 held[self.utterances[place].session] += count
             for session, count in held.items():
-                scores[session] += _worth(len(lengths), len(held)) * _saturated(count, lengths[session], average)
+                scores[session] += _worth(len(lengths), len(held)) * saturation(count, lengths[session], average)
         return scores
 
 
@@ -151,10 +151,6 @@ class _Neighbours:
 def _worth(documents: int, holding: int) -> float:
     """Return the weight of a word; never negative, so that it also works among ten turns."""
     return math.log(1 + (documents - holding + 0.5) / (holding + 0.5))
-
-
-def _saturated(count: float, length: float, average: float) -> float:
-    return count * (K1 + 1) / (count + K1 * (1 - B + B * length / (average or 1.0)))
 
 
 def _words(one: Utterance, recipe: Recipe) -> tuple[str, ...]:

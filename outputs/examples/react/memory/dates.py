@@ -16,11 +16,13 @@ MONTHS = (
 )  # fmt: skip
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-HINTS = frozenset({*MONTHS, *(name[:3] for name in MONTHS), "sept", *WEEKDAYS, "today", "tonight", "yesterday"}) | {
-    "tomorrow", "ago", "week", "month", "year", "weekend",
-}  # fmt: skip
+HINTS = frozenset(
+    f"{word}{plural}" for plural in ("", "s") for word in (
+        *MONTHS, *(name[:3] for name in MONTHS), "sept", *WEEKDAYS, "today", "tonight", "yesterday", "tomorrow", "ago",
+        "week", "month", "year", "weekend",
+    )
+)  # fmt: skip
 """Without one of these, and without a digit, a text names no date, and no pattern need be compiled for it."""
-PUNCTUATION = ".,;:!?'\"()"
 FEW, COUPLE = 3, 2
 AHEAD = 6
 """Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
@@ -69,13 +71,7 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
 
 @lru_cache(maxsize=4096)
 def _may_name_a_date(text: str) -> bool:
-    return any(char.isdigit() for char in text) or any(
-        word.strip(PUNCTUATION).rstrip("s") in HINTS for word in _rough(text)
-    )
-
-
-def _rough(text: str) -> list[str]:
-    return text.lower().replace("-", " ").split()
+    return any(map(str.isdigit, set(text))) or not HINTS.isdisjoint(re.findall("[a-z]+", text.lower()))
 
 
 @cache

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from .index_catalogue import SHARED, Catalogue, file_stem, user_corpus
 from .index_corpus import CorpusIndex, Position
 from .index_database import is_damaged, is_read_only, is_unwritable, remove_database
-from .index_words import WordIndex
 from .lines import decode_line
 from .log import Log, Observe, Span, Written
 from .record import JSON, is_sealed
@@ -32,7 +31,6 @@ class Index:
         self,
         log: Log,
         folder: Path | None,
-        words: WordIndex,
         observe: Observe,
         forgotten_before: Callable[[], str] = lambda: "",
         *,
@@ -41,7 +39,6 @@ class Index:
         self._log = log
         self._sealer = sealer
         self._own_folder = self._folder = folder
-        self._words = words
         self._observe = observe
         self._forgotten_before = forgotten_before
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
@@ -49,11 +46,6 @@ class Index:
         """Corpora that the change under way caught up with; the store's lock keeps them so."""
         self._catalogue: Catalogue | None = None
         self._borrowed: TemporaryDirectory[str] | None = None
-
-    @property
-    def engine(self) -> str:
-        """Return which word index is at work."""
-        return self._words.name
 
     @property
     def catalogue(self) -> Catalogue:
@@ -290,13 +282,13 @@ class Index:
     def _opened_corpus(self, name: str) -> CorpusIndex:
         path = self._path(name)
         try:
-            return CorpusIndex(path, self._words, self._forgotten_before)
+            return CorpusIndex(path, self._forgotten_before)
         except sqlite3.DatabaseError as error:
             if path is None or not is_damaged(error):
                 raise
             self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
             remove_database(path)
-            return CorpusIndex(path, self._words, self._forgotten_before)
+            return CorpusIndex(path, self._forgotten_before)
 
     def _path(self, name: str) -> Path | None:
         if self._folder is None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .index_database import Database
-from .index_words import WordIndex
+from .index_words import SCHEMA as WORDS_SCHEMA
+from .index_words import TABLES, WordIndex
 from .ranking import CorpusStatistics
 from .record import Record
 from .text import TOKENS_VERSION
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .index_intake import Line
     from .replay import Event, Folded
 
-FORMAT = 8
+FORMAT = 9
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
@@ -88,12 +89,12 @@ class Position(NamedTuple):
 class CorpusIndex:
     """One corpus in one SQLite file."""
 
-    def __init__(self, path: Path | None, words: WordIndex, forgotten_before: Callable[[], str] = lambda: "") -> None:
+    def __init__(self, path: Path | None, forgotten_before: Callable[[], str] = lambda: "") -> None:
         """Open the index at ``path``; what was closed before a moment that can be asked for counts as not there."""
         self._forgotten_before = forgotten_before
         self.database = Database(path)
         self._sql = self.database.sql
-        self._words = words
+        self._words = WordIndex(self._sql)
         if self._format() != self._own_format:
             with self.database.transaction():
                 if self._format() != self._own_format:  # another process may have been faster
@@ -105,7 +106,7 @@ class CorpusIndex:
 
     def clear(self, generation: int) -> None:
         """Forget everything, to be filled again."""
-        self._words.clear(self._sql)
+        self._words.clear()
         for statement in ("DELETE FROM records", "DELETE FROM events"):
             self._sql.execute(statement)
         state = "UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0, keys=''"
@@ -121,11 +122,10 @@ class CorpusIndex:
 
         take_in(self._sql, self._words, lines)
 
-    def statistics(self, terms: Iterable[str], most: int | None = None) -> CorpusStatistics:
-        """Return the numbers that BM25 needs for ``terms``; documents of a word are counted up to ``most``."""
+    def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
+        """Return the numbers that BM25 needs for ``terms``."""
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
-        frequencies = self._words.frequencies(self._sql, terms, most)
-        return CorpusStatistics(count, length / count if count else 0.0, frequencies)
+        return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(terms))
 
     def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[Found]:
         """Return the live records that fit ``terms`` best."""
@@ -133,11 +133,11 @@ class CorpusIndex:
 
     def best(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
         """Return the documents of the live records that fit ``terms`` best."""
-        return self._words.candidates(self._sql, terms, statistics, limit) if terms else []
+        return self._words.candidates(terms, statistics, limit) if terms else []
 
     def newest(self, terms: Sequence[str], limit: int) -> list[int]:
         """Return the documents of the newest live records that hold every one of ``terms``."""
-        return self._words.newest_holding(self._sql, terms, limit) if terms else []
+        return self._words.newest_holding(terms, limit) if terms else []
 
     def worded(self, documents: Collection[int]) -> Iterator[tuple[int, str, list[str]]]:
         """Yield id and words of some documents: far less to read than the records."""
@@ -307,7 +307,7 @@ class CorpusIndex:
 
     @property
     def _own_format(self) -> str:
-        return f"{FORMAT}/{TOKENS_VERSION}/{self._words.name}"
+        return f"{FORMAT}/{TOKENS_VERSION}"
 
     def _format(self) -> str:
         if not self._sql.execute("SELECT 1 FROM sqlite_master WHERE name='corpus'").fetchone():
@@ -316,11 +316,9 @@ class CorpusIndex:
         return str(row[0]) if row else ""
 
     def _recreate(self) -> None:
-        tables = "SELECT name FROM sqlite_master WHERE type='table' AND name IN ({})"
-        for name in ("vocabulary", "words", "corpus", "records", "events"):
-            if self._sql.execute(tables.format("?"), (name,)).fetchone():
-                self._sql.execute(f"DROP TABLE {name}")
-        for statement in (*SCHEMA, *self._words.schema):
+        for name in (*TABLES, "corpus", "records", "events"):
+            self._sql.execute(f"DROP TABLE IF EXISTS {name}")
+        for statement in (*SCHEMA, *WORDS_SCHEMA):
             self._sql.execute(statement)
         self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
 

@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 
 from .errors import MAKE_ROOM, ArchiveError, StoreFull
@@ -123,17 +122,6 @@ def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
     if isinstance(error, OSError):
         return error.errno in DENIED
     return any(sign in str(error) for sign in ("readonly", "unable to open"))
-
-
-@cache
-def has_fts5() -> bool:
-    """Return whether this SQLite can make a full-text table; some builds cannot."""
-    with sqlite3.connect(":memory:") as sql:
-        try:
-            sql.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
-        except sqlite3.OperationalError:
-            return False
-    return True
 
 
 @contextmanager
