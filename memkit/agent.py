@@ -26,6 +26,7 @@ from memkit.memory.record import Origin
 from memkit.memory.sealing import Sealer
 from memkit.memory.session_file import Kept, SessionFile
 from memkit.memory.tools import MemoryTools
+from memkit.policies.recorded_calls import recordable
 
 SEED = 0
 """Of evolutionary search: the same question has the same answer."""
@@ -195,7 +196,13 @@ class ReferenceAgent:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
             # What was asked is the user's own words: without their consent the account says only that a recall was.
             asked = masked(str(event["query"])) if event.get("query") and self.may_remember() else None
-            self.parts.observe({**event, **who, "query": asked})
+            self.parts.observe({**event, **who, "query": asked, **self._judged_call(event)})
+
+    def _judged_call(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the call of a verdict as the account keeps it; without consent it says only that there was one."""
+        return {
+            key: recordable(event[key]) if self.may_remember() else None for key in ("args", "context") if key in event
+        }
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:

@@ -86,8 +86,16 @@ def load_policies(folder: Path) -> list[PolicyFile]:
 
 def load_policy(path: Path, *, name: str | None = None) -> PolicyFile:
     """Return the policy in a file, or raise ``UsageError`` with line and column of the first fault."""
-    document = load_yaml(path, name=name)
-    for finding in policy_findings(document, path.stem):
+    return _valid(load_yaml(path, name=name), path.stem)
+
+
+def read_policy(content: bytes, *, name: str, path: str) -> PolicyFile:
+    """Return the policy in the bytes of a file that lies at ``path``; raises ``UsageError`` as ``load_policy`` does."""
+    return _valid(load_yaml(content, name=name), Path(path).stem)
+
+
+def _valid(document: Document, stem: str) -> PolicyFile:
+    for finding in policy_findings(document, stem):
         line, column = finding.position(document)
         raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
     return PolicyFile(document.data["name"], document.data, document)

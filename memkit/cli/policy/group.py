@@ -13,6 +13,7 @@ POLICY_COMMANDS: Commands = {
     "new": ("memkit.cli.policy.new:new", "Start a policy from an example that passes its own tests."),
     "check": ("memkit.cli.policy.check:check", "Say what the policies decide about a tool call, and why."),
     "conflicts": ("memkit.cli.policy.conflicts:conflicts", "Find what contradicts, covers or never applies."),
+    "diff": ("memkit.cli.policy.diff:diff", "Say which calls are decided differently, weakened policies first."),
     "test": ("memkit.cli.policy.proof:test", "Run the tests that the policies carry."),
     "history": ("memkit.cli.policy.history:history", "Show the commits that changed a policy."),
     "rollback": ("memkit.cli.policy.history:rollback", "Bring a policy back to an earlier version."),

@@ -78,7 +78,7 @@ def find_conflicts(policies: Sequence[PolicyData], tools: Sequence[DangerousTool
 
 
 def _dead(subjects: SubjectSet, subject: Subject) -> Told | None:
-    applies = find_call([Applies(subject)], partial(_is_applied, subjects, subject))
+    applies = find_call([Applies(subject)], partial(subjects.applies, subject))
     if isinstance(applies, Unknown):
         return Open("dead", (subject.name,), f"Whether any call fulfils {subject.name} is not known: {applies.reason}.")
     if isinstance(applies, CallFound):
@@ -102,10 +102,6 @@ def _only_unread(subjects: SubjectSet, subject: Subject, call: Call) -> Conflict
         "them as a match, and nothing else: the witness is such a call."
     )
     return Conflict("dead", (subject.name,), call, proof)
-
-
-def _is_applied(subjects: SubjectSet, subject: Subject, call: Call) -> bool:
-    return subject in subjects.applying(call)
 
 
 def _is_lifted(subjects: SubjectSet, subject: Subject, call: Call) -> bool:
@@ -283,7 +279,7 @@ def _gaps(subjects: SubjectSet, tools: Sequence[DangerousTool]) -> Iterator[Told
 def _gap(subjects: SubjectSet, tool: DangerousTool) -> Told | None:
     unsure = []
     for subject in subjects:
-        answer = find_call([OfTool(tool.name), Applies(subject)], partial(_is_applied, subjects, subject))
+        answer = find_call([OfTool(tool.name), Applies(subject)], partial(subjects.applies, subject))
         if isinstance(answer, CallFound):
             return None
         unsure += [subject.name] if isinstance(answer, Unknown) else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from memkit.guard.core import Guard
 from memkit.guard.interface import JSON, Call, Verdict, contribution, strength
@@ -63,12 +62,11 @@ class Subject:
         """Return its name with what it does, for a sentence."""
         return f"{self.name} ({self.enforcement} {self.effect})"
 
-    @cached_property
-    def tools(self) -> frozenset[str] | None:
-        """Return every tool it can be about, or ``None`` where they cannot be listed."""
-        listed = [box["tool"].members if "tool" in box else None for box in self.boxes]
-        known = [tools for tools in listed if tools is not None]
-        return frozenset[str]().union(*known) if len(known) == len(listed) else None
+    def decides_like(self, other: Subject) -> bool:
+        """Return whether two policies say the same about every call, as they are written."""
+        return all(
+            self.data.get(key) == other.data.get(key) for key in ("effect", "enforcement", "match", "exceptions")
+        )
 
 
 class SubjectSet:
@@ -98,6 +96,10 @@ class SubjectSet:
     def applying(self, call: Call) -> list[Subject]:
         """Return the policies that apply to a call, by the engine."""
         return [self._by_name[finding.name] for finding in self.decide(call).policies if finding.name in self._by_name]
+
+    def applies(self, subject: Subject, call: Call) -> bool:
+        """Return whether a policy applies to a call, by the engine."""
+        return any(finding.name == subject.name for finding in self.decide(call).policies)
 
 
 def _subject(data: PolicyData) -> Subject:

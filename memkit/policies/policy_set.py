@@ -1,0 +1,83 @@
+"""A whole set of policies: as it stands in a folder, or as a commit holds it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.policies.files import FOLDER, load_policies, read_policy
+from memkit.store.git import Git
+from memkit.store.git_objects import REGULAR, GitObjects
+
+WORK_TREE = "work tree"
+
+_FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
+_EXECUTABLE = "100755"
+
+
+@dataclass(frozen=True)
+class PolicySet:
+    """Policies that are valid and decide together."""
+
+    name: str
+    """What a person calls it: a folder, a revision, or the work tree."""
+    policies: Sequence[Mapping[str, Any]]
+    """The data of each, by name."""
+    commit: str | None = None
+    """The commit that holds it; ``None`` for files."""
+
+
+def policies_in(folder: Path, name: str = WORK_TREE) -> PolicySet:
+    """Return the set in a folder of policy files; raises ``UsageError`` with the place of the first fault."""
+    return PolicySet(name, [policy.data for policy in load_policies(folder)])
+
+
+def policies_at(git: Git, revision: str) -> PolicySet:
+    """Return the set as the commit that a person calls ``revision`` holds it.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository, or a file of the commit was not fetched.
+        UsageError: There is no such commit, or a policy in it is broken: the message names file, line and column.
+    """
+    objects = GitObjects(git)
+    commit = _resolved(git, objects, revision)
+    files = [entry for entry in objects.tree(commit, FOLDER) if _FILE.fullmatch(entry.path)]
+    for entry in files:
+        if entry.mode not in (REGULAR, _EXECUTABLE):
+            raise UsageError(f"{entry.path} at {revision} is a link, and only the files of a commit are read.")
+    contents = objects.read_many(entry.id for entry in files)
+    read = [read_policy(contents[entry.id], name=f"{entry.path} at {revision}", path=entry.path) for entry in files]
+    return PolicySet(revision, [policy.data for policy in read], commit)
+
+
+def common_ancestor(git: Git, one: str, other: str) -> str:
+    """Return the commit where two revisions parted.
+
+    Raises:
+        UsageError: There is no such revision, or they have no commit in common.
+    """
+    objects = GitObjects(git)
+    ids = [_resolved(git, objects, name) for name in (one, other)]
+    found = git.run("merge-base", *ids, check=False).strip()
+    if not found:
+        raise UsageError(f"{one} and {other} have no commit in common{_shallow_hint(git)}.")
+    return found
+
+
+def _resolved(git: Git, objects: GitObjects, revision: str) -> str:
+    try:
+        return objects.commit_id(revision)
+    except EnvironmentFault:
+        raise
+    except UsageError as error:
+        hint = _shallow_hint(git)
+        raise UsageError(f"{str(error).removesuffix('.')}{hint}.") if hint else error from None
+
+
+def _shallow_hint(git: Git) -> str:
+    shallow = git.run("rev-parse", "--is-shallow-repository", check=False).strip() == "true"
+    return " in this shallow clone; 'git fetch --unshallow' brings the older ones" if shallow else ""
