@@ -119,8 +119,8 @@ class Toolbox:
                     self.ledger.policy.append(entry)
             if verdict.decision not in STOPPED:
                 self._cleared[_key(name, given)] += 1
-        if verdict.policies:
-            self._tell("policy", tool=name, decision=verdict.decision, policies=findings_data(verdict))
+        found = findings_data(verdict)
+        self._tell("policy", tool=name, args=given, context=context, decision=verdict.decision, policies=found)
         return verdict
 
     def grant(self, name: str, args: Mapping[str, JSON] | str) -> None:
