@@ -72,7 +72,9 @@ def _in_skill(file: Checked, guard: Guard) -> Iterator[Finding]:
                 yield file.found(DENIED, message, ("steps", number), part=(start, end))
     for number, check in enumerate(file.data.get("checks", ())):
         path: KeyPath = ("checks", number, "run")
-        verdict = _denial(guard, [(tool, {"command": check["run"]}) for tool in _shells(tools)])
+        # A check without a command says itself what the policies shall decide, and 'skill check' asks them.
+        command = check.get("run")
+        verdict = _denial(guard, [(tool, {"command": command}) for tool in _shells(tools)]) if command else None
         if verdict:
             yield file.found(DENIED, f"The hard policy {verdict.name!r} denies this: {verdict.reason}.", path)
 

@@ -155,16 +155,20 @@ def _continued(run: Run | None, entry: dict[str, Any]) -> Run | None:
         match entry.get("event"):
             case "begin":
                 return Run(
-                    str(entry["run"]), str(entry["at"]), entry["version"], str(entry["digest"]), entry["user_id"],
-                    str(entry["session_id"]), int(entry["first"]),
+                    str(entry["run"]), str(entry["at"]), _text(entry["version"]), str(entry["digest"]),
+                    _text(entry["user_id"]), str(entry["session_id"]), int(entry["first"]),
                 )  # fmt: skip
             case "step" if run is not None:
                 return replace(run, done=(*run.done, int(entry["step"])))
             case "end" if run is not None:
                 return replace(run, outcome=str(entry["outcome"]))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return run
     return run
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
@@ -95,6 +95,10 @@ def test_a_merged_draft_lints_passes_its_checks_and_runs(teller: Teller, capsys:
     where = ["--store", str(teller.store)]
 
     assert load_skill(teller.store / "skills" / "greet.yaml").version == "0.1.0"
+    capsys.readouterr()
+    assert run(["lint", "--json", *where]) in (0, 1)
+    findings = json.loads(capsys.readouterr().out)["data"]["findings"]
+    assert [one for one in findings if one["path"] == "skills/greet.yaml"] == []
     assert run(["skill", "check", "greet", *where]) == 0
     assert run(["skill", "run", "greet", "--arg", "message=hi", "--arg", "to=ann", *where]) == 0
     lines = (teller.store / "outbox.jsonl").read_text().splitlines()
@@ -185,10 +189,11 @@ def test_a_call_counts_when_its_own_result_is_a_success(said: list[tuple[str, st
     assert sum(len(one.calls) for one in worked(turns(*said), {"outbox"})) == calls
 
 
-words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+words = st.text(st.characters(codec="utf-8"), max_size=30)
 values = st.one_of(words, st.integers(), st.booleans(), st.lists(words, max_size=2), st.none())
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.dictionaries(words, values, max_size=3), min_size=1, max_size=5), words, words)
 def test_every_draft_is_a_valid_skill(calls: list[dict[str, Any]], about: str, asked: str) -> None:
     """Whatever the arguments are called and hold, and whatever was said."""
