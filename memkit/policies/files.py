@@ -81,6 +81,10 @@ def load_policies(folder: Path) -> list[PolicyFile]:
         return []
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}.", path=str(folder)) from error
+    for path in paths:
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve().parent):
+            name = f"{FOLDER}/{path.name}"
+            raise UsageError(f"{name}:1:1: The file is a link out of the store, where no history keeps it.", path=name)
     return [load_policy(path, name=f"{FOLDER}/{path.name}") for path in paths]
 
 

@@ -279,6 +279,41 @@ def test_a_decision_does_not_look_at_policies_for_other_tools() -> None:
     assert [found.name for found, _ in guard._reaching("tool_1")] == ["p1", "glob"]
 
 
+def test_ten_thousand_policies_load_and_decide() -> None:
+    """A new tool is found by its name, so that a decision asks the few policies that may apply and not all."""
+    guard = Guard(
+        [policy(f"p{i}", match={"tool": f"tool_{i}"}) for i in range(10_000)] + [policy("wide", match={"tool": "*_7"})]
+    )
+
+    assert [finding.name for finding in guard.decide("tool_7", {}, {}).policies] == ["p7", "wide"]
+    assert len(list(guard._index.of("tool_8"))) == 2
+
+
+@given(
+    st.sampled_from(
+        [
+            "s",
+            ["s", "t"],
+            {"in": ["s", 5]},
+            {"equals": "s*"},
+            {"glob": "s"},
+            {"glob": ["s", "t*"]},
+            {"not": "s"},
+            {"prefix": "s"},
+            {"any": ["s", "t"]},
+            5,
+        ]
+    ),
+    st.sampled_from(["s", "t", "s*", "5", "st", "u"]),
+)
+def test_the_index_by_tool_leaves_no_policy_out(condition: object, tool: str) -> None:
+    """Whatever form the condition on the tool has, the index finds the policy where the condition holds."""
+    indexed = Guard([policy(match={"tool": condition})]).decide(tool, {}, {}).decision
+    searched = Guard([policy(match={"args.v": condition})]).decide("any", {"v": tool}, {}).decision
+
+    assert indexed == searched
+
+
 def test_the_room_works_under_another_name(tmp_path: Path) -> None:
     """Copied as a top-level package the room decides the same, without memkit."""
     shutil.copytree(

@@ -71,6 +71,23 @@ def test_a_file_that_is_no_text_denies_everything(folder: Path, content: bytes) 
     assert load_guard(folder).decide("read", {}, {}).decision == "deny"
 
 
+def test_a_link_out_of_the_store_denies_everything(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A policy that somebody outside can change, without a trace in history, is no policy; a link inside is one."""
+    store = folder / "store"
+    (store / "policies").mkdir(parents=True)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "probe.yaml"
+    elsewhere.write_text(GOOD)
+    (store / "kept.yaml").write_text(GOOD)
+    (store / "policies/probe.yaml").symlink_to(elsewhere)
+
+    verdict = load_guard(store / "policies").decide("read", {}, {})
+    (store / "policies/probe.yaml").unlink()
+    (store / "policies/probe.yaml").symlink_to(store / "kept.yaml")
+
+    assert (verdict.decision, "link out of the store" in verdict.policies[0].reason) == ("deny", True)
+    assert load_guard(store / "policies").decide("read", {}, {}).decision == "allow"
+
+
 def test_a_file_where_the_folder_should_be_denies_everything(tmp_path: Path) -> None:
     """A folder that cannot be read is not an empty one."""
     (tmp_path / "policies").write_text("")
