@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from .checks import NO
@@ -37,6 +37,7 @@ class Guard:
         """Why the set is broken, when it is."""
         self.policies = tuple(compile_policy(data) for data in policies)
         self._by_tool: dict[str, tuple[tuple[Policy, Test], ...]] = {}
+        self._index = _ToolIndex(self.policies)
         _refuse_twins(self.policies)
 
     @classmethod
@@ -76,11 +77,33 @@ class Guard:
         """Return the policies that can match a call of this tool, with what is left to test; found once per tool."""
         found = self._by_tool.get(tool)
         if found is None:
-            tests = ((policy, policy.for_tool(tool)) for policy in self.policies if policy.active)
+            tests = ((policy, policy.for_tool(tool)) for policy in self._index.of(tool))
             found = tuple((policy, test) for policy, test in tests if test)
             if len(self._by_tool) < _MAX_KNOWN_TOOLS:
                 self._by_tool[tool] = found
         return found
+
+
+class _ToolIndex:
+    """Finds the active policies that may apply to a tool, in the order of the set, without asking all of them."""
+
+    def __init__(self, policies: Sequence[Policy]) -> None:
+        self._policies = policies
+        self._wide: list[int] = []
+        self._named: dict[str, list[int]] = {}
+        for place, policy in enumerate(policies):
+            names = policy.names()
+            if not policy.active:
+                continue
+            if names is None:
+                self._wide.append(place)
+            for name in names or ():
+                self._named.setdefault(name, []).append(place)
+
+    def of(self, tool: str) -> Iterator[Policy]:
+        """Yield the policies that may apply to a tool."""
+        for place in sorted([*self._wide, *self._named.get(tool, ())]):
+            yield self._policies[place]
 
 
 def _are_mappings(*values: JSON) -> bool:

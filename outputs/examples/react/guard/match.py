@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from .checks import NO, Check, first_of
 from .conditions import compile_condition
 from .errors import Path, PolicySetError
+from .globs import has_wildcards
 from .interface import JSON, Call, Outcome
+from .texts import text_of
 
 _ROOTS = ("args", "context")
 
@@ -33,6 +35,8 @@ class Alternative:
 
     clauses: tuple[Clause, ...]
     tool: Clause | None = None
+    names: frozenset[str] | None = None
+    """The tools it can apply to, where the condition lists them; ``None`` when every tool has to be asked."""
 
     def for_tool(self, tool: str) -> Test | None:
         """Return the test of what is left to know about a call of this tool, or ``None`` when it cannot match."""
@@ -140,7 +144,21 @@ def _alternative(data: JSON, path: Path, context_only: bool) -> Alternative:
         _check_key(key, (*path, key), context_only)
         clauses.append(make_clause(key, compile_condition(condition, (*path, key)), (*path, key)))
     tool = next((clause for clause in clauses if clause.key == "tool"), None)
-    return Alternative(tuple(clause for clause in clauses if clause.key != "tool"), tool)
+    return Alternative(tuple(clause for clause in clauses if clause.key != "tool"), tool, _listed(data.get("tool")))
+
+
+def _listed(condition: JSON) -> frozenset[str] | None:
+    """Return the names that a condition on the tool lists; ``None`` when it is more than a list of names."""
+    if isinstance(condition, Mapping) and len(condition) == 1:
+        ((operator, condition),) = condition.items()
+        if operator == "in":
+            return frozenset(text_of(name) or "" for name in condition)
+        if operator not in ("glob", "equals"):
+            return None
+    names = condition if isinstance(condition, list) else [condition]
+    if all(isinstance(name, str) and not has_wildcards(name) for name in names):
+        return frozenset(names)
+    return None
 
 
 def _check_key(key: JSON, path: Path, context_only: bool) -> None:

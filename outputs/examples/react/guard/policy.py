@@ -59,6 +59,15 @@ class Policy:
             return tests[0] if tests else None
         return lambda call: first_of(test(call) for test in tests)
 
+    def names(self) -> frozenset[str] | None:
+        """Return the tools the policy can apply to; ``None`` when every tool has to be asked."""
+        found: frozenset[str] = frozenset()
+        for alternative in self.alternatives:
+            if alternative.names is None:
+                return None
+            found |= alternative.names
+        return found
+
     def clauses(self) -> Iterator[Clause]:
         """Yield every clause of the match, in the order of the file."""
         for alternative in self.alternatives:
