@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ WORK_TREE = "work tree"
 
 _FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
 _EXECUTABLE = "100755"
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -54,18 +55,18 @@ def policies_at(git: Git, revision: str) -> PolicySet:
     return PolicySet(revision, [policy.data for policy in read], commit)
 
 
-def common_ancestor(git: Git, one: str, other: str) -> str:
-    """Return the commit where two revisions parted.
+def policies_where_parted(git: Git, one: str, other: str) -> PolicySet:
+    """Return the set of the commit where two revisions parted.
 
     Raises:
-        UsageError: There is no such revision, or they have no commit in common.
+        UsageError: There is no such revision, they have no commit in common, or a policy of that one is broken.
     """
     objects = GitObjects(git)
     ids = [_resolved(git, objects, name) for name in (one, other)]
     found = git.run("merge-base", *ids, check=False).strip()
     if not found:
         raise UsageError(f"{one} and {other} have no commit in common{_shallow_hint(git)}.")
-    return found
+    return replace(policies_at(git, found), name=f"{one} at {found[:_SHOWN]}")
 
 
 def _resolved(git: Git, objects: GitObjects, revision: str) -> str:

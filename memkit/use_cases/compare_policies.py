@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.policies.files import FOLDER
-from memkit.policies.policy_set import PolicySet, common_ancestor, policies_at, policies_in
+from memkit.policies.policy_set import PolicySet, policies_at, policies_in, policies_where_parted
 from memkit.policies.recorded_calls import Replay, replay
 from memkit.policies.verdict_diff import VerdictComparison, compare_verdicts
 from memkit.store.audit import AuditLog
@@ -60,14 +60,12 @@ def compare_policy_folders(before: Path, after: Path) -> PolicyComparison:
 
 def _sides(root: Path, span: str) -> tuple[PolicySet, PolicySet]:
     git = Git(root)
-    since_parting = "..." in span
-    start, dots, end = span.partition("..." if since_parting else "..")
-    start = start or "HEAD"
-    if since_parting:
-        start = common_ancestor(git, start, end or "HEAD")
-        end = end or "HEAD"
-    before = policies_at(git, start)
-    return before, policies_at(git, end) if dots and end else policies_in(root / FOLDER)
+    if "..." in span:
+        start, _, end = span.partition("...")
+        start, end = start or "HEAD", end or "HEAD"
+        return policies_where_parted(git, start, end), policies_at(git, end)
+    start, _, end = span.partition("..")
+    return policies_at(git, start or "HEAD"), policies_at(git, end) if end else policies_in(root / FOLDER)
 
 
 def _events(root: Path) -> list[dict[str, object]]:

@@ -17,6 +17,7 @@ from memkit.guard.globs import glob_test
 from memkit.guard.interface import contribution, strength
 from memkit.policies.analysis.conflicts import DangerousTool, find_conflicts
 from memkit.policies.analysis.findings import Conflict
+from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.languages import NUMBER, find_text, glob_pattern, language
 
 Data = dict[str, Any]
@@ -492,3 +493,14 @@ def _reproduce(conflict: Conflict, policies: list[Data]) -> None:
 def test_globs_of_the_tests_are_those_of_python() -> None:
     """The oracle of this file and the engine mean the same by a glob."""
     assert glob_test("[!a]*")("ba") == fnmatch.fnmatchcase("ba", "[!a]*")
+
+
+@settings(max_examples=200, deadline=None)
+@given(rich_conditions, rich_conditions, st.lists(values, max_size=20))
+def test_what_a_glance_keeps_apart_meets_in_no_text(one: Any, other: Any, others: list[Any]) -> None:
+    """The cheap question before the search never hides an answer."""
+    first, second = condition(one), condition(other)
+
+    if first.excludes(second):
+        for value in [*words, *(text for text in others if isinstance(text, str))]:
+            assert not (first.holds(value, SURE) and second.holds(value, SURE))

@@ -8,9 +8,11 @@ whether it *possibly* does.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from memkit.guard.checks import Check
 from memkit.guard.conditions import compile_condition
@@ -24,6 +26,7 @@ SURE, POSSIBLE = "sure", "possible"
 
 _TEXT = frozenset({"equals", "in", "glob", "prefix", "regex"})
 _VIEWS = frozenset({"shell", "sql"})
+_WILD = re.compile(r"[*?\[\]]")
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,18 @@ def leaves(formula: Formula) -> Iterator[Leaf]:
             yield from leaves(part)
 
 
+class Ends(NamedTuple):
+    """How a text begins and ends."""
+
+    head: str
+    tail: str
+
+    def fits(self, other: Ends) -> bool:
+        """Return whether one text can begin and end both ways, as far as a glance tells."""
+        heads = self.head.startswith(other.head) or other.head.startswith(self.head)
+        return heads and (self.tail.endswith(other.tail) or other.tail.endswith(self.tail))
+
+
 class Condition:
     """A condition of a policy: what the engine makes of it, and its formulas."""
 
@@ -166,17 +181,17 @@ class Condition:
         return _members(self.sure)
 
     @cached_property
-    def heads(self) -> tuple[str, ...] | None:
-        """Return what every text that makes it surely hold begins with, one or the other; ``None`` if nobody knows."""
-        return _heads(self.sure)
+    def ends(self) -> tuple[Ends, ...] | None:
+        """Return how every text that makes it surely hold begins and ends, one way or another; ``None``: any way."""
+        return _ends(self.sure)
 
     def excludes(self, other: Condition) -> bool:
         """Return whether no one text makes both surely hold, as far as a glance tells."""
         if self.members is not None and other.members is not None:
             return self.members.isdisjoint(other.members)
-        if self.heads is None or other.heads is None:
+        if self.ends is None or other.ends is None:
             return False
-        return not any(one.startswith(head) or head.startswith(one) for one in self.heads for head in other.heads)
+        return not any(one.fits(beside) for one in self.ends for beside in other.ends)
 
 
 def condition(data: JSON) -> Condition:
@@ -222,24 +237,24 @@ def _known_leaf(operator: str, operand: str) -> Leaf:
     return Leaf(f"{operator} {operand}", operator, data, compile_condition({operator: data}, ()))
 
 
-def _heads(formula: Formula) -> tuple[str, ...] | None:
+def _ends(formula: Formula) -> tuple[Ends, ...] | None:
     if isinstance(formula, Literal):
-        return _leaf_heads(formula.leaf) if formula.wanted else None
-    found = [_heads(part) for part in formula.parts]
-    known = [heads for heads in found if heads is not None]
+        return _leaf_ends(formula.leaf) if formula.wanted else None
+    found = [_ends(part) for part in formula.parts]
+    known = [ends for ends in found if ends is not None]
     if isinstance(formula, All):
-        return max(known, key=lambda heads: min(map(len, heads), default=0)) if known else None
-    return tuple(head for heads in known for head in heads) if len(known) == len(found) else None
+        return max(known, key=lambda ends: min((len("".join(one)) for one in ends), default=0)) if known else None
+    return tuple(one for ends in known for one in ends) if len(known) == len(found) else None
 
 
-def _leaf_heads(leaf: Leaf) -> tuple[str, ...] | None:
+def _leaf_ends(leaf: Leaf) -> tuple[Ends, ...] | None:
     if leaf.members is not None:
-        return tuple(leaf.members)
+        return tuple(Ends(text, text) for text in leaf.members)
     if leaf.operator == "glob":
-        return tuple(map(literal_head, listed(leaf.operand)))
+        return tuple(Ends(literal_head(glob), _WILD.split(glob)[-1]) for glob in listed(leaf.operand))
     if leaf.operator == "prefix":
-        return tuple(listed(leaf.operand))
-    return (_regex_head(parse_regex(leaf.operand)),) if leaf.operator == "regex" else None
+        return tuple(Ends(head, "") for head in listed(leaf.operand))
+    return (Ends(_regex_head(parse_regex(leaf.operand)), ""),) if leaf.operator == "regex" else None
 
 
 def _regex_head(node: Node) -> str:
