@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memkit.memory.cards import is_card, luhn
 from memkit.memory.masking import is_plain
-from memkit.memory.personal import is_card, is_iban, luhn
+from memkit.memory.personal import is_iban
 from memkit.memory.secrets import find_secrets, mask
 
 RANDOM = random.Random(7)
