@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
+from .cards import BEFORE, cards, is_named_otherwise, luhn
+
 IBAN_LENGTHS = {
     country: int(length)
     for country, length in re.findall(
@@ -16,46 +18,13 @@ IBAN_LENGTHS = {
 """How long an account number is in each country of the IBAN registry."""
 
 UUID = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
-DIGIT_RUN = re.compile(r"(?<![0-9A-Za-z_.])\d(?:[ .-]{0,3}\d){12,30}(?![0-9A-Za-z_])")
 IBAN_START = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?=[ -]?[0-9A-Za-z]{4})")
-SSN = re.compile(r"(?<![0-9A-Za-z-])(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-])")
+SSN = re.compile(r"(?<![0-9A-Za-z-])(?<!\d\.)(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-]|\.\d)")
 SSN_IN_WORDS = re.compile(
     r"(?i)\b(?:ssn|social security(?: number| no\.?)?)\b[^\d\n]{0,20}((?!000|666|9)\d{3}[- ]?\d{2}[- ]?\d{4})(?!\d)"
 )
 
 Span = tuple[str, int, int]
-
-
-def luhn(digits: str) -> bool:
-    """Return whether ``digits`` end in the right check digit."""
-    total = 0
-    for position, digit in enumerate(reversed(digits)):
-        value = int(digit) * (2 if position % 2 else 1)
-        total += value - 9 if value > 9 else value
-    return total % 10 == 0
-
-
-def card_brand(digits: str) -> str | None:
-    """Return the network that issues card numbers of this beginning and length."""
-    length, head2, head4 = len(digits), int(digits[:2]), int(digits[:4])
-    if digits[0] == "4" and length in (13, 16, 19):
-        return "visa"
-    if length == 16 and (51 <= head2 <= 55 or 2221 <= head4 <= 2720):
-        return "mastercard"
-    if length == 15 and head2 in (34, 37):
-        return "amex"
-    if 16 <= length <= 19 and (head4 == 6011 or head2 in (35, 62, 65, 81) or 644 <= int(digits[:3]) <= 649):
-        return "discover, jcb or unionpay"
-    if length == 14 and (head2 in (36, 38, 39) or 300 <= int(digits[:3]) <= 305):
-        return "diners"
-    if 13 <= length <= 19 and head2 in (50, 56, 57, 58, 60, 63, 67, 68, 69) and length == 16:
-        return "maestro"
-    return None
-
-
-def is_card(digits: str) -> bool:
-    """Return whether ``digits`` are a payment card number."""
-    return 13 <= len(digits) <= 19 and card_brand(digits) is not None and luhn(digits)
 
 
 def is_iban(text: str) -> bool:
@@ -65,32 +34,10 @@ def is_iban(text: str) -> bool:
     return int("".join(str(int(char, 36)) for char in text[4:] + text[:4])) % 97 == 1
 
 
-def cards(text: str) -> Iterator[Span]:
-    """Yield payment card numbers, grouped by blanks or dashes or not, also next to other numbers."""
-    for run in DIGIT_RUN.finditer(UUID.sub(lambda match: "x" * len(match[0]), text)):
-        groups = list(re.finditer(r"\d+", run[0]))
-        yield from _cards_in(groups, run.start())
-
-
-def _cards_in(groups: list[re.Match[str]], offset: int) -> Iterator[Span]:
-    first = 0
-    while first < len(groups):
-        digits, last = "", first
-        while last < len(groups) and len(digits) < 19:
-            digits += groups[last][0]
-            last += 1
-            if is_card(digits) and _is_grouped_as_cards_are([len(group[0]) for group in groups[first:last]]):
-                yield "card_number", offset + groups[first].start(), offset + groups[last - 1].end()
-                first = last - 1
-                break
-        first += 1
-
-
-def _is_grouped_as_cards_are(sizes: list[int]) -> bool:
-    """Return whether digits stand together as on a card or are typed in one go or one by one: no list of numbers."""
-    if len(sizes) == 1 or set(sizes) == {1} or sizes in ([4, 6, 5], [4, 6, 4]):
-        return True
-    return set(sizes[:-1]) == {4} and sizes[-1] <= 4 if len(sizes) > 3 else min(sizes) >= 4
+def card_numbers(text: str) -> Iterator[Span]:
+    """Yield payment card numbers."""
+    for start, end in cards(text):
+        yield "card_number", start, end
 
 
 def ibans(text: str) -> Iterator[Span]:
@@ -138,11 +85,16 @@ def _is_ahv(value: str) -> bool:
 
 
 def _is_personnummer(value: str) -> bool:
-    return luhn(re.sub(r"\D", "", value)[-10:])
+    return luhn(re.sub(r"\D", "", value)[-10:]) and not _is_moment(value)
 
 
 def _always(value: str) -> bool:
     return True
+
+
+def _is_moment(value: str) -> bool:
+    """Return whether a day and four digits read as a day and a time of it: 20261121-1715."""
+    return len(value) == 13 and value[8] == "-" and int(value[9:11]) < 24 and int(value[11:]) < 60
 
 
 NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
@@ -172,7 +124,7 @@ def national_ids(text: str) -> Iterator[Span]:
     """Yield national ids of several countries whose shape and checksum leave little doubt."""
     for kind, pattern, valid in NATIONAL:
         for found in pattern.finditer(text):
-            if valid(found[0]):
+            if valid(found[0]) and not is_named_otherwise(text[max(0, found.start() - BEFORE) : found.start()]):
                 yield kind, found.start(), found.end()
 
 
@@ -180,5 +132,6 @@ def personal_numbers(text: str) -> Iterator[Span]:
     """Yield every personal number in ``text`` as kind, start and end."""
     if not any(char.isdigit() for char in text):
         return
-    for finder in (cards, ibans, social_security_numbers, national_ids):
+    text = UUID.sub(lambda match: "x" * len(match[0]), text)
+    for finder in (card_numbers, ibans, social_security_numbers, national_ids):
         yield from finder(text)
