@@ -25,6 +25,8 @@ class SkillRun:
     """Required tools that nobody offers, each with a hint."""
     unused_tools: tuple[str, ...] = ()
     """Required tools that no step called, in a run that succeeded."""
+    deprecated: str = ""
+    """Why the skill should not be used any more, and what to use instead, where it says so."""
     session: str | None = None
     record: str | None = None
     """The outcome that long-term memory keeps, if it keeps one."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.memory.recall import Turn
+from memkit.memory.session_file import session_owners
 from memkit.skills.draft import default_name, draft_text
 from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
 from memkit.skills.worked import worked
@@ -32,7 +33,7 @@ def propose_skill(
     workspace: Workspace,
     session: str,
     *,
-    user: str,
+    user: str | None = None,
     name: str | None = None,
     branch: str | None = None,
     quote: bool = False,
@@ -46,7 +47,7 @@ def propose_skill(
     Args:
         workspace: The store.
         session: The session to learn from.
-        user: Whose session it is.
+        user: Whose session it is; not needed where only one user has one of this name.
         name: What the skill is called; the tools' names without it.
         branch: The new branch; ``memkit/skill-<name>`` without it.
         quote: Whether the user's own words become examples, in git, for everybody to read.
@@ -55,10 +56,12 @@ def propose_skill(
     Raises:
         NotFound: The user has no such session.
         NegativeAnswer: No declared tool was called in it with success.
-        UsageError: There is such a skill or branch already, or the repository has no commit yet.
+        UsageError: Several users have such a session, there is such a skill or branch
+            already, or the repository has no commit yet.
         EnvironmentFault: The store lies in no repository, or git cannot commit.
     """
     tools = {tool.name: tool for tool in workspace.tools}
+    user = user or _owner(workspace, session)
     asked = worked(_turns(workspace, session, user), tools.keys())
     if not asked:
         raise NegativeAnswer(f"No declared tool worked in the session {session!r}, so there is nothing to draft from.")
@@ -80,6 +83,13 @@ def propose_skill(
     event = {"event": "skill_proposed", "actor": "person", "user_id": user, "session_id": session, "skill": name}
     workspace.audit.append(event)
     return Proposal(skill, path, text, branch, commit)
+
+
+def _owner(workspace: Workspace, session: str) -> str:
+    owners = session_owners(workspace.sessions, session)
+    if len(owners) > 1:
+        raise UsageError(f"Several users have a session {session!r}. Say whose it is with --user.")
+    return owners[0] if owners else workspace.user(None)
 
 
 def _turns(workspace: Workspace, session: str, user: str) -> list[Turn]:

@@ -70,7 +70,7 @@ def run_skill(
         )  # fmt: skip
         if request.dry_run and user:
             agent.consent.record(True)
-        run = SkillRun(skill.name, skill.version, REFUSED, session=agent.setting.session)
+        run = SkillRun(skill.name, skill.version, REFUSED, deprecated=_warning(skill), session=agent.setting.session)
         missing = missing_tools(skill, agent.toolbox.specs(), has_user=bool(user))
         if missing:
             run = replace(run, missing_tools=missing)
@@ -81,6 +81,14 @@ def run_skill(
     if not request.dry_run:
         _account(workspace, run, user)
     return run
+
+
+def _warning(skill: Skill) -> str:
+    if not skill.deprecated:
+        return ""
+    reason = f": {skill.deprecated.rstrip('.')}." if isinstance(skill.deprecated, str) else "."
+    instead = f" Use {skill.superseded_by} instead." if skill.superseded_by else ""
+    return f"{skill.name} is deprecated{reason}{instead}"
 
 
 def missing_tools(skill: Skill, offered: list[ToolSpec], *, has_user: bool) -> dict[str, str]:
@@ -167,7 +175,8 @@ def _kept_run(
     run = _finished(skill, run, _journaled(steps, journal, agent))
     journal.end(run.outcome)
     record = _learned(agent, run)
-    workspace.end_batch()
+    if agent.may_remember():
+        workspace.end_batch()
     counted = statistics(skill.name, workspace.skill_runs.runs(skill.name))
     return replace(run, record=record, statistics=counted)
 

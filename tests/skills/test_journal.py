@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.skills.runs import SUCCEEDED, RunLog, statistics
@@ -27,6 +27,7 @@ def log_in(folder: Path) -> RunLog:
     return RunLog(folder, lambda: NOW)
 
 
+@settings(deadline=None)  # every line is synced
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, SUCCEEDED, "failed", "denied"])), max_size=6))
 def test_what_is_written_comes_back(wanted: list[tuple[int, str | None]]) -> None:
     """Each run with the steps it completed and how it ended; the counts add up."""
@@ -48,6 +49,7 @@ def test_what_is_written_comes_back(wanted: list[tuple[int, str | None]]) -> Non
     assert sum(counted.stopped_at.values()) == counted.failed
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(entries.map(json.dumps).map(str.encode), st.binary(max_size=40)), max_size=8))
 def test_no_line_keeps_the_others_from_being_read(lines: list[bytes]) -> None:
     """Torn, foreign and hostile lines are passed over, and a new run can be added after them."""

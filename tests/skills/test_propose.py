@@ -149,6 +149,19 @@ def test_what_cannot_be_proposed_is_answered(teller: Teller) -> None:
     assert "git branch -D memkit/skill-outbox" in teller.propose(code=2)["diagnostics"][0]["message"]
 
 
+def test_a_session_that_one_user_has_needs_no_name(teller: Teller) -> None:
+    """Two of them do, and an unknown one is asked about."""
+    teller.say("send hello to bob")
+    where = ["--store", str(teller.store)]
+
+    assert run(["skill", "propose", "--from-session", "s1", "--dry-run", *where]) == 0
+    assert run(["skill", "propose", "--from-session", "s2", "--dry-run", *where]) == 2
+    words = ["chat", "--user", "bob", "--consent", "--session", "s1", "-p", "send hi to ada"]
+    assert run([*words, *where]) == 0
+    assert run(["skill", "propose", "--from-session", "s1", "--dry-run", *where]) == 2
+    assert run(["skill", "propose", "--from-session", "s1", "--user", "bob", "--dry-run", *where]) == 0
+
+
 def test_a_draft_without_a_branch_to_start_from_is_refused(teller: Teller) -> None:
     """Neither outside of a repository nor before its first commit."""
     teller.say("send hello to bob")

@@ -135,6 +135,15 @@ def test_a_required_tool_that_no_step_calls_is_said(store: Path, capsys: pytest.
     assert [one["code"] for one in greet(store, capsys)["diagnostics"]] == ["unused-tool"]
 
 
+def test_a_deprecated_skill_runs_and_says_so(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the reason and the skill to use instead."""
+    write(store, [SEND.format("one")], deprecated="nobody comes", superseded_by="virtual-memory")
+
+    [finding] = greet(store, capsys)["diagnostics"]
+    assert finding["code"] == "deprecated"
+    assert finding["message"] == "greet is deprecated: nobody comes. Use virtual-memory instead."
+
+
 def test_placeholders_are_filled_once_and_must_be_given(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A value that looks like a placeholder stays as it is; what is missing or unknown is bad usage."""
     write(store, ['Call outbox with message="{input}" to={guest}', 'Call outbox with message="{guest}"'])
@@ -344,4 +353,4 @@ def test_a_person_reads_what_happened(store: Path, capsys: pytest.CaptureFixture
     assert "  1 ok      Call outbox" in shown and "  2 DENIED  Run rm" in shown
     assert "greet 1.0.0 denied: 1 of 2 steps" in shown and "--resume" in shown
     assert run(["skill", "stats", "greet", "--store", str(store)]) == 0
-    assert "1 runs, 0% succeeded" in capsys.readouterr().out
+    assert "1 run, 0% succeeded" in capsys.readouterr().out

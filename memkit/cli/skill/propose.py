@@ -22,9 +22,7 @@ def propose(
 ) -> None:
     """Draft a skill from the tool calls that worked in a session, on a branch; nothing loads it until you merge."""
     workspace = front.workspace
-    made = propose_skill(
-        workspace, session, user=workspace.user(user), name=name, branch=branch, quote=quote, dry_run=dry_run
-    )
+    made = propose_skill(workspace, session, user=user, name=name, branch=branch, quote=quote, dry_run=dry_run)
     data = {
         "name": made.skill.name,
         "path": made.path,

@@ -98,11 +98,13 @@ def _run_lines(done: SkillRun, dry_run: bool) -> Iterator[str]:
     for step in done.steps:
         yield from _step_lines(step)
     yield f"{what} {done.outcome}: {_tally(done)}{'; dry run, so nothing was run or kept' if dry_run else ''}"
+    if done.deprecated:
+        yield done.deprecated
     yield from (f"No step called {tool}, which the skill requires." for tool in done.unused_tools)
     if done.stopped_at and not dry_run:
         yield f"Go on after that: memkit skill run {done.skill} --resume, with the same --input and --arg."
     if done.statistics and done.statistics.success_rate is not None:
-        yield f"{_rate(done.statistics)} of {done.statistics.runs} runs succeeded."
+        yield f"{_rate(done.statistics)} of {_runs(done.statistics)} succeeded."
 
 
 def _tally(done: SkillRun) -> str:
@@ -126,6 +128,8 @@ def _findings(done: SkillRun) -> list[Diagnostic]:
     findings = [
         diagnostic("missing-tool", f"There is no tool {tool!r}.{hint}") for tool, hint in done.missing_tools.items()
     ]
+    if done.deprecated:
+        findings.append(diagnostic("deprecated", done.deprecated, severity="warning"))
     if done.stopped_at:
         step = done.stopped_at
         findings.append(diagnostic(f"step-{step.status}", f"Step {step.number}: {one_line(step.reason)}"))
@@ -139,7 +143,7 @@ def _findings(done: SkillRun) -> list[Diagnostic]:
 def _statistics_line(one: Statistics) -> str:
     if not one.runs:
         return f"{one.name}  never run here"
-    return f"{one.name}  {one.runs} runs, {_rate(one)} succeeded, last {one.last_used}"
+    return f"{one.name}  {_runs(one)}, {_rate(one)} succeeded, last {one.last_used}"
 
 
 def _statistics_lines(one: Statistics) -> Iterator[str]:
@@ -152,3 +156,7 @@ def _statistics_lines(one: Statistics) -> Iterator[str]:
 
 def _rate(one: Statistics) -> str:
     return "-" if one.success_rate is None else f"{one.success_rate:.0%}"
+
+
+def _runs(one: Statistics) -> str:
+    return "1 run" if one.runs == 1 else f"{one.runs} runs"
