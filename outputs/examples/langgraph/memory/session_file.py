@@ -91,6 +91,19 @@ def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str,
     return sorted(found.items())
 
 
+def session_owners(folder: Path, session_id: str) -> list[str]:
+    """Return the users of whom a session of this name is kept."""
+    found = set()
+    for path in folder.glob("*.json"):
+        try:
+            data: Any = json.loads(path.read_text(encoding="utf-8"))
+            if data.get("session_id") == session_id:
+                found.add(str(data["user_id"]))
+        except (OSError, ValueError, AttributeError, KeyError):
+            continue  # a file that somebody damaged
+    return sorted(found)
+
+
 def drop_old_sessions(folder: Path, before: datetime) -> int:
     """Delete the sessions that were last saved before a moment, and return how many."""
     old = [path for path in sorted(folder.glob("*.json")) if path.stat().st_mtime < before.timestamp()]
