@@ -51,6 +51,7 @@ _FORMATS = {
 @click.option(
     "--since", default="", metavar="COMMIT", help="Compare versions with COMMIT and not with the last commit."
 )
+@click.option("--schemas", is_flag=True, help="Write the schemas that editors complete from into the store, and end.")
 @click.option("--no-cache", is_flag=True, help="Use nothing that an earlier run found, and keep nothing.")
 @click.pass_obj
 def lint(
@@ -65,6 +66,7 @@ def lint(
     baseline: Path | None,
     update_baseline: bool,
     since: str,
+    schemas: bool,
     no_cache: bool,
 ) -> None:
     """Check the store, or only PATHS: skills, policies, domains, memkit.yaml and the archive.
@@ -78,6 +80,8 @@ def lint(
     if update_baseline and baseline is None:
         raise UsageError("--update-baseline needs the file: --baseline FILE.")
     front.json = front.json or form == "json"
+    if schemas:
+        _write_schemas(front)
     root = None if paths else find_store(front.store)
     report = lint_store(
         root,
@@ -102,6 +106,14 @@ def lint(
     text = "" if front.json else _formatted(report, form)
     diagnostics = [_diagnostic(finding, report) for finding in report.findings]
     front.answer(data, text, ok=not report.findings, diagnostics=diagnostics)
+
+
+def _write_schemas(front: Front) -> None:
+    from memkit.use_cases.write_schemas import write_schemas
+
+    written = write_schemas(find_store(front.store))
+    data = {"files": [], "findings": [], "schemas": written}
+    front.answer(data, [f"Wrote {path}." for path in written] or ["The schemas are those of this version already."])
 
 
 def _formatted(report: LintReport, form: str) -> str:

@@ -37,6 +37,11 @@ class Collection:
         """Return the domains that can be used, by name."""
         return self._of("domain")
 
+    @cached_property
+    def tables(self) -> list[Checked]:
+        """Return the tables of policy tests that can be read."""
+        return [file for file in self.files if file.source.kind == "table" and file.is_usable]
+
     @property
     def tools(self) -> list[str]:
         """Return the tools that ``memkit.yaml`` declares."""

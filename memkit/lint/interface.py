@@ -64,7 +64,7 @@ class Source:
 
     path: Path
     kind: str
-    """``manifest``, ``skill``, ``policy``, ``domain``, ``archive`` or ``other``."""
+    """``manifest``, ``skill``, ``policy``, ``table`` (of tests), ``domain``, ``learned``, ``archive`` or ``other``."""
     root: Path
     """The store that it belongs to."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memkit.lint.checked import Checked
+from memkit.lint.collection import Collection
 from memkit.lint.interface import Finding
 from memkit.lint.life_cycle import file_life_cycle
 
@@ -24,13 +25,19 @@ def policy_file_findings(file: Checked, *, compiles: bool) -> Iterator[Finding]:
     yield from file_life_cycle(file, "MKP")
 
 
+def untested_policies(files: Collection) -> Iterator[Finding]:
+    """Yield each policy that neither carries a test nor is named by a row of a table."""
+    tried = {name for table in files.tables for name in table.data["policies"]}
+    for file in files.policies.values():
+        if "match" in file.data and not file.data.get("tests") and file.name not in tried:
+            message = (
+                "The policy has no tests, so nobody knows what it stops. Write a call that it must catch, and one that "
+                "must pass."
+            )
+            yield file.found(UNTESTED, message, ("match",), at_key=True)
+
+
 def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
-    if not data.get("tests"):
-        message = (
-            "The policy has no tests, so nobody knows what it stops. Write a call that it must catch, and one that "
-            "must pass."
-        )
-        yield file.found(UNTESTED, message, ("match",), at_key=True)
     if data.get("effect") == "allow":
         message = "The strongest effect wins, so allow lifts no other policy. Write an exception there instead."
         yield file.found(ALLOWS, message, ("effect",))

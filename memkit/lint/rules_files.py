@@ -124,6 +124,17 @@ POLICY_RULES = (
         severity="warning",
     ),
     Rule(
+        "MKP011",
+        "invalid-test-table",
+        "A table of policy tests cannot be read.",
+        "None of its rows is tried, and `memkit policy test` fails.",
+        "policy: no_deletes\ncolumns: [name, args.command, expect]\nrows:\n  - [stops rm, rm x]\n",
+        "policy: no_deletes\ncall: {tool: bash}\ncolumns: [name, args.command, expect]\nrows:\n  - [stops rm, rm "
+        "x, ask]\n",
+        "policies/tests/no_deletes.yaml",
+        extra={_PLACE: _POLICY},
+    ),
+    Rule(
         "MKP401",
         "unchanged-policy-version",
         "A policy's content changed since the last commit, and its version did not.",

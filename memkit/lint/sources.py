@@ -60,6 +60,8 @@ def source_at(path: Path, root: Path) -> Source | None:
         return Source(path, "manifest", root)
     if parts[0] == "archive":
         return Source(path, "archive", root)
+    if parts[:2] == ("policies", "tests") and len(parts) == 3 and path.suffix in (".yaml", ".csv"):
+        return Source(path, "table", root)
     if parts[0] not in _KINDS or path.suffix not in (".yaml", ".yml"):
         return None
     if path.suffix == ".yaml" and len(parts) == 2:

@@ -11,6 +11,7 @@ from memkit.lint.confusion import confused_examples
 from memkit.lint.denied_steps import denied_steps
 from memkit.lint.interface import Finding
 from memkit.lint.life_cycle import life_cycle
+from memkit.lint.policy_rules import untested_policies
 from memkit.lint.tool_names import tool_names
 
 CLASH = "MKY017"
@@ -35,5 +36,6 @@ STORE_RULES: tuple[Callable[[Collection], Iterator[Finding]], ...] = (
     confused_examples,
     life_cycle,
     denied_steps,
+    untested_policies,
     tool_names,
 )

@@ -48,7 +48,7 @@ def tool_names(files: Collection) -> Iterator[Finding]:
     """Yield each name that no tool has, with the nearest one."""
     declared = {*files.tools, *MEMORY_TOOLS}
     used = declared | WELL_KNOWN | set(_required(files.skills.values())) | set(_bound(files.domains.values()))
-    tried = set(_tried(files.policies.values()))
+    tried = {*_tried(files.policies.values()), *(tool for table in files.tables for tool in table.data["tools"])}
     for file in files.policies.values():
         for path, name in _literal_tools(file.data.get("match"), ("match",)):
             near = "" if name in used else nearest(name, used)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from memkit.errors import StoreFault
+from memkit.errors import StoreFault, UsageError
 from memkit.lint.checked import Checked
 from memkit.lint.interface import Edit, Finding, Source
 from memkit.lint.policy_rules import policy_file_findings
@@ -13,6 +13,7 @@ from memkit.lint.security.check import Danger, hidden_dangers, secret_dangers, s
 from memkit.lint.skill_rules import skill_file_findings
 from memkit.lint.suppressions import suppressions
 from memkit.policies.files import policy_findings
+from memkit.policies.tables import load_table
 from memkit.skills.skill import skill_findings
 from memkit.store.config import FORMAT
 from memkit.store.schema import SchemaFinding, check, load_schema
@@ -34,12 +35,16 @@ _SKILL = Codes("MKS001", "MKS002", "MKS003")
 _POLICY = Codes("MKP001", "MKP002", "MKP004", "MKP005")
 _DOMAIN = Codes("MKD001", "MKD002", "MKD003", "MKD004")
 _SETTINGS = Codes("MKY013", "MKY013", "MKY014")
-_SECRET, _HIDDEN = "MKY015", "MKY016"
+_SECRET, _HIDDEN, _TABLE = "MKY015", "MKY016", "MKP011"
 
 
 def check_file(source: Source, content: bytes) -> Checked:
     """Return the file with what every rule finds in it alone; suppressions are not applied yet."""
     file = Checked(source, content)
+    if source.kind == "table":
+        _check_table(file)
+        if source.path.suffix == ".csv":
+            return file
     try:
         document = file.document
     except YamlError as error:
@@ -47,7 +52,7 @@ def check_file(source: Source, content: bytes) -> Checked:
         return file
     file.findings += [_from_yaml(finding, file) for finding in document.findings]
     file.findings += _KINDS[source.kind](file)
-    if not any(finding.code in _UNUSABLE for finding in file.findings):
+    if source.kind != "table" and not any(finding.code in _UNUSABLE for finding in file.findings):
         file.data = document.data
     file.comments = tuple(suppressions(document))
     return file
@@ -95,6 +100,22 @@ def _check_manifest(file: Checked) -> Iterator[Finding]:
     yield from _placed(_everywhere(file), file)
 
 
+def _check_table(file: Checked) -> None:
+    """Note what a table of tests is about, or why it cannot be read; what is no YAML is said as of every file."""
+    try:
+        rows = load_table(file.source.path)
+    except YamlError:
+        return
+    except UsageError as error:
+        message = str(error).split(": ", 1)[-1]
+        capital = message[:1].upper() + message[1:]
+        sentence = capital if capital.endswith((".", "?")) else f"{capital}."
+        file.findings.append(Finding(_TABLE, sentence, file.source.path, error.line or 1))
+        return
+    policies = sorted({row.policy for row in rows if row.policy})
+    file.data = {"policies": policies, "tools": sorted({row.case.call.tool for row in rows})}
+
+
 def _check_learned(file: Checked) -> Iterator[Finding]:
     """Find only what hides: learned methods are judged together with their domain when they are promoted."""
     yield from _placed(_everywhere(file), file)
@@ -106,6 +127,7 @@ _KINDS: Mapping[str, Callable[[Checked], Iterator[Finding]]] = {
     "domain": _check_domain,
     "manifest": _check_manifest,
     "learned": _check_learned,
+    "table": _check_learned,
 }
 _UNUSABLE = frozenset(
     code

@@ -7,6 +7,7 @@ from pathlib import Path
 from memkit.skills.skill import FOLDER
 from memkit.store.change import change_file
 from memkit.store.layout import checked_name
+from memkit.store.schema_files import schema_comment
 
 _TEMPLATE = """\
 name: {name}
@@ -32,5 +33,6 @@ changelog:
 def draft_skill(root: Path, name: str) -> Path:
     """Write ``skills/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
     path = f"{FOLDER}/{checked_name(name, 'skill')}.yaml"
-    change_file(root, path, _TEMPLATE.format(name=name), f"Add the skill {name}", new=True)
+    text = schema_comment(root, "skill") + _TEMPLATE.format(name=name)
+    change_file(root, path, text, f"Add the skill {name}", new=True)
     return root / path

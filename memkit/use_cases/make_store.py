@@ -16,6 +16,7 @@ from memkit.resources import resource
 from memkit.store.config import DEFAULTS
 from memkit.store.git import Git
 from memkit.store.layout import MANIFEST
+from memkit.store.schema_files import schema_files
 from memkit.terminal import one_line
 
 _STARTERS = ("skills", "policies", "domains")
@@ -84,6 +85,7 @@ def starter_files(name: str) -> dict[str, bytes]:
         files[f"policies/tests/{path.name}"] = path.read_bytes()
     for folder in _EMPTY:
         files[f"{folder}/.gitkeep"] = b""
+    files |= schema_files()
     # Last, because it makes the folder a store: whoever is killed before that can run init again with --adopt.
     manifest = files.pop(MANIFEST)
     return files | {MANIFEST: manifest}
