@@ -29,7 +29,7 @@ outputs: $(STAMPS)/test ## Write outputs/ again from skills/, templates/ and the
 	$(BIN)/python -m memkit.use_cases.write_examples
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
-	for name in startup search warm_search add gate policies conflicts htn evolve; do \
+	for name in startup search warm_search add gate policies conflicts lint htn evolve; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Delete what the other targets made
