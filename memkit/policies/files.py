@@ -15,7 +15,7 @@ from memkit.guard.core import Guard
 from memkit.guard.errors import PolicySetError
 from memkit.guard.policy import policy_faults
 from memkit.store.kind import Kind
-from memkit.store.layout import NAME
+from memkit.store.layout import NAME, require_inside
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
@@ -82,9 +82,7 @@ def load_policies(folder: Path) -> list[PolicyFile]:
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}.", path=str(folder)) from error
     for path in paths:
-        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve().parent):
-            name = f"{FOLDER}/{path.name}"
-            raise UsageError(f"{name}:1:1: The file is a link out of the store, where no history keeps it.", path=name)
+        require_inside(folder.parent, path, f"{FOLDER}/{path.name}")
     return [load_policy(path, name=f"{FOLDER}/{path.name}") for path in paths]
 
 

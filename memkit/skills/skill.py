@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from memkit.errors import NotFound, UsageError
 from memkit.store.kind import Kind
-from memkit.store.layout import NAME, checked_name
+from memkit.store.layout import NAME, checked_name, require_inside
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
@@ -88,7 +89,7 @@ def load_skill(path: Path, *, name: str | None = None) -> Skill:
 def load_skills(root: Path) -> dict[str, Skill]:
     """Return every skill of the store at ``root`` by name, or raise for the first file that is wrong."""
     paths = sorted((root / FOLDER).glob("*.yaml"))
-    return {path.stem: load_skill(path, name=f"{FOLDER}/{path.name}") for path in paths}
+    return {path.stem: _load_of_store(root, path) for path in paths}
 
 
 def load_named_skill(root: Path, name: str) -> Skill:
@@ -99,11 +100,17 @@ def load_named_skill(root: Path, name: str) -> Skill:
         UsageError: ``name`` cannot name a skill, or the file is wrong.
     """
     path = root / FOLDER / f"{checked_name(name, 'skill')}.yaml"
-    if not path.is_file():
+    if not os.path.lexists(path):
         known = [other.stem for other in (root / FOLDER).glob("*.yaml")]
         near = suggestion(name, known) or " 'memkit skill list' names those there are."
         raise NotFound(f"There is no skill {name!r}.{near}")
-    return load_skill(path, name=f"{FOLDER}/{path.name}")
+    return _load_of_store(root, path)
+
+
+def _load_of_store(root: Path, path: Path) -> Skill:
+    shown = f"{FOLDER}/{path.name}"
+    require_inside(root, path, shown)
+    return load_skill(path, name=shown)
 
 
 def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:

@@ -42,6 +42,12 @@ def checked_name(name: str, kind: str) -> str:
     return name
 
 
+def require_inside(root: Path, path: Path, shown: str) -> None:
+    """Raise ``UsageError`` where a file that people write is a link out of the store: no history keeps what it says."""
+    if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+        raise UsageError(f"{shown}:1:1: The file is a link out of the store, where no history keeps it.", path=shown)
+
+
 def state_folder(root: Path) -> Path:
     """Return the folder of what this machine is in the middle of."""
     return root / ".memkit" / "state"

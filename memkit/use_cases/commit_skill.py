@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.errors import NegativeAnswer, NotFound
+from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.skills.bump import Part, bumped, next_version
 from memkit.skills.changes import SkillChange, skill_changes, version_key
 from memkit.skills.skill import SKILL, Skill, load_named_skill, read_skill, skill_findings
@@ -46,7 +46,7 @@ def commit_skill(
 
     Raises:
         NotFound: There is no such skill.
-        UsageError: The file is no valid skill.
+        UsageError: The file is no valid skill, or its version was counted up already.
         NegativeAnswer: Its meaning changed and its version did not, the version was lowered, or a check fails.
         EnvironmentFault: Git cannot commit now.
     """
@@ -55,9 +55,7 @@ def commit_skill(
     text = (root / history.path).read_bytes().decode("utf-8")
     before = _last(history, name)
     if bump is not None:
-        said = _meaning(skill_changes(before, skill))
-        version = next_version(before.version if before else None, bump)
-        text = bumped(text, version, [note] if note else said or ["No change of meaning."])
+        text = _counted_up(text, before, skill, bump, note)
         skill = read_skill(load_yaml(text, name=history.path).data)
     elif not history.is_changed():
         return Committed(name, skill.version, None, [])
@@ -66,6 +64,19 @@ def commit_skill(
     accept = (lambda: accept_skill(root, skill)) if checked else None
     commit = change_file(root, history.path, text, _message(skill, before, changes, note), accept=accept)
     return Committed(name, skill.version, commit, changes)
+
+
+def _counted_up(text: str, before: Skill | None, after: Skill, bump: Part, note: str | None) -> str:
+    """Return the text with the next version; a skill that is new keeps the one it begins with."""
+    if before is None:
+        return text if after.version else bumped(text, next_version(None, bump), [note or "First version."])
+    if after.version != before.version:
+        raise UsageError(
+            f"The version of {after.name} is {after.version or 'gone'} already, and was {before.version or 'none'}. "
+            "Leave --bump out, or take the version back."
+        )
+    said = [note] if note else _meaning(skill_changes(before, after)) or ["No change of meaning."]
+    return bumped(text, next_version(before.version, bump), said)
 
 
 def _last(history: FileHistory, name: str) -> Skill | None:

@@ -149,6 +149,18 @@ def test_a_change_of_meaning_needs_a_higher_version(greeting: Path, capsys: pyte
     assert git(greeting, "log", "-1", "--format=%s").strip() == "Change the skill greet to 2.0.0: Be formal"
 
 
+def test_a_version_is_counted_up_once(greeting: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A new skill begins with the version it has; one that a person counted up is not counted up again."""
+    (greeting / "skills" / "tea.yaml").write_text('name: tea\ndescription: d\nsteps: [a]\nversion: "1.0.0"\n')
+    assert call(greeting, capsys, "commit", "tea", "--bump", "patch")["data"]["version"] == "1.0.0"
+    change(greeting, '\nversion: "1.0.0"', '\nversion: "1.1.0"')
+    assert (
+        "Leave --bump out"
+        in call(greeting, capsys, "commit", "greet", "--bump", "minor", code=2)["diagnostics"][0]["message"]
+    )
+    assert call(greeting, capsys, "commit", "greet")["data"]["version"] == "1.1.0"
+
+
 def test_a_version_whose_checks_fail_is_not_committed(greeting: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The person's edit stays in the file, without the bump; --skip-checks is said aloud by whoever types it."""
     (greeting / "greeting.txt").unlink()

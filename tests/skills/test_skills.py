@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -238,3 +239,20 @@ def test_export_does_not_replace_a_foreign_text_unasked(store: Path, tmp_path: P
     assert target.read_text() == "mine"
     assert run([*command, "--force"]) == 0
     assert target.read_text().startswith('---\nname: "brew-tea"\n')
+
+
+def test_what_is_no_file_of_the_store_is_named_as_that(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder, a pipe, a link to nowhere and a link out of the store are no skills, and no riddles either."""
+    path = store / "skills" / "odd.yaml"
+    makers = {
+        "Is a directory": path.mkdir,
+        "not a regular file": lambda: os.mkfifo(path),
+        "No such file": lambda: path.symlink_to("nowhere"),
+        "link out of the store": lambda: path.symlink_to("/etc/hostname"),
+    }
+    for message, make in makers.items():
+        make()
+        for command in (["show", "odd"], ["run", "odd"], ["list"], ["search", "tea"]):
+            assert run(["skill", *command, "--store", str(store)]) == 2
+            assert message in capsys.readouterr().err
+        path.rmdir() if path.is_dir() else path.unlink()
