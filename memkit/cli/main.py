@@ -28,6 +28,7 @@ COMMANDS: Commands = {
     "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
     "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
     "rule": ("memkit.cli.rule:rule", "Say what a lint rule checks, and why."),
+    "diff": ("memkit.cli.diff:diff", "Say by meaning what changed between two commits, or since one."),
     "gen": ("memkit.cli.gen:gen", "Render the agent into a project for an SDK."),
     "targets": ("memkit.cli.targets:targets", "List the SDKs that gen renders for, and what each needs."),
     "key": ("memkit.cli.key:key", "List, export, import and destroy the keys that open sealed text."),

@@ -61,13 +61,21 @@ def change_file(
         raise
 
 
-def _require_quiet(git: Git) -> None:
-    """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would get into."""
+def in_progress(git: Git) -> str | None:
+    """Return what git is in the middle of, such as ``merge``, or None where it waits for nobody."""
     asked = [word for mark in _IN_PROGRESS for word in ("--git-path", mark)]
     places = git.run("rev-parse", *asked).splitlines()
     for place, work in zip(places, _IN_PROGRESS.values(), strict=True):
         if os.path.lexists(git.root / place):
-            raise EnvironmentFault(f"A {work} is in progress in {git.root}. Finish or abort it first.")
+            return work
+    return None
+
+
+def _require_quiet(git: Git) -> None:
+    """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would get into."""
+    work = in_progress(git)
+    if work is not None:
+        raise EnvironmentFault(f"A {work} is in progress in {git.root}. Finish or abort it first.")
 
 
 def _take_back(git: Git, path: str, before: bytes | None, in_repository: bool) -> None:

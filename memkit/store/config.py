@@ -106,7 +106,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
         StoreFault: The store was written by a newer memkit.
         UsageError: ``memkit.yaml`` or a variable is wrong; the message names the place.
     """
-    values = {key: Setting(key, value, "default") for key, value in _flat(DEFAULTS).items()}
+    values = {key: Setting(key, value, "default") for key, value in flat(DEFAULTS).items()}
     if root is not None:
         data = read_manifest(root)
         if isinstance(data.get("format"), int) and data["format"] > FORMAT:
@@ -114,7 +114,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
                 f"{root / MANIFEST} has format {data['format']}, and this memkit reads up to {FORMAT}. "
                 "Upgrade memkit-agent."
             )
-        values |= {key: Setting(key, value, MANIFEST) for key, value in _flat(data).items()}
+        values |= {key: Setting(key, value, MANIFEST) for key, value in flat(data).items()}
     values |= _from_environment(values, os.environ if environment is None else environment)
     return Settings(values)
 
@@ -186,14 +186,15 @@ def _remember(path: Path, stamp: list[int], data: dict[str, Any]) -> None:
             scratch.unlink()
 
 
-def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested mappings as one, by dotted key; the opposite of ``tree``."""
+    found: dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, Mapping) and value:
-            flat |= _flat(value, f"{prefix}{key}.")
+            found |= flat(value, f"{prefix}{key}.")
         else:
-            flat[prefix + key] = value
-    return flat
+            found[prefix + key] = value
+    return found
 
 
 def _from_environment(known: Mapping[str, Setting], environment: Mapping[str, str]) -> dict[str, Setting]:

@@ -1,0 +1,1 @@
+"""A difference and a review as text, Markdown, a page and data."""

@@ -1,0 +1,262 @@
+"""Say by meaning what changed in memory, user by user: what was added, corrected, doubted, agreed to or taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from memkit.memory.errors import InvalidRecord
+from memkit.memory.masking import masked
+from memkit.memory.record import JSON, Record, is_sealed, replaced_by
+from memkit.memory.replay import Event, Located, fold, in_order
+from memkit.memory.sealing import Sealer
+from memkit.review.interface import Change, Subject
+from memkit.review.quoting import count, quoted, value
+from memkit.review.shard_lines import SHARD, Flaw, Line, ShardLines, compared_shards, lines_about
+from memkit.review.sides import Side
+
+SHARED = "shared"
+"""What the memory is called that every user sees."""
+ARCHIVE = "archive"
+"""What the subject is called that is about shards and not about anybody's memory."""
+
+
+def memory_subjects(before: Side, after: Side, changed: Iterable[str], sealer: Sealer) -> list[Subject]:
+    """Return the memory of each user of which lines came, went or changed; text stays sealed where no key is here."""
+    shards = [path for path in changed if SHARD.fullmatch(path)]
+    lines = compared_shards(before, after, shards, sealer)
+    return [*_of_shards(lines), *_of_users(lines, after, sealer)]
+
+
+# Shards: what no program of memkit writes
+
+
+def _of_shards(lines: ShardLines) -> Iterator[Subject]:
+    changes = [*_flaws(lines.flaws), *(_unread(path) for path in lines.unread)]
+    if changes:
+        yield Subject("memory", ARCHIVE, "broken" if lines.flaws else "changed", tuple(changes), path="archive")
+
+
+def _flaws(flaws: Iterable[Flaw]) -> Iterator[Change]:
+    for flaw in flaws:
+        said = f"{quoted(flaw.path)} line {flaw.line}: {flaw.message}"
+        yield Change("archive", "broken", said, None, flaw.code, attention=True)
+
+
+def _unread(path: str) -> Change:
+    return Change("archive", "unread", f"{quoted(path)} is a link or too large, and was not compared", attention=True)
+
+
+# Users
+
+
+def _of_users(lines: ShardLines, after: Side, sealer: Sealer) -> Iterator[Subject]:
+    past = _Past(lines, after, sealer)
+    found: dict[str, list[Change]] = {}
+    for id, line in sorted(lines.added.items()):
+        found.setdefault(_owner(line), []).append(past.told(id, line))
+    for id, line in sorted(lines.removed.items()):
+        found.setdefault(_owner(line), []).append(_gone(id, line, lines.removed_from[id]))
+    for id, (was, now) in sorted(lines.edited.items()):
+        found.setdefault(_owner(now), []).append(_edited(id, was, now, lines.removed_from[id]))
+    for owner, changes in sorted(found.items()):
+        yield Subject("memory", owner, "changed", tuple(changes))
+
+
+def _owner(line: Line) -> str:
+    return SHARED if line.get("scope") == "shared" and line.get("op") != "tombstone" else str(line["user_id"])
+
+
+def _gone(id: str, line: Line, path: str) -> Change:
+    said = f"line taken out of {quoted(path)}, and only an erasure does that: {_named(line)}"
+    return Change("archive", "removed", said, _text(line), None, attention=True, id=id)
+
+
+def _edited(id: str, was: Line, now: Line, path: str) -> Change:
+    keys = [key for key in dict.fromkeys([*was, *now]) if was.get(key) != now.get(key)]
+    shown = "; ".join(f"{key} {value(was.get(key), 60)} → {value(now.get(key), 60)}" for key in keys[:3])
+    said = f"line edited in {quoted(path)}, where lines are only ever added: {masked(shown)}"
+    return Change("archive", "edited", said, _text(was), _text(now), attention=True, id=id)
+
+
+def _named(line: Line) -> str:
+    if "op" in line:
+        return f"{line['op']} of {value(line['target'], 60)}"
+    return f"{line.get('type', 'fact')} {_quote(line)}"
+
+
+def _text(line: Line | None) -> str | None:
+    """Return the text of a record as data for others: without secrets, and None where nobody here can read it."""
+    return masked(str(line["text"])) if line is not None and isinstance(line.get("text"), str) else None
+
+
+def _quote(line: Line | None) -> str:
+    if line is None:
+        return "a record that is not here"
+    return "[sealed]" if is_sealed(line) else quoted(str(line.get("text", "")))
+
+
+class _Past:
+    """What is known of the records that the new lines are about."""
+
+    def __init__(self, lines: ShardLines, after: Side, sealer: Sealer) -> None:
+        self._new = lines.added
+        self._records: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" not in line}
+        self._events: dict[str, list[Located]] = {}
+        for path, number, line in lines_about(after, self._asked(), sealer):
+            self._note(line, path, number)
+
+    def _asked(self) -> set[str]:
+        """Return the ids of the records that the new lines point at."""
+        found: set[str] = set()
+        for line in self._new.values():
+            if "op" in line:
+                fields = line.get("fields")
+                by = fields.get("by") if isinstance(fields, Mapping) else None
+                found |= {str(line["target"])} | ({by} if isinstance(by, str) else set())
+            else:
+                found |= set(_replaced(line))
+        return {id for id in found if not id.startswith("core/")}
+
+    def _note(self, line: Line, path: str, number: int) -> None:
+        try:
+            if "op" in line:
+                event = Event.from_data(line)
+                self._events.setdefault(event.target, []).append(Located(event, path, f"{number:012d}"))
+            else:
+                self._records[str(line["id"])] = line
+        except InvalidRecord:
+            return  # a line that is none is named where its shard changed
+
+    def told(self, id: str, line: Line) -> Change:
+        """Return what a new line says."""
+        if "op" not in line:
+            return self._added(id, line)
+        op = str(line["op"])
+        describe = _EVENTS.get(op)
+        return describe(self, id, line) if describe else self._mark(id, line)
+
+    def _added(self, id: str, line: Line) -> Change:
+        kind, text = str(line.get("type", "fact")), _quote(line)
+        about = _provenance(line)
+        old = [self._records.get(each) for each in _replaced(line)]
+        attention = line.get("trust") == "quarantined" or line.get("scope") == "shared" or kind == "constraint"
+        if line.get("supersedes"):
+            said = f"{kind} superseded: {_quote(old[0])} → {text}{about}"
+            return Change("record", "superseded", said, _text(old[0]), _text(line), attention, id)
+        if old:
+            said = f"{count(len(old), 'record')} merged into {kind}: {text}{about}"
+            return Change("record", "merged", said, [_text(each) for each in old], _text(line), attention, id)
+        if line.get("trust") == "quarantined":
+            return Change("record", "quarantined", f"{kind} held back: {text}{about}", None, _text(line), True, id)
+        return Change("record", "added", f"{kind} added: {text}{about}", None, _text(line), attention, id)
+
+    def _mark(self, id: str, line: Line) -> Change:
+        """Return an event about a record, with what it made of the record's trust and confidence."""
+        op, target = str(line["op"]), str(line["target"])
+        record = self._records.get(target)
+        if record is None and target in self._new:
+            return Change(op, op, f"{_PAST.get(op, op)}: an event{_reason(line)}", attention=op == "revoke", id=id)
+        effect, raised = self._effect(target, id)
+        what = _quote(record) if record is not None else f"a record that is not here, {value(target, 60)}"
+        said = f"{_PAST.get(op, op)} by {line.get('actor', 'import')}: {what}{effect}{_reason(line)}"
+        return Change(op, op, said, _text(record), None, op in _GRAVE or raised, id)
+
+    def _effect(self, target: str, id: str) -> tuple[str, bool]:
+        """Return how an event changed the record's numbers, and whether it is trusted more since."""
+        line = self._records.get(target)
+        if line is None:
+            return "", False
+        try:
+            record = Record.from_data(line)
+        except InvalidRecord:
+            return "", False
+        events = in_order(self._events.get(target, ()))
+        place = next((place for place, event in enumerate(events) if event.id == id), None)
+        if place is None:
+            return "", False
+        was, now = (fold(record, events[:end]).record for end in (place, place + 1))
+        parts = []
+        if was.confidence != now.confidence:
+            parts.append(f"confidence {was.confidence:g} → {now.confidence:g}")
+        if was.trust != now.trust:
+            parts.append(f"{was.trust} → {now.trust}")
+        return f" ({', '.join(parts)})" if parts else "", was.trust != now.trust and now.trust == "verified"
+
+    def _update(self, id: str, line: Line) -> Change:
+        fields = _fields(line)
+        named = ", ".join(f"{key} {value(fields[key], 60)}" for key in sorted(fields))
+        what = _quote(self._records.get(str(line["target"])))
+        said = f"changed by {line.get('actor', 'import')}: {what}, now {named or 'sealed'}{_reason(line)}"
+        return Change("update", "changed", said, None, dict(fields), id=id)
+
+    def _supersede(self, id: str, line: Line) -> Change:
+        one = self._records.get(str(line["target"]))
+        other = self._records.get(str(_fields(line).get("by") or ""))
+        into = f" → {_quote(other)}" if other is not None else ""
+        said = f"superseded: {_quote(one)}{into}{_reason(line)}"
+        return Change("supersede", "superseded", said, _text(one), _text(other), id=id)
+
+    def _core(self, id: str, line: Line) -> Change:
+        fields, section = _fields(line), str(line["target"]).removeprefix("core/")
+        text = "[sealed]" if is_sealed(line) else quoted(str(fields.get("text", "")))
+        trust = fields.get("trust", "verified")
+        held = "" if trust == "verified" else f", {trust}"
+        said = f"core section {quoted(section)} set by {line.get('actor', 'import')}{held}: {text}"
+        return Change("core", "changed", said, None, masked(str(fields.get("text", ""))), attention=True, id=id)
+
+    def _consent(self, id: str, line: Line) -> Change:
+        granted = bool(_fields(line).get("granted"))
+        word = "granted" if granted else "withdrawn"
+        return Change("consent", word, f"consent {word}{_reason(line)}", not granted, granted, attention=True, id=id)
+
+    def _tombstone(self, id: str, line: Line) -> Change:
+        said = "tombstone of an erased value, which may not come back; only a keyed digest stays"
+        return Change("tombstone", "erased", said, attention=True, id=id)
+
+    def _allow(self, id: str, line: Line) -> Change:
+        record = self._records.get(str(line["target"]))
+        what = _quote(record) if record is not None else "a value that was erased or rejected"
+        said = f"allowed to come back by {line.get('actor', 'import')}: {what}{_reason(line)}"
+        return Change("allow", "allowed", said, attention=True, id=id)
+
+
+_PAST: Mapping[str, str] = {
+    "confirm": "confirmed", "contradict": "contradicted", "reject": "rejected", "approve": "approved",
+    "forget": "forgotten", "evidence": "told again", "retire": "retired", "restore": "restored",
+    "revoke": "taken back",
+}  # fmt: skip
+_GRAVE = ("approve", "reject", "revoke", "restore")
+"""What a person decides about a record, and a reviewer wants to have seen."""
+_EVENTS: Mapping[str, Callable[[_Past, str, Line], Change]] = {
+    "update": _Past._update, "supersede": _Past._supersede, "core": _Past._core, "consent": _Past._consent,
+    "tombstone": _Past._tombstone, "allow": _Past._allow,
+}  # fmt: skip
+
+
+def _replaced(line: Line) -> tuple[str, ...]:
+    try:
+        return replaced_by(Record.from_data(line))
+    except InvalidRecord:
+        return ()
+
+
+def _fields(line: Line) -> Mapping[str, JSON]:
+    fields: Any = line.get("fields", {})
+    return fields if isinstance(fields, Mapping) else {}
+
+
+def _provenance(line: Line) -> str:
+    """Return how far a new record is trusted and where it came from, as far as it is worth a word."""
+    trust, actor = line.get("trust", "candidate"), line.get("actor", "import")
+    parts = [f"{trust}, by {actor}"]
+    confidence = line.get("confidence", 1.0)
+    if confidence != 1.0:
+        parts.append(f"confidence {confidence:g}" if isinstance(confidence, int | float) else "")
+    if line.get("source_url"):
+        parts.append(f"from {value(line['source_url'], 60)}")
+    return f" ({', '.join(filter(None, parts))})"
+
+
+def _reason(line: Line) -> str:
+    return f", because {quoted(str(line['reason']))}" if line.get("reason") else ""

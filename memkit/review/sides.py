@@ -1,0 +1,188 @@
+"""The two sides of a comparison, read without touching the work tree: a commit, the work tree, or nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha1, sha256
+from pathlib import Path, PurePosixPath
+
+from memkit.errors import UsageError
+from memkit.review.interface import End, Note
+from memkit.store.change import in_progress
+from memkit.store.git import Git
+from memkit.store.git_objects import REGULAR, GitObjects
+from memkit.store.revisions import missing_from, parting, resolve
+
+WORK_TREE = "work tree"
+LINK, EXECUTABLE = "120000", "100755"
+_OWN = ".memkit/"
+"""What memkit keeps for itself, where git was not told to ignore it."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that is read; a bigger one is only named."""
+
+
+@dataclass(frozen=True)
+class FileState:
+    """A file as one side has it."""
+
+    id: str
+    """What git calls its content."""
+    size: int
+    mode: str
+    """``100644``, ``100755``, or ``120000`` for a link."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Everything that one side holds."""
+
+    end: End
+    files: Mapping[str, FileState]
+    """By path, relative to the store."""
+    _read: Callable[[Mapping[str, FileState]], dict[str, bytes]]
+
+    def read(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Return the content of those of ``paths`` that are regular files of a size that can be read."""
+        wanted = {path: self.files[path] for path in paths if path in self.files}
+        return self._read({path: file for path, file in wanted.items() if file.mode != LINK and file.size <= LARGEST})
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides, and what to know about comparing them."""
+
+    before: Side
+    after: Side
+    notes: tuple[Note, ...]
+
+
+NOTHING = Side(End("nothing"), {}, lambda files: {})
+
+
+def sides_of(root: Path, span: str | None = None) -> Sides:
+    """Return what ``span`` names in the store at ``root``.
+
+    A span is ``A..B``; ``A...B`` for what B did since it parted from A; or ``A``, for the work tree since A. An end
+    that is left out is the work tree, a beginning the last commit.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository, or a file of a commit was not fetched.
+        UsageError: The span cannot be read, or names no commit.
+    """
+    git = Git(root)
+    since_parting = "..." in (span or "")
+    start, dots, end = (span or "").partition("..." if since_parting else "..")
+    if ".." in end or (dots and not (start or end)):
+        raise UsageError(f"{span!r:.100} is no span. Write A..B, A...B or A, with branches, tags or ids of commits.")
+    if since_parting:
+        base = parting(git, start or "HEAD", end or "HEAD")
+        return Sides(_commit(git, base, f"where it parted from {start or 'HEAD'}"), _commit(git, end or "HEAD"), ())
+    before = NOTHING if not start and _is_unborn(git) else _commit(git, start or "HEAD")
+    if not end:
+        return Sides(before, _work_tree(git), tuple(_about_work_tree(git)))
+    after = _commit(git, end)
+    return Sides(before, after, tuple(_about_line(git, before.end, after.end)))
+
+
+def _commit(git: Git, name: str, shown: str | None = None) -> Side:
+    objects = GitObjects(git)
+    commit = resolve(git, name)
+    entries = {entry.path: entry for entry in objects.tree(commit) if is_ordinary(entry.path)}
+
+    def read(files: Mapping[str, FileState]) -> dict[str, bytes]:
+        contents = objects.read_many(file.id for file in files.values())
+        return {path: contents[file.id] for path, file in files.items()}
+
+    files = {path: FileState(entry.id, entry.size, entry.mode) for path, entry in entries.items()}
+    return Side(End(shown or name, commit), files, read)
+
+
+def is_ordinary(path: str) -> bool:
+    """Return whether a path stays inside of the folder that it is put into; a tree made by hand can hold any."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and not {"..", ".git"} & {part.lower() for part in parts}
+
+
+def _work_tree(git: Git) -> Side:
+    """Return the files that git knows or would add, as they are now."""
+    known, unmerged = _index(git)
+    listed = git.run("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", ".").split("\0")
+    doubtful = {path for path in (*listed, *unmerged) if path and (path in known or not path.startswith(_OWN))}
+    long_ids = git.run("rev-parse", "--show-object-format").strip() == "sha256"
+    files: dict[str, FileState] = {}
+    for path in {*known, *doubtful}:
+        found = _on_disk(git.root / path, None if path in doubtful else known[path], long_ids=long_ids)
+        if found is not None:
+            files[path] = found
+
+    def read(wanted: Mapping[str, FileState]) -> dict[str, bytes]:
+        return {path: (git.root / path).read_bytes() for path in wanted}
+
+    return Side(End(WORK_TREE), files, read)
+
+
+def _index(git: Git) -> tuple[dict[str, str], set[str]]:
+    """Return the ids of the files that are staged, and the paths that a merge left open."""
+    known: dict[str, str] = {}
+    unmerged: set[str] = set()
+    for line in git.run("ls-files", "-z", "--stage", "--", ".").split("\0"):
+        about, _, path = line.partition("\t")
+        if not path or about.startswith("160000"):  # another repository
+            continue
+        _, id, stage = about.split()
+        if stage == "0":
+            known[path] = id
+        else:
+            unmerged.add(path)
+    return known, unmerged
+
+
+def _on_disk(path: Path, id: str | None, *, long_ids: bool) -> FileState | None:
+    """Return a file of the work tree, hashed where git does not know it; None for what is no file or is gone."""
+    try:
+        about = path.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            target = os.fsencode(path.readlink())
+            return FileState(id or _blob_id(target, long=long_ids), len(target), LINK)
+        if not stat.S_ISREG(about.st_mode):
+            return None
+        mode = EXECUTABLE if about.st_mode & stat.S_IXUSR else REGULAR
+        if id is None:
+            small = about.st_size <= LARGEST
+            id = _blob_id(path.read_bytes(), long=long_ids) if small else f"{about.st_size}-{about.st_mtime_ns}"
+        return FileState(id, about.st_size, mode)
+    except OSError:
+        return None
+
+
+def _blob_id(content: bytes, *, long: bool) -> str:
+    named = b"blob %d\0" % len(content) + content
+    return (sha256(named) if long else sha1(named, usedforsecurity=False)).hexdigest()
+
+
+def _is_unborn(git: Git) -> bool:
+    return git.is_repository() and not git.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).strip()
+
+
+def _about_work_tree(git: Git) -> list[Note]:
+    work = in_progress(git)
+    if work is None:
+        return []
+    return [Note("in_progress", f"A {work} is in progress: the work tree is neither what was nor what will be.")]
+
+
+def _about_line(git: Git, before: End, after: End) -> list[Note]:
+    if before.commit is None or after.commit is None:
+        return []
+    missing = missing_from(git, before.commit, after.commit)
+    if not missing:
+        return []
+    commits = f"{missing} commit{'' if missing == 1 else 's'}"
+    message = (
+        f"{before.name} has {commits} that {after.name} lacks, so what they did is told as taken back. "
+        f"For what {after.name} did alone: {before.name}...{after.name}"
+    )
+    return [Note("diverged", message)]
