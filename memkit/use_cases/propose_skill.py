@@ -13,6 +13,7 @@ from memkit.skills.worked import worked
 from memkit.store.file_history import FileHistory
 from memkit.store.git_objects import GitObjects
 from memkit.store.schema import suggestion
+from memkit.store.schema_files import schema_comment
 from memkit.store.yaml import load_yaml
 from memkit.workspace import Workspace
 
@@ -75,7 +76,7 @@ def propose_skill(
         raise UsageError(
             f"The branch {branch!r} is there already. Merge or delete it ('git branch -D {branch}'), or give --branch."
         )
-    text = draft_text(name, asked, tools, workspace.guard, quote=quote)
+    text = schema_comment(workspace.root, "skill") + draft_text(name, asked, tools, workspace.guard, quote=quote)
     skill = _checked(text, name, path)
     if dry_run:
         return Proposal(skill, path, text, None, None)
