@@ -19,6 +19,8 @@ from memkit.terminal import harmless, one_line
 
 MOST_STEPS = 40
 """Calls of a session that a draft tells; a longer one is no procedure yet."""
+_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+"""An argument that can be written as NAME=VALUE; a model may make up others where a tool's schema lets it."""
 
 
 class _Names:
@@ -80,7 +82,11 @@ def _description(used: Sequence[str], tools: Mapping[str, DeclaredTool]) -> str:
 
 def _step(call: Call, tool: DeclaredTool, names: _Names) -> str:
     schema = tool.parameters.get("properties") or {}
-    pairs = [f"{argument}={_value(argument, value, schema, names)}" for argument, value in call.args.items()]
+    pairs = [
+        f"{argument}={_value(argument, value, schema, names)}"
+        for argument, value in call.args.items()
+        if _ARGUMENT.fullmatch(argument)
+    ]
     return f"Call {call.tool}" + (f" with {' '.join(pairs)}" if pairs else "")
 
 
@@ -108,7 +114,7 @@ def _rule(guard: Guard, name: str) -> str:
 
 
 def _examples(asked: Sequence[Asked]) -> Iterator[str]:
-    quoted = [one for one in asked if one.words]
+    quoted = [one for one in asked if one.words.strip()]
     if quoted:
         yield "examples:"
     for one in quoted:
