@@ -44,6 +44,7 @@ class Ranking:
     def __init__(self, skills: Mapping[str, Mapping[str, Any]]) -> None:
         self.skills = [Ranked(name, counts, sum(counts.values())) for name, counts in sorted(_counted(skills))]
         self.mean = sum(skill.length for skill in self.skills) / len(self.skills) if self.skills else 0.0
+        self._counts = {skill.name: skill.counts for skill in self.skills}
         self._having: dict[str, list[int]] = {}
         for place, skill in enumerate(self.skills):
             for word in skill.counts:
@@ -51,8 +52,7 @@ class Ranking:
 
     def shares(self, name: str, request: list[str]) -> bool:
         """Return whether a skill shares enough with a request for a person to see it: two words, and a third of all."""
-        counts = next(skill.counts for skill in self.skills if skill.name == name)
-        shared = len(set(request) & counts.keys())
+        shared = len(set(request) & self._counts[name].keys())
         return shared >= 2 and shared * 3 >= len(set(request))
 
     def scores(self, request: list[str], own: str = "") -> dict[str, float]:

@@ -18,6 +18,7 @@ from memkit.store.yaml import YamlError, load_yaml
 from memkit.use_cases.lint_store import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
+Seconds = Callable[[Callable[[], object]], float]
 Output = pytest.CaptureFixture[str]
 
 SKILL = RULES["MKS001"].good
@@ -50,6 +51,36 @@ def test_files_that_are_no_files_are_findings(store: Path, put: Put) -> None:
     put("skills/big.yaml", b"a" * 20_000_000)
 
     assert [finding.code for finding in lint_store(store).findings] == ["MKY006", "MKY001"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"\xff\xfe" + "name: walk\n".encode("utf-16-le"), "MKY007"),
+        ("[" * 100_000, "MKY006"),
+        ("- " * 100_000, "MKY006"),
+        ("? " * 100_000, "MKY001"),
+        ("{a: " * 100_000, "MKY006"),
+        ("a: " + "9" * 5_000, "MKY001"),
+        ("a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "MKY004"),
+        ("a: 1\n\tb: 2\n", "MKY001"),
+        ("a: 1\na: 2\n", "MKY002"),
+        ("a: !!python/object/apply:os.system [ls]\n", "MKY004"),
+        ("\ufeff" * 3, "MKY005"),
+        (b"\x00" * 1000, "MKY001"),
+        ("a: |\n" + "  x\n" * 60_000, "MKS001"),
+        ("[" + "a," * 60_000 + "]", "MKS001"),
+    ],
+)
+def test_hostile_files_are_findings_and_cost_little(
+    content: str | bytes, code: str, put: Put, codes: Callable[..., list[str]], benchmark_seconds: Seconds
+) -> None:
+    """Whatever a file holds, one rule says so, and no file costs more than a file of a megabyte may."""
+    put("skills/walk.yaml", content)
+    found: list[str] = []
+
+    assert benchmark_seconds(lambda: found.extend(codes())) < 20
+    assert code in found
 
 
 @pytest.mark.parametrize(
