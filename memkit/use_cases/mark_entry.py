@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memkit.errors import no_record
+from memkit.memory.interface import StoredRecord
 from memkit.use_cases.require_status import require_status
 from memkit.workspace import Workspace
 
@@ -17,8 +19,8 @@ SAID_OF = {
     "reject": (("live", "superseded", "retired", "quarantined", "rejected"), "rejected"),
 }
 """Of records in which states each thing can be said, and what they are then."""
-OF_CORE = ("approve", "reject")
-"""What can be said about an edit of core memory as well."""
+OF_CORE = {"approve": "verified", "reject": "rejected"}
+"""What can be said about an edit of core memory as well, and how trusted it is then."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class Standing:
     status: str
     confidence: float | None = None
     """None for an edit of core memory."""
+    already: bool = False
+    """Whether it stood so before, and nothing was written."""
+    outdated: str = ""
+    """The section whose text an approved edit is not, because it was edited again since."""
 
 
 def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> Standing:
@@ -39,17 +45,40 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     """
     archive = workspace.archive
     stored = archive.get(id, user_id=user)
-    if stored is not None:
-        wanted, done = SAID_OF[op]
-        require_status(stored, *wanted, done=done)
-        archive.mark(op, id, workspace.person(stored.record.user_id), reason=reason)
-        marked = archive.get(id) or stored
-        standing = Standing(marked.status, marked.record.confidence)
-    else:
+    if stored is None:
         edit = archive.core_edit(id, user_id=user) if op in OF_CORE else None
         if edit is None:
             raise no_record(id)
-        archive.mark(op, id, workspace.person(str(edit["user_id"])), reason=reason)
-        standing = Standing({"approve": "live", "reject": "rejected"}[op])
+        return _mark_edit(workspace, op, edit, reason)
+    if _stands_so(workspace, op, stored):
+        return Standing(stored.status, stored.record.confidence, already=True)
+    wanted, done = SAID_OF[op]
+    require_status(stored, *wanted, done=done)
+    archive.mark(op, id, workspace.person(stored.record.user_id), reason=reason)
     workspace.commit_memory()
-    return standing
+    marked = archive.get(id) or stored
+    return Standing(marked.status, marked.record.confidence)
+
+
+def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
+    """Return whether saying it again would change nothing; a rejected value that was allowed again can be rejected."""
+    if op == "reject":
+        record = stored.record
+        return stored.status == "rejected" and workspace.archive.view.is_tombstoned(record.user_id, record.text)
+    if op == "approve":
+        return stored.status == "live" and stored.record.trust == "verified"
+    return op == "forget" and stored.status == "retired"
+
+
+def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason: str) -> Standing:
+    archive, id, owner = workspace.archive, str(edit["id"]), str(edit["user_id"])
+    already = edit["trust"] == OF_CORE[op]
+    if not already:
+        archive.mark(op, id, workspace.person(owner), reason=reason)
+        workspace.commit_memory()
+    if op == "reject":
+        return Standing("rejected", already=already)
+    section = str(edit["section"])
+    if archive.core_sections(owner).get(section, "") == edit["text"]:
+        return Standing("live", already=already)
+    return Standing("superseded", already=already, outdated=section)

@@ -17,6 +17,7 @@ def search_memory(
     count: int = 5,
     types: Sequence[str] = (),
     tags: Sequence[str] = (),
+    session: str | None = None,
     as_of: str | None = None,
     at: str | None = None,
 ) -> SearchReport:
@@ -29,7 +30,9 @@ def search_memory(
         EnvironmentFault: ``at`` is given and the store lies in no repository.
     """
     archive = workspace.archive_at(at)
-    report = archive.search(query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), as_of=as_of)
+    report = archive.search(
+        query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), session_id=session, as_of=as_of
+    )
     workspace.audit.append(
         {
             "event": "retrieved" if at is None else "looked back", "actor": "person", "user_id": user,

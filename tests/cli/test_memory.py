@@ -112,6 +112,17 @@ def test_a_shared_record_is_seen_by_everybody(memkit: Answers) -> None:
     )
 
 
+def test_what_is_for_a_session_needs_the_session(memkit: Answers) -> None:
+    """Without --session no session could recall it, so that is bad usage; a search from within the session finds it."""
+    memkit("memory", "add", "Speak slowly today", "--scope", "session", "--user", "ada", code=2)
+
+    told = memkit.add("Speak slowly today", "--scope", "session", "--session", "s1")["id"]
+
+    within = memkit("memory", "search", "speak slowly", "--user", "ada", "--session", "s1")["data"]
+    outside = memkit("memory", "search", "speak slowly", "--user", "ada")["data"]
+    assert ([hit["id"] for hit in within["results"]], outside["results"]) == ([told], [])
+
+
 def test_a_rejected_value_cannot_come_back(memkit: Answers) -> None:
     """However it is spelled, what a person rejected is refused with the reason tombstone."""
     memkit("memory", "reject", memkit.add("Ada is allergic to nuts")["id"])

@@ -8,8 +8,11 @@ import click
 
 from memkit.cli.memory.options import UNIT, Date, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.errors import UsageError
 from memkit.memory.record import SCOPES, SOURCES, TYPES, Draft
 from memkit.use_cases.remember import remember
+
+SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this store, or everybody."
 
 
 @click.command("add", cls=MemkitCommand)
@@ -18,7 +21,7 @@ from memkit.use_cases.remember import remember
 @click.option(
     "--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What kind of record it is."
 )
-@click.option("--scope", type=Choice(SCOPES), default="user", show_default=True, help="Who may see it.")
+@click.option("--scope", type=Choice(SCOPES), default="user", show_default=True, help=SCOPE_HELP)
 @click.option("--tag", "tags", multiple=True, help="A label to find it by; may be given again.")
 @click.option("--confidence", type=UNIT, default=1.0, show_default=True, help="How sure it is, 0 to 1.")
 @click.option("--importance", type=UNIT, help="How much it matters, 0 to 1 (default: memkit.yaml).")
@@ -42,6 +45,8 @@ def add(
     **fields: Any,
 ) -> None:
     """Offer TEXT to long-term memory and print what the write gate decided."""
+    if fields["scope"] == "session" and not session:
+        raise UsageError("--scope session is for one session only: name it with --session.")
     workspace = front.workspace
     if importance is None:
         importance = workspace.settings["importance"]

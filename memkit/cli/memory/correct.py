@@ -9,16 +9,16 @@ import click
 from memkit.cli.memory.options import (
     UNIT,
     Date,
-    owned_record,
     owner_option,
     reason_option,
     report_decision,
     stored_record,
 )
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.use_cases.mark_entry import mark_entry
 from memkit.use_cases.supersede_record import supersede_record
+from memkit.use_cases.update_record import update_record
 
 
 @click.command("supersede", cls=MemkitCommand)
@@ -44,9 +44,16 @@ def _mark_command(op: str, help_line: str) -> click.Command:
         data: dict[str, Any] = {"id": record_id, "op": op, "status": now.status}
         data |= {} if now.confidence is None else {"confidence": now.confidence}
         sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
-        front.answer(data, f"{op}: {record_id} is {now.status}{sure}.")
+        line = f"{record_id} is {now.status} already." if now.already else f"{op}: {record_id} is {now.status}{sure}."
+        notes = [_outdated(record_id, now.outdated)] if now.outdated else []
+        front.answer(data, [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
     return mark
+
+
+def _outdated(edit_id: str, section: str) -> Diagnostic:
+    message = f"{section} was edited since and says something else. To let it say this: memkit core rollback {section}"
+    return diagnostic("superseded", f"{message} {edit_id}", severity="info")
 
 
 confirm = _mark_command("confirm", "Say that record ID is true: its confidence and trust rise.")
@@ -80,10 +87,7 @@ def update(
     wanted = {key: value for key, value in changes.items() if value is not None}
     if not wanted:
         raise UsageError("Nothing to change: give --tag, --confidence, --importance, --valid-from or --valid-until.")
-    workspace = front.workspace
-    record = owned_record(front, record_id, user)
-    workspace.archive.mark("update", record_id, workspace.person(record.user_id), reason=reason, **wanted)
-    workspace.commit_memory()
+    update_record(front.workspace, stored_record(front, record_id, user), wanted, reason=reason)
     front.answer(
         {"id": record_id, "op": "update", "changed": sorted(wanted)},
         f"Changed {', '.join(sorted(wanted))} of {record_id}.",

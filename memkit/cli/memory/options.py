@@ -74,11 +74,6 @@ def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any
     front.answer(data, lines, ok=ok, diagnostics=findings)
 
 
-def owned_record(front: Front, record_id: str, user: str | None) -> Record:
-    """Return the record with this id as it stands; raises ``NotFound`` where this user has none."""
-    return stored_record(front, record_id, user).record
-
-
 def stored_record(front: Front, record_id: str, user: str | None, at: str | None = None) -> StoredRecord:
     """Return the record with this id and its history; raises ``NotFound`` where this user has none.
 

@@ -22,6 +22,7 @@ _HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
 @click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
+@click.option("--session", help="Ask from within this session: what is for it alone is found too.")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
 @click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
@@ -33,6 +34,7 @@ def search(
     count: int,
     types: tuple[str, ...],
     tags: tuple[str, ...],
+    session: str | None,
     as_of: str | None,
     at: str | None,
     explain: bool,
@@ -40,7 +42,15 @@ def search(
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
     workspace = front.workspace
     report = search_memory(
-        workspace, query, user=workspace.user(user), count=count, types=types, tags=tags, as_of=as_of, at=at
+        workspace,
+        query,
+        user=workspace.user(user),
+        count=count,
+        types=types,
+        tags=tags,
+        session=session,
+        as_of=as_of,
+        at=at,
     )
     data: dict[str, Any] = {
         "results": [hit_data(hit, explain=explain) for hit in report.hits],

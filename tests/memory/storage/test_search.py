@@ -321,3 +321,22 @@ def test_a_word_that_may_be_a_month_is_only_one_in_a_date(store: ArchivalStore) 
 
     assert store.search("may I have it", user_id="ada").abstained
     assert store.search("the march on Rome", user_id="ada").abstained
+
+
+def test_what_a_user_rejected_does_not_come_back_as_somebody_elses(store: ArchivalStore) -> None:
+    """A shared record that says it is no answer to that user, neither as a constraint; others are told it."""
+    bad = note(store, "espresso harms nobody", "ada", type="constraint")
+    store.mark("reject", bad, person())
+    told = note(store, "Espresso harms  NOBODY", "bob", type="constraint", scope="shared")
+
+    report = store.search("espresso", user_id="ada")
+
+    assert (report.hits, {loser.reason for loser in report.losers if loser.id == told}) == ((), {"tombstone"})
+    assert store.constraints("ada") == []
+    assert [hit.id for hit in store.search("espresso", user_id="bob").hits] == [told]
+    assert [record.id for record in store.constraints("bob")] == [told]
+
+    store.allow(bad, person())
+
+    assert [hit.id for hit in store.search("espresso", user_id="ada").hits] == [told]
+    assert [record.id for record in store.constraints("ada")] == [told]

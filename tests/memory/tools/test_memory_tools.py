@@ -147,6 +147,20 @@ class TestInsert:
 
         assert caught.value.codes == ("quota",)
 
+    def test_edits_of_core_memory_count_as_well(self, tools: MemoryTools) -> None:
+        """Whether they were admitted or wait for a person: a session cannot flood core memory past its quota."""
+        for number in range(5):
+            tools.begin_turn(f"Floor {number} has a lift.", number)
+            tools.core_memory_append("human", f"Floor {number} has a lift.")
+            tools.core_memory_append("system", f"Tower {number} belongs to nobody")
+
+        with pytest.raises(Refused) as core:
+            tools.core_memory_append("human", "Floor 4 has a lift.")
+        with pytest.raises(Refused) as record:
+            tools.archival_memory_insert("Project number 99 belongs to nobody")
+
+        assert (core.value.codes, record.value.codes) == (("quota",), ("quota",))
+
     def test_a_correction_supersedes(self, tools: MemoryTools, archive: ArchivalStore) -> None:
         """Naming the old record in supersedes replaces it."""
         old = tools.archival_memory_insert("Alice lives in Berlin")
