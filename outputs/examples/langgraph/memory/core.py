@@ -44,6 +44,12 @@ def core_edits(corpus: CorpusIndex) -> list[tuple[Event, str]]:
     return [(event, _trust(corpus, event)) for event in corpus.events(op="core")]
 
 
+def edits_of_session(corpus: CorpusIndex, session_id: str) -> int:
+    """Return how many edits a session made, but for those of programs: they lay together what was written before."""
+    edits = corpus.events(op="core")
+    return sum(event.session_id == session_id and event.actor not in ("import", "program") for event in edits)
+
+
 def consent(corpus: CorpusIndex) -> bool | None:
     """Return what the user said last about being remembered; None when they never did."""
     events = corpus.events(op="consent")

@@ -76,7 +76,7 @@ class ArchiveView(Protocol):
         """Return whether this value was rejected or erased for this user, however it is spelled."""
 
     def session_writes(self, user_id: str, session_id: str) -> int:
-        """Return how many records were written in this session, by whomever but imports and programs."""
+        """Return how many records and edits of core memory this session wrote, by whomever but imports and programs."""
 
     def live(self, id: str) -> Record | None:
         """Return the record in its present state if it is live, whoever owns it."""

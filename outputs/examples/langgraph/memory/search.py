@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from .audience import is_for
 from .dates import dated
+from .index_catalogue import SHARED
 from .index_corpus import CorpusIndex, Found
 from .interface import Hit, Loser, SearchReport
 from .ranking import CorpusStatistics, access, bm25, composite, coverage, recency, task_match, weighed
@@ -40,6 +41,8 @@ class Question(NamedTuple):
     session_id: str | None = None
     agent_id: str | None = None
     task_tags: Sequence[str] = ()
+    bars: Callable[[Record], bool] = lambda record: False
+    """Whether a record of somebody else says what the asker rejected, or what was erased of them."""
 
 
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
@@ -157,7 +160,10 @@ def _objection(record: Record, question: Question) -> str:
         return "filter"
     if not (was_true(record, question.as_of) if question.as_of else is_valid(record, question.now)):
         return "expired"
-    return "confidence" if record.confidence < question.min_confidence else ""
+    if record.confidence < question.min_confidence:
+        return "confidence"
+    # A user's own records are barred by their status; what is shared may be somebody else's.
+    return "tombstone" if record.scope == SHARED and question.bars(record) else ""
 
 
 def _hits(passed: Sequence[Scored], question: Question, settings: RetrievalSettings, uses: Uses) -> list[Hit]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from itertools import accumulate, combinations
 
-from .core import core_sections
+from .core import core_sections, edits_of_session
 from .index import Index
 from .index_catalogue import SHARED
 from .index_corpus import CorpusIndex
@@ -53,8 +53,9 @@ class IndexView:
         return self.tombstones.bars(user_id, text)
 
     def session_writes(self, user_id: str, session_id: str) -> int:
-        """Return how many records were written in this session, by whomever but imports and programs."""
-        return sum(corpus.session_writes(session_id, user_id) for corpus in self._visible(user_id))
+        """Return how many records and edits of core memory this session wrote, by whomever but imports and programs."""
+        records = sum(corpus.session_writes(session_id, user_id) for corpus in self._visible(user_id))
+        return records + edits_of_session(self._index.user(user_id), session_id)
 
     def live(self, id: str) -> Record | None:
         """Return the record in its present state if it is live."""

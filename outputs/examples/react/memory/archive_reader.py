@@ -157,7 +157,7 @@ class ArchiveReader:
         question = Question(
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
             as_of=parse_time(as_of) if as_of is not None else None, session_id=session_id, agent_id=agent_id,
-            task_tags=task_tags,
+            task_tags=task_tags, bars=lambda record: self._is_barred(user_id, record),
         )  # fmt: skip
         if not self._long_term:
             return SearchReport((), abstained=True)
@@ -212,8 +212,10 @@ class ArchiveReader:
         if not self._long_term:
             return []
         now, least = self._clock(), self.settings.retrieval.min_confidence
-        held = (one for one in self.records(user_id=user_id, types=("constraint",)) if is_valid(one, now))
-        return [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
+        with self._reading():
+            held = (one for one in self.records(user_id=user_id, types=("constraint",)) if is_valid(one, now))
+            meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
+            return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
 
     def census(self, user_id: str | None = None) -> "Census":
         """Count what is held, of everybody or of one user."""
@@ -378,6 +380,12 @@ class ArchiveReader:
         from .vectors import ByMeaning
 
         return ByMeaning(self._vectors(), query, self.settings.retrieval.vector_floor)
+
+    def _is_barred(self, user_id: str, record: Record) -> bool:
+        """Return whether a shared record says what this user rejected, or what was erased of them."""
+        from .tombstones import Tombstones
+
+        return Tombstones(self._index, self._tombstone_key).bars(user_id, record.text)
 
     def _visible(self, record_id: str, user_id: str) -> StoredRecord:
         stored = self.get(record_id, user_id=user_id)

@@ -107,12 +107,14 @@ class WriteGate:
         if refusal:
             return Judgement("refused", (refusal,))
         notes, written = ((MASKED,), {"text": draft.text}) if offered.text != draft.text else ((), {})
+        held = {**written, "trust": "quarantined"}
         if doubts:
-            reasons = tuple(doubt.reason for doubt in doubts)
-            return Judgement("quarantined", (*reasons, *notes), {**written, "trust": "quarantined"})
-        if not self._is_grounded(text, origin, view):
-            return Judgement("quarantined", (UNGROUNDED, *notes), {**written, "trust": "quarantined"})
-        return Judgement("admitted", notes, {**self._standing(offered, origin), **written})
+            judgement = Judgement("quarantined", (*(doubt.reason for doubt in doubts), *notes), held)
+        elif self._is_grounded(text, origin, view):
+            judgement = Judgement("admitted", notes, {**self._standing(offered, origin), **written})
+        else:
+            judgement = Judgement("quarantined", (UNGROUNDED, *notes), held)
+        return self._within_quota(judgement, origin, view)
 
     def _refusals(
         self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[Doubt], *, consented: bool
@@ -210,7 +212,7 @@ class WriteGate:
             return judgement
         if view.session_writes(origin.user_id, origin.session_id) < most:
             return judgement
-        return Judgement("refused", (Reason("quota", f"This session has written {most} records, the most allowed."),))
+        return Judgement("refused", (Reason("quota", f"This session has written {most} times, the most allowed."),))
 
     def _is_grounded(self, text: str, origin: Origin, view: ArchiveView) -> bool:
         """Return whether every line of a core section was said by the user, is verified, or a person writes it."""
