@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memkit.guard.core import Guard
 from memkit.guard.errors import PolicySetError, spell_path
 from memkit.guard.interface import EFFECTS, contribution, strength
 from memkit.guard.proof import Case, cases_of, guard_of_one
@@ -56,24 +57,23 @@ def mutate(policy: PolicyFile, rows: Sequence[TableCase], decisions: Sequence[st
         rows: The rows of tables that are about this policy or about the whole set.
         decisions: For each row what the other policies decide: ``allow`` where the policy decides alone.
     """
-    cases = [*((case, "allow") for case in cases_of(policy.data))]
+    cases = [(case, "allow") for case in cases_of(policy.data)]
     cases += [(row.case, decision) for row, decision in zip(rows, decisions, strict=True)]
-    passing = [(case, others) for case, others in cases if _passes(policy.data, case, others)]
+    itself = guard_of_one(policy.data)
+    passing = [(case, others) for case, others in cases if _passes(itself, case, others)]
     mutants = list(_usable(mutants_of(policy.data)))
     survivors = [mutant for mutant in mutants if _survives(mutant, passing)]
     return MutationReport(policy, len(mutants), tuple(survivors))
 
 
-def _passes(data: Mapping[str, Any], case: Case, others: str) -> bool:
-    verdict = case.decided_by(guard_of_one(data)).verdict
-    return max(verdict.decision, others, key=strength) == case.expected
+def _passes(guard: Guard, case: Case, others: str) -> bool:
+    decision = case.decided_by(guard).verdict.decision
+    return max(decision, others, key=strength) == case.expected
 
 
 def _survives(mutant: Mutant, passing: Sequence[tuple[Case, str]]) -> bool:
     guard = guard_of_one(mutant.data)
-    return all(
-        max(case.decided_by(guard).verdict.decision, others, key=strength) == case.expected for case, others in passing
-    )
+    return all(_passes(guard, case, others) for case, others in passing)
 
 
 def _usable(mutants: Iterator[Mutant]) -> Iterator[Mutant]:

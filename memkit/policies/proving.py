@@ -53,7 +53,7 @@ def prove_set(
     names = {policy.name for policy in proven}
     calls = {policy.name: [row.case.call for row in rows if row.policy in (None, policy.name)] for policy in proven}
     wanted = [row for row in rows if row.policy in names or (row.policy is None and chosen is None)]
-    guards = {row.policy: _guard(policies, row.policy) for row in wanted}
+    guards = _guards(policies, {row.policy for row in wanted})
     return SetProof(
         tuple((policy, prove(policy.data, calls[policy.name])) for policy in proven),
         tuple(TableResult(row, row.case.decided_by(guards[row.policy])) for row in wanted),
@@ -61,10 +61,12 @@ def prove_set(
     )
 
 
-def _guard(policies: Sequence[PolicyFile], name: str | None) -> Guard:
-    if name is None:
-        return Guard([policy.data for policy in policies])
-    return next(guard_of_one(policy.data) for policy in policies if policy.name == name)
+def _guards(policies: Sequence[PolicyFile], names: set[str | None]) -> dict[str | None, Guard]:
+    """Return who decides: for a name its policy alone, for none the whole set."""
+    guards: dict[str | None, Guard] = {
+        policy.name: guard_of_one(policy.data) for policy in policies if policy.name in names
+    }
+    return guards | ({None: Guard([policy.data for policy in policies])} if None in names else {})
 
 
 def find_orphans(policies: Sequence[PolicyFile], rows: Sequence[TableCase]) -> tuple[TableCase, ...]:

@@ -66,9 +66,8 @@ def _store(given: Path | None) -> Iterator[Check]:
         yield _tried("repository", lambda: _repository(workspace.git))
         yield _tried("git identity", lambda: _identity(workspace.git))
         yield _tried("archive", lambda: _archive(workspace))
-        verdict = workspace.guard.decide("doctor", {}, {})
-        broken = [finding for finding in verdict.policies if finding.decides]
-        yield Check("policies", not broken, broken[0].reason if broken else "loaded")
+        fault = workspace.guard.fault
+        yield Check("policies", fault is None, fault or "loaded")
         yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
         yield _tried("domains", lambda: _loaded(lambda: load_domains(root)))
         yield from (Check(*found) for found in _privacy(workspace))

@@ -21,7 +21,6 @@ def prove_policies(root: Path, names: Sequence[str] = ()) -> SetProof:
     chosen = [get_policy(policies, name) for name in dict.fromkeys(names)] if names else None
     proof = prove_set(policies, load_tables(root), chosen)
     if not proof.results:
-        raise EnvironmentFault(
-            f"There is no test to run: no policy in {root / FOLDER} has 'tests:', and {TABLES}/ holds no table for it."
-        )
+        which = f"none of {', '.join(names)}" if names else f"no policy in {root / FOLDER}"
+        raise EnvironmentFault(f"There is no test to run: {which} has 'tests:', and {TABLES}/ has no row for it.")
     return proof

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import UsageError
+from memkit.guard.core import Guard
 from memkit.policies.files import load_policies
 from memkit.policies.proving import prove_set
 from memkit.policies.tables import TABLES, is_table, load_table, load_tables
@@ -162,3 +163,18 @@ def test_only_what_lies_in_the_folder_is_a_table(root: Path) -> None:
         False,
         False,
     ]
+
+
+def test_a_long_table_compiles_its_policies_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows there are, each policy is compiled a fixed number of times."""
+    made: list[int] = []
+    compiled = Guard.__init__
+    monkeypatch.setattr(Guard, "__init__", lambda self, policies: made.append(1) or compiled(self, policies))
+    counts = []
+    for rows in (10, 500):
+        made.clear()
+        table(root, "t.csv", "policy,tool,expect\n" + ",read,allow\nasks,read,allow\n" * rows)
+        assert len(prove_set(load_policies(root / "policies"), load_tables(root)).rows) == 2 * rows
+        counts.append(len(made))
+
+    assert counts[0] == counts[1]
