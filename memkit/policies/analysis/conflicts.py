@@ -34,11 +34,14 @@ from memkit.policies.analysis.calls import (
 )
 from memkit.policies.analysis.findings import KINDS, Analysis, Conflict, Open
 from memkit.policies.analysis.subjects import Box, Lift, PolicyData, Subject, SubjectSet
-from memkit.policies.analysis.values import Nothing, Unknown
+from memkit.policies.analysis.values import TOO_LARGE, Nothing, Unknown
 from memkit.policies.analysis.views import other_commands
 
 MAX_COVERING = 40
 """So many other policies are taken together to cover one."""
+
+MAX_COSTLY = 20
+"""So many pairs of policies may be too large to compare before no further pair is looked at."""
 
 _STOPS = ("deny", "ask")
 _LISTED = 3
@@ -150,16 +153,39 @@ def _called(lift: Lift) -> str:
 def _contradictions(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[Told]:
     allowing = [subject for subject in alive if subject.hard and subject.effect == "allow"]
     stopping = [subject for subject in alive if subject.hard and subject.effect in _STOPS]
-    for one in allowing:
-        told = [_contradiction(subjects, one, other) for other in stopping if _may_meet(one, other)]
-        yield from (each for each in told if isinstance(each, Conflict))
-        unknown = [each.policies[1] for each in told if isinstance(each, Open)]
+    costly = 0
+    for one, others in _by_tool(allowing, stopping):
+        unknown = []
+        for other in others:
+            if not _may_meet(one, other):
+                continue
+            told = _contradiction(subjects, one, other) if costly < MAX_COSTLY else None
+            if isinstance(told, Conflict):
+                yield told
+            elif not isinstance(told, Nothing):
+                unknown.append(other.name)
+                costly += isinstance(told, Unknown) and told.reason.endswith(TOO_LARGE)
         if unknown:
             names = ", ".join(unknown[:_LISTED]) + (f" and {len(unknown) - _LISTED} more" * (len(unknown) > _LISTED))
             reason = (
                 f"Whether a call that {one.name} allows is stopped by {names} is not known: no such call was found."
             )
             yield Open("contradiction", (one.name, *unknown), reason)
+
+
+def _by_tool(ones: Sequence[Subject], others: Sequence[Subject]) -> Iterator[tuple[Subject, list[Subject]]]:
+    """Yield each policy with those of the others that may be about the same tool."""
+    by_tool: dict[str, list[Subject]] = {}
+    everywhere = [other for other in others if other.tools is None]
+    for other in others:
+        for tool in other.tools or ():
+            by_tool.setdefault(tool, []).append(other)
+    for one in ones:
+        if one.tools is None:
+            yield one, list(others)
+        else:
+            named = (other for tool in sorted(one.tools) for other in by_tool.get(tool, ()))
+            yield one, list(dict.fromkeys([*named, *everywhere]))
 
 
 def _may_meet(one: Subject, other: Subject) -> bool:
@@ -179,21 +205,18 @@ def _kept_apart(box: Box, beside: Box) -> bool:
     )
 
 
-def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Conflict | Open | None:
+def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Conflict | Nothing | Unknown:
     def both(call: Call) -> bool:
         applying = subjects.applying(call)
         return one in applying and other in applying
 
     answer = find_call([Applies(one, surely=True), Applies(other, surely=True)], both, glance=True)
-    names = (one.name, other.name)
-    if isinstance(answer, CallFound):
-        decision = subjects.decide(answer.call).decision
-        verb = "denies it" if other.effect == "deny" else "asks about it"
-        proof = f"{one.label} allows this call and {other.label} {verb}; the decision is {decision}."
-        return Conflict("contradiction", names, answer.call, proof)
-    if isinstance(answer, Unknown):
-        return Open("contradiction", names, answer.reason)
-    return None
+    if not isinstance(answer, CallFound):
+        return answer
+    decision = subjects.decide(answer.call).decision
+    verb = "denies it" if other.effect == "deny" else "asks about it"
+    proof = f"{one.label} allows this call and {other.label} {verb}; the decision is {decision}."
+    return Conflict("contradiction", (one.name, other.name), answer.call, proof)
 
 
 # Shadowed and redundant

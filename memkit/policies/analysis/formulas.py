@@ -68,7 +68,7 @@ class Leaf:
 
     @cached_property
     def language(self) -> Language:
-        """Return its texts as an automaton; raises ``PolicySetError`` where that is too large."""
+        """Return its texts as an automaton; raises ``TooComplex`` where that is too large."""
         if self.members is not None:
             return language(tuple(rf"\A{escaped(text)}\Z" for text in self.members))
         if self.operator == "glob":

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memkit.guard.automaton import Automaton, State, compile_regex
+from memkit.guard.errors import PolicySetError
 from memkit.guard.regex import Chars
 from memkit.policies.analysis.alphabet import NEWLINE, WORDY, representatives
 
-MAX_CONFIGURATIONS = 6_000
+MAX_CONFIGURATIONS = 3_000
 """So many places are visited before the answer is that nobody knows."""
 
 Truth = bool | None
@@ -103,8 +104,12 @@ class Language:
 
 @lru_cache(maxsize=4096)
 def language(patterns: tuple[str, ...]) -> Language:
-    """Return the texts in which one of the patterns occurs; raises ``PolicySetError`` where they are too large."""
-    automaton = compile_regex("|".join(f"(?:{pattern})" for pattern in patterns) if len(patterns) > 1 else patterns[0])
+    """Return the texts in which one of the patterns occurs; raises ``TooComplex`` where they are too large together."""
+    joined = "|".join(f"(?:{pattern})" for pattern in patterns) if len(patterns) > 1 else patterns[0]
+    try:
+        automaton = compile_regex(joined)
+    except PolicySetError:
+        raise TooComplex from None
     anchors = {state.anchor for state in automaton.states}
     return Language(automaton, bool(anchors & {"line_end", "boundary", "no_boundary"}))
 

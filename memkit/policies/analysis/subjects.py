@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from memkit.guard.core import Guard
 from memkit.guard.interface import JSON, Call, Verdict, contribution, strength
@@ -62,11 +63,22 @@ class Subject:
         """Return its name with what it does, for a sentence."""
         return f"{self.name} ({self.enforcement} {self.effect})"
 
+    @cached_property
+    def tools(self) -> frozenset[str] | None:
+        """Return every tool it can be about, or ``None`` where they cannot be listed."""
+        listed = [box["tool"].members if "tool" in box else None for box in self.boxes]
+        known = [tools for tools in listed if tools is not None]
+        return frozenset[str]().union(*known) if len(known) == len(listed) else None
+
     def decides_like(self, other: Subject) -> bool:
         """Return whether two policies say the same about every call, as they are written."""
-        return all(
-            self.data.get(key) == other.data.get(key) for key in ("effect", "enforcement", "match", "exceptions")
-        )
+        return self._decisive == other._decisive
+
+    @cached_property
+    def _decisive(self) -> str:
+        # Spelled out, because 1 and true are equal as values and two conditions in a policy.
+        fields = ("effect", "enforcement", "match", "exceptions")
+        return json.dumps({key: self.data.get(key) for key in fields}, sort_keys=True)
 
 
 class SubjectSet:

@@ -8,17 +8,16 @@ completely.
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, count, islice
+from itertools import chain, islice
 from typing import NamedTuple
 
-from memkit.guard.errors import PolicySetError
 from memkit.guard.interface import JSON
 from memkit.guard.texts import text_of
+from memkit.policies.analysis.cases import cases
 from memkit.policies.analysis.formulas import (
     POSSIBLE,
     All,
@@ -29,13 +28,14 @@ from memkit.policies.analysis.formulas import (
     Literal,
     denied,
     leaves,
+    listed,
 )
-from memkit.policies.analysis.languages import NUMBER, Language, TooComplex, Truth, find_text, language
+from memkit.policies.analysis.languages import TooComplex, find_text
 from memkit.policies.analysis.numbers import sample_numbers
-from memkit.policies.analysis.views import glob_sample, guesses, within
+from memkit.policies.analysis.plain import constant, plain_values, written
+from memkit.policies.analysis.views import glob_sample, guesses
 
-MAX_CASES = 4_000
-"""So many ways to fulfil the views are looked at before the answer is that nobody knows."""
+TOO_LARGE = "the conditions are too large to look through"
 _ORDINARY = ("x", "a b", "0", "1", "/tmp/x", "ls", "")
 _FEW = 12
 
@@ -94,14 +94,14 @@ def solve(parts: tuple[Part, ...], *, text_only: bool = False, glance: bool = Fa
     for value in _likely(parts, formula):
         if all(part.holds(value) for part in parts):
             return Found(value)
-    if glance and any(leaf.is_view for leaf in leaves(formula)):
-        return _guessed(parts, formula)
     try:
+        if glance and any(leaf.is_view for leaf in leaves(formula)):
+            return _guessed(parts, formula)
         answers = [_texts(parts, formula)]
         if not (text_only or glance) and not isinstance(answers[0], Found):
             answers += [_objects(parts, formula), _lists(parts, formula)]
-    except (TooComplex, PolicySetError):
-        return Unknown("the conditions are too large to look through")
+    except TooComplex:
+        return Unknown(TOO_LARGE)
     return min(answers, key=lambda answer: (Found, Unknown, Nothing).index(type(answer)))
 
 
@@ -122,9 +122,9 @@ def samples(leaf: Leaf) -> Iterable[JSON]:
     if leaf.members is not None:
         return leaf.members.values()
     if leaf.operator == "glob":
-        return [glob_sample(glob) for glob in (leaf.operand if isinstance(leaf.operand, list) else [leaf.operand])]
+        return map(glob_sample, listed(leaf.operand))
     if leaf.operator == "prefix":
-        return leaf.operand if isinstance(leaf.operand, list) else [leaf.operand]
+        return listed(leaf.operand)
     if leaf.operator == "range":
         return _whole([leaf])
     if leaf.operator == "regex":
@@ -136,20 +136,13 @@ def samples(leaf: Leaf) -> Iterable[JSON]:
 def _regex_samples(leaf: Leaf) -> tuple[str, ...]:
     try:
         found = find_text([leaf.language], lambda known: known[0])
-    except (TooComplex, PolicySetError):
+    except TooComplex:
         return ()
     return () if found is None else (found,)
 
 
 def _whole(ranges: Iterable[Leaf]) -> Iterator[JSON]:
-    yield from map(_written, sample_numbers(leaf.operand for leaf in ranges))
-
-
-def _written(number: float) -> JSON:
-    """Return a number as people and JSON write it; JSON has no infinity, but the engine reads its name."""
-    if not math.isfinite(number):
-        return str(number)
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+    yield from map(written, sample_numbers(leaf.operand for leaf in ranges))
 
 
 def _ordinary_numbers(formula: Formula) -> Iterator[JSON]:
@@ -160,7 +153,7 @@ def _ordinary_numbers(formula: Formula) -> Iterator[JSON]:
 
 def _guessed(parts: Sequence[Part], formula: Formula) -> Answer:
     """Try what fulfils several views at once."""
-    for views, _ in islice(_ways(formula, count()), _FEW):
+    for views, _ in islice(cases(formula), _FEW):
         for value in guesses([one.leaf for one in views if one.wanted]):
             if all(part.holds(value) for part in parts):
                 return Found(value)
@@ -198,8 +191,8 @@ def _spelled(text: str) -> Iterator[JSON]:
 def _looked_through(parts: Sequence[Part], formula: Formula, shape: str) -> Answer:
     """Return what is known after every way to fulfil the views was looked at, with the plain rest of each."""
     unsure = False
-    for views, plain in _cases(formula):
-        texts = _plain_texts(plain, shape)
+    for views, plain in cases(formula):
+        texts = plain_values(plain, only_texts=shape != "text")
         first = next(texts, None)
         if first is None:
             continue
@@ -209,143 +202,6 @@ def _looked_through(parts: Sequence[Part], formula: Formula, shape: str) -> Answ
                     return Found(value)
         unsure = True
     return Unknown("no text was found, and none was ruled out") if unsure else Nothing()
-
-
-def _at_odds(views: Sequence[Literal]) -> bool:
-    """Return whether one view is wanted and another that it lies within is not."""
-    for one in views:
-        for other in views:
-            weaker = one.mode == other.mode or other.mode == POSSIBLE
-            if one.wanted and not other.wanted and weaker and within(one.leaf, other.leaf):
-                return True
-    return False
-
-
-def _cases(formula: Formula) -> Iterator[tuple[tuple[Literal, ...], Formula]]:
-    """Yield every way to fulfil a formula: views that must hold or must not, and a formula without views.
-
-    Raises:
-        TooComplex: There are more ways than the bounds allow.
-    """
-    for views, plain in _ways(formula, count()):
-        yield views, All(plain)
-
-
-_Way = tuple[tuple[Literal, ...], tuple[Formula, ...]]
-
-
-def _ways(formula: Formula, steps: Iterator[int]) -> Iterator[_Way]:
-    if next(steps) > MAX_CASES:
-        raise TooComplex
-    if not any(leaf.is_view for leaf in leaves(formula)):
-        yield (), (formula,)
-    elif isinstance(formula, Literal):
-        yield (formula,), ()
-    elif isinstance(formula, Any):
-        for part in formula.parts:
-            yield from _ways(part, steps)
-    else:
-        yield from _joined(formula.parts, steps)
-
-
-def _joined(parts: Sequence[Formula], steps: Iterator[int]) -> Iterator[_Way]:
-    if not parts:
-        yield (), ()
-        return
-    for views, plain in _ways(parts[0], steps):
-        for more_views, more_plain in _joined(parts[1:], steps):
-            joined = (*views, *more_views)
-            if not _at_odds(joined):
-                yield joined, (*plain, *more_plain)
-
-
-# The plain part of a case: texts and numbers
-
-
-def _plain_texts(formula: Formula, shape: str) -> Iterator[JSON]:
-    """Yield values for which a formula without views holds; none only if there are none.
-
-    Conditions on numbers split the line at their bounds. A text that is no number is unknown to all of them.
-
-    Raises:
-        TooComplex: It could not be told whether there is one.
-    """
-    ranges = list(dict.fromkeys(leaf for leaf in leaves(formula) if leaf.operator == "range"))
-    unread = _settled(formula, None)
-    is_number = language((NUMBER,))
-    if not ranges or shape != "text":
-        yield from _texts_of(unread, [])
-        return
-    yield from _texts_of(unread, [(is_number, False)])
-    for number in sample_numbers(leaf.operand for leaf in ranges):
-        rest = _settled(formula, number)
-        if _constant(rest) is True:
-            yield _written(number)
-        elif _constant(rest) is None and next(_texts_of(rest, [(is_number, True)]), None) is not None:
-            raise TooComplex  # some text of the right form is a number; whether one is within the bounds is not known
-
-
-def _settled(formula: Formula, number: float | None) -> Formula:
-    """Return the formula with its conditions on numbers answered, for a number or for a text that is none."""
-    if isinstance(formula, Literal):
-        if formula.leaf.operator != "range":
-            return formula
-        holds = formula.leaf.holds({} if number is None else number, formula.mode)
-        return All() if holds is formula.wanted else Any()
-    return type(formula)(tuple(_settled(part, number) for part in formula.parts))
-
-
-def _constant(formula: Formula) -> Truth:
-    """Return whether a formula holds for every text, or for none, by its form alone."""
-    if isinstance(formula, Literal):
-        return None
-    truths = [_constant(part) for part in formula.parts]
-    return _all(truths) if isinstance(formula, All) else _any(truths)
-
-
-def _all(truths: Sequence[Truth]) -> Truth:
-    return False if False in truths else (None if None in truths else True)
-
-
-def _any(truths: Sequence[Truth]) -> Truth:
-    return True if True in truths else (None if None in truths else False)
-
-
-def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterator[str]:
-    """Yield a shortest text that a formula of text conditions holds for, and that lies in or outside of ``more``."""
-    if _constant(formula) is False:
-        return
-    known = list(dict.fromkeys(leaves(formula)))
-    places = {leaf: index for index, leaf in enumerate(known)}
-    plain, nested = _conjuncts(formula)
-    signs = [(places[one.leaf], one.wanted) for one in plain]
-    signs += [(len(known) + index, wanted) for index, (_, wanted) in enumerate(more)]
-
-    def accepts(truths: Sequence[Truth]) -> Truth:
-        settled = [truth if (truth := truths[place]) is None else truth is wanted for place, wanted in signs]
-        return _all(settled + [_value(part, truths, places) for part in nested])
-
-    found = find_text([*(leaf.language for leaf in known), *(one for one, _ in more)], accepts)
-    if found is not None:
-        yield found
-
-
-def _conjuncts(formula: Formula) -> tuple[list[Literal], list[Formula]]:
-    """Return the literals that must all hold, and what else must hold beside them."""
-    if isinstance(formula, Literal):
-        return [formula], []
-    if isinstance(formula, Any):
-        return [], [formula]
-    found = [_conjuncts(part) for part in formula.parts]
-    return [one for plain, _ in found for one in plain], [one for _, nested in found for one in nested]
-
-
-def _value(formula: Formula, truths: Sequence[Truth], places: dict[Leaf, int]) -> Truth:
-    if isinstance(formula, Literal):
-        truth = truths[places[formula.leaf]]
-        return None if truth is None else truth is formula.wanted
-    values = [_value(part, truths, places) for part in formula.parts]
-    return _all(values) if isinstance(formula, All) else _any(values)
 
 
 # Objects and lists
@@ -359,7 +215,7 @@ def _objects(parts: Sequence[Part], formula: Formula) -> Answer:
     ):
         if all(part.holds(value) for part in parts):
             return Found(value)
-    ruled_out = all(_constant(plain) is False for _, plain in _cases(_unreadable(formula)))
+    ruled_out = all(constant(plain) is False for _, plain in cases(_unreadable(formula)))
     return Nothing() if ruled_out else Unknown("an object may be as wanted")
 
 

@@ -29,6 +29,7 @@ _STATEMENTS = {
 _CLIENTS = ("psql", "mysql", "sqlite3", "duckdb")
 
 
+@lru_cache(maxsize=65536)
 def within(inner: Leaf, outer: Leaf) -> bool:
     """Return whether what fulfils one view fulfils the other, and what one cannot read, the other cannot either."""
     if inner == outer:
@@ -95,8 +96,8 @@ def glob_within(inner: str, outer: str) -> bool:
         return glob_test(outer)(inner) if inner != outer else True
     if not has_wildcards(outer):
         return False
-    both = [language((glob_pattern(glob),)) for glob in (inner, outer)]
     try:
+        both = [language((glob_pattern(glob),)) for glob in (inner, outer)]
         return find_text(both, lambda known: _without(known[0], known[1])) is None
     except TooComplex:
         return False
@@ -114,7 +115,10 @@ def glob_sample(glob: str) -> str:
     plain = glob.replace("*", "").replace("?", "x")
     if glob_test(glob)(plain):
         return plain
-    return find_text([language((glob_pattern(glob),))], lambda known: known[0]) or plain
+    try:
+        return find_text([language((glob_pattern(glob),))], lambda known: known[0]) or plain
+    except TooComplex:
+        return plain
 
 
 def other_commands(one: Sequence[Leaf], other: Sequence[Leaf]) -> bool:
@@ -163,8 +167,8 @@ def _program_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
 
 
 def _common_names(wanted: Sequence[Sequence[str]]) -> list[str]:
-    sets = [language(tuple(map(glob_pattern, names))) for names in wanted]
     try:
+        sets = [language(tuple(map(glob_pattern, names))) for names in wanted]
         found = find_text(sets, _all_known)
     except TooComplex:
         return []
