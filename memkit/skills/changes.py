@@ -152,6 +152,16 @@ def _generates(before: Skill, after: Skill) -> Iterator[SkillChange]:
         yield _changed("generates", "what it generates changed", one, other)
 
 
+def _front_matter(before: Skill, after: Skill) -> Iterator[SkillChange]:
+    old, new = before.front_matter, after.front_matter
+    for key in [*new, *(key for key in old if key not in new)]:
+        if old.get(key) != new.get(key):
+            kind = "added" if key not in old else "removed" if key not in new else "changed"
+            said = f"front matter {kind}: {one_line(key)}"
+            grants = key == "allowed-tools" and key in new
+            yield SkillChange("front_matter", kind, said, old.get(key), new.get(key), attention=grants)
+
+
 def _changelog(before: Skill, after: Skill) -> Iterator[SkillChange]:
     yield from _by_name(
         "changelog", "changelog entry", {each.version: " ".join(each.changes) for each in before.changelog},
@@ -192,6 +202,7 @@ _DESCRIBERS: tuple[Callable[[Skill, Skill], Iterator[SkillChange]], ...] = (
     _steps,
     _examples,
     _checks,
+    _front_matter,
     _generates,
     _changelog,
 )

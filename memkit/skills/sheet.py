@@ -5,18 +5,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from memkit.skills.skill import Skill
 from memkit.store.yaml import YamlError, load_yaml
 from memkit.terminal import harmless, one_line
 
-PROFILES: Mapping[str, frozenset[str]] = {
-    "agentskills": frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"}),
-    "claude-code": frozenset(
-        {"name", "description", "when_to_use", "license", "compatibility", "metadata", "allowed-tools"}
-    ),
-}
+_PUBLIC = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+CLAUDE_CODE = frozenset(
+    {
+        "when_to_use", "argument-hint", "arguments", "disable-model-invocation", "user-invocable", "model", "effort",
+        "context", "agent", "paths", "shell", "disallowed-tools",
+    }
+)  # fmt: skip
+"""What Claude Code reads beside the fields of the public format."""
+PROFILES: Mapping[str, frozenset[str]] = {"agentskills": _PUBLIC, "claude-code": _PUBLIC | CLAUDE_CODE}
 """Profile → the fields that it knows in the front matter."""
+_FLAGS = frozenset({"disable-model-invocation", "user-invocable"})
+_WORDS: Mapping[str, frozenset[str]] = {
+    "context": frozenset({"fork"}),
+    "effort": frozenset({"low", "medium", "high", "xhigh", "max"}),
+    "shell": frozenset({"bash", "powershell"}),
+}
+"""Fields of Claude Code that have few values."""
 
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
@@ -41,18 +52,25 @@ def agent_skill(skill: Skill, profile: str = "agentskills") -> str:
     return "\n".join(["---", *_front_matter(skill, profile), "---", "", *skill_body(skill)]).rstrip() + "\n"
 
 
+def left_out(skill: Skill, profile: str) -> list[str]:
+    """Return what of a skill a ``SKILL.md`` of a profile does not have."""
+    parts = {"changelog": skill.changelog, "checks": skill.checks, "generates": skill.generates}
+    unknown = [f"front_matter.{key}" for key in skill.front_matter if key not in PROFILES[profile]]
+    return [name for name, value in parts.items() if value] + unknown
+
+
 def skill_body(skill: Skill) -> Iterator[str]:
     """Yield the Markdown lines that tell a reader how the skill is done."""
-    yield from (f"# {title(skill)}", "", *paragraph(skill.description), "")
+    yield from (f"# {title(skill)}", "", *(_plain(line) for line in paragraph(skill.description)), "")
     if skill.deprecated:
-        reason = f": {one_line(skill.deprecated)}" if isinstance(skill.deprecated, str) else "."
+        reason = f": {_line(skill.deprecated)}" if isinstance(skill.deprecated, str) else "."
         instead = f" Use `{skill.superseded_by}` instead." if skill.superseded_by else ""
         yield from (f"**Deprecated**{reason}{instead}", "")
     yield from section("When to use", skill.when_to_use)
-    yield from section("Required tools", [f"`{one_line(tool)}`" for tool in skill.required_tools])
+    yield from section("Required tools", [f"`{_line(tool)}`" for tool in skill.required_tools])
     yield from section("Safety checks", skill.safety_checks)
     yield from section("Steps", skill.steps, numbered=True)
-    examples = [f"**{one_line(example.input)}**\n{example.approach}" for example in skill.examples]
+    examples = [f"**{_line(example.input)}**\n{example.approach}" for example in skill.examples]
     yield from section("Examples", examples)
 
 
@@ -74,13 +92,24 @@ def section(heading: str, items: tuple[str, ...] | list[str], *, numbered: bool 
         mark = f"{number}. " if numbered else "- "
         first, *rest = paragraph(item)
         yield mark + first
-        yield from (" " * len(mark) + line for line in rest)
+        yield from (" " * len(mark) + line if line else "" for line in rest)
     yield ""
 
 
 def paragraph(text: str) -> list[str]:
-    """Return the lines of a text, harmless to a terminal and without blank lines, which would end a list."""
-    return [line.rstrip() for line in harmless(text).splitlines() if line.strip()] or [""]
+    """Return the lines of a text, harmless to a terminal, with at most one blank line between two others."""
+    lines = [line.rstrip() for line in harmless(text).strip().splitlines()] or [""]
+    return [line for place, line in enumerate(lines) if line or place == 0 or lines[place - 1]]
+
+
+def _plain(line: str) -> str:
+    """Return a line of running text that Markdown does not take for a heading, a list, a fence or emphasis."""
+    return f"\\{line}" if line.startswith(("#", "*", "`", "~", "\\", "-", "=", ">", "+", "<")) else line
+
+
+def running_text(line: str) -> str:
+    """Return what ``_plain`` made a line of running text from."""
+    return line[1:] if line.startswith("\\") and _plain(line[1:]) == line else line
 
 
 def sheet_problems(text: str, directory: str, profile: str = "agentskills") -> list[str]:
@@ -102,9 +131,16 @@ def _field_problems(fields: Mapping[str, object], profile: str) -> Iterator[str]
     if unknown:
         yield f"The profile {profile} does not know the fields {', '.join(unknown)}."
     for key, value in fields.items():
-        strings = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-        if not (strings if key == "metadata" else isinstance(value, str)):
-            yield f"The field {key} must be {'a map of strings' if key == 'metadata' else 'a string'}."
+        if key == "metadata":
+            if not (isinstance(value, dict) and all(isinstance(item, str) for item in value.values())):
+                yield "The field metadata must be a map of strings."
+        elif key in _FLAGS:
+            if not isinstance(value, bool):
+                yield f"The field {key} must be true or false."
+        elif not isinstance(value, str):
+            yield f"The field {key} must be a string."
+        elif key in _WORDS and value not in _WORDS[key]:
+            yield f"The field {key} must be {' or '.join(sorted(_WORDS[key]))}, and is {value!r}."
 
 
 def _value_problems(fields: Mapping[str, object], directory: str) -> Iterator[str]:
@@ -121,27 +157,66 @@ def _value_problems(fields: Mapping[str, object], directory: str) -> Iterator[st
 
 
 def _front_matter(skill: Skill, profile: str) -> Iterator[str]:
-    name, when = kebab_case(skill.name), _sentences(skill.when_to_use)
-    description = _cut(one_line(skill.description), MAX_DESCRIPTION)
+    name, when, description = kebab_case(skill.name), sentences(skill.when_to_use), short_description(skill)
     yield f"name: {_quoted(name)}"
     if profile == "claude-code":
         yield f"description: {_quoted(description)}"
         if when and len(description) < MAX_DESCRIPTION - 20:
             yield f"when_to_use: {_quoted(_cut(when, MAX_DESCRIPTION - len(description)))}"
     else:
-        folded = f"{description} Use when: {when}" if when else description
-        yield f"description: {_quoted(_cut(folded, MAX_DESCRIPTION))}"
-    if skill.required_tools:
-        tools = ", ".join(one_line(tool) for tool in skill.required_tools)
-        yield f"compatibility: {_quoted(_cut(f'Needs the tools {tools}.', MAX_COMPATIBILITY))}"
-    metadata = {"version": skill.version, "memkit-name": skill.name if name != skill.name else None}
-    if any(metadata.values()):
+        yield f"description: {_quoted(folded_description(skill))}"
+    for key, value in skill.front_matter.items():
+        if key in PROFILES[profile] - {"metadata", "compatibility"}:
+            yield f"{key}: {_scalar(value)}"
+    if compatibility := compatibility_text(skill):
+        yield f"compatibility: {_quoted(_cut(compatibility, MAX_COMPATIBILITY))}"
+    metadata = _metadata(skill)
+    if metadata:
         yield "metadata:"
-        yield from (f"  {key}: {_quoted(value)}" for key, value in metadata.items() if value)
+        yield from (f"  {_quoted(key)}: {_quoted(value)}" for key, value in metadata.items())
 
 
-def _sentences(items: tuple[str, ...]) -> str:
-    return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in map(one_line, items))
+def _metadata(skill: Skill) -> dict[str, str]:
+    name = kebab_case(skill.name)
+    own = {"version": skill.version, "memkit-name": skill.name if name != skill.name else None}
+    other = skill.front_matter.get("metadata")
+    kept = {_line(key): _line(value) for key, value in other.items()} if isinstance(other, dict) else {}
+    return kept | {key: value for key, value in own.items() if value}
+
+
+def short_description(skill: Skill) -> str:
+    """Return the description as the front matter holds it."""
+    return _cut(_line(skill.description), MAX_DESCRIPTION)
+
+
+def folded_description(skill: Skill) -> str:
+    """Return the description with what says when to use the skill."""
+    when = sentences(skill.when_to_use)
+    return _cut(f"{short_description(skill)} Use when: {when}" if when else short_description(skill), MAX_DESCRIPTION)
+
+
+def compatibility_text(skill: Skill) -> str:
+    """Return what the skill needs, in words: what its file says of that, and its tools."""
+    said = skill.front_matter.get("compatibility", "")
+    tools = ", ".join(_line(tool) for tool in skill.required_tools)
+    return f"{_line(str(said))}{f' Needs the tools {tools}.' if tools else ''}".strip()
+
+
+def _scalar(value: Any) -> str:
+    """Return a value on one line: the format knows texts only, and other tools true, false and numbers as well."""
+    if isinstance(value, (bool, int, float)):
+        return json.dumps(value)
+    return _quoted(_line(" ".join(value) if isinstance(value, list) else str(value)))
+
+
+def sentences(items: tuple[str, ...]) -> str:
+    """Return texts as sentences, one after the other."""
+    return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in map(_line, items))
+
+
+def _line(text: str) -> str:
+    """Return a text on one line; what is invisible stays as an escape and never counts as a blank."""
+    return one_line(harmless(text))
 
 
 def _cut(text: str, limit: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,8 @@ class Skill:
     superseded_by: str | None = None
     checks: tuple[Check, ...] = ()
     generates: Generated | None = None
+    front_matter: Mapping[str, Any] = field(default_factory=dict)
+    """What ``SKILL.md`` says to other tools; memkit carries it and does not act on it."""
 
 
 def load_skill(path: Path, *, name: str | None = None) -> Skill:
@@ -148,6 +150,7 @@ def read_skill(data: Mapping[str, Any]) -> Skill:
             for item in data.get("checks", ())
         ),
         generates=Generated(generates["skill"], tuple(generates["wires"]), generates.get("try")) if generates else None,
+        front_matter=data.get("front_matter", {}),
     )
 
 

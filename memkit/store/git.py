@@ -116,7 +116,8 @@ class Git:
             self.run("add", "--", *present)
         if not self.run("status", "--porcelain", "--", *paths).strip():
             return None
-        self.run("commit", "--quiet", "--only", "--no-verify", "-m", message, "--", *paths)
+        options = ("--quiet", "--only", "--no-verify", "--file=-")  # a message can be longer than an argument may be
+        self.feed(message.encode(), "commit", *options, "--", *paths)
         return self.run("rev-parse", "--verify", "HEAD").strip()
 
     def head_branch(self) -> str | None:

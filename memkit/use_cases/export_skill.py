@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.skills import agent_skill, kebab_case, load_named_skill, sheet_problems
+from memkit.skills.sheet import left_out
 from memkit.store.files import write_whole
 
 
@@ -18,6 +19,8 @@ class Exported:
     path: Path
     shortened: bool
     """Whether the description was cut to the format's limit; the body has all of it."""
+    left_out: tuple[str, ...]
+    """What the profile has no place for."""
 
 
 def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool = False) -> Exported:
@@ -36,7 +39,8 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     if not force and _holds_another(path, content):
         raise UsageError(f"{path} holds another text. Add --force to replace it.")
     write_whole(path, content)
-    return Exported(path.parent.name, path, "…" in text.split("---\n", 2)[1] and "…" not in skill.description)
+    shortened = "…" in text.split("---\n", 2)[1] and "…" not in skill.description
+    return Exported(path.parent.name, path, shortened, tuple(left_out(skill, profile)))
 
 
 def _holds_another(path: Path, content: bytes) -> bool:

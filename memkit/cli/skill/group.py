@@ -19,6 +19,7 @@ SKILL_COMMANDS: Commands = {
     "commit": ("memkit.cli.skill.write:commit", "Commit a changed skill, if its checks pass."),
     "rollback": ("memkit.cli.skill.write:rollback", "Bring a skill back to an earlier version."),
     "propose": ("memkit.cli.skill.propose:propose", "Draft a skill from a session, on a branch to review."),
+    "import": ("memkit.cli.skill.carry:import_command", "Make a skill of a SKILL.md, or take over what is new in it."),
     "export": ("memkit.cli.skill.carry:export", "Write a skill as an agent skill (SKILL.md)."),
 }
 

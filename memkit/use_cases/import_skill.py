@@ -1,0 +1,252 @@
+"""Make a skill of the store out of a ``SKILL.md``, or bring a newer one into the skill that came of an older."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from memkit.errors import NegativeAnswer, UsageError
+from memkit.lint.security.check import Danger, skill_dangers
+from memkit.skills.bump import bumped, next_version
+from memkit.skills.changes import skill_changes, version_key
+from memkit.skills.sheet_file import SheetFile, open_sheet
+from memkit.skills.sheet_import import Reading, is_same, sheet_name, skill_of
+from memkit.skills.sheet_parts import read_sheet
+from memkit.skills.skill import SKILL, read_skill, skill_findings
+from memkit.skills.skill_text import skill_text
+from memkit.skills.takeover import Conflict, take_over
+from memkit.store.change import change_file
+from memkit.store.file_history import FileHistory
+from memkit.store.git import Git
+from memkit.store.layout import NAME
+from memkit.store.yaml import Document, YamlError, load_yaml
+from memkit.store.yaml_edit import edited
+from memkit.terminal import one_line
+
+FROM, AS = "Imported-From: ", "Imported-As: "
+"""Lines of a commit's message: where a skill came from, and what it said where the file holds more than that."""
+
+Action = Literal["added", "updated", "unchanged", "refused", "conflict"]
+
+
+@dataclass(frozen=True)
+class HostilePlace:
+    """A place in the ``SKILL.md`` that a person must look at."""
+
+    code: str
+    """A rule of ``memkit lint``."""
+    message: str
+    line: int | None
+    """In the ``SKILL.md``, where it can be found there."""
+
+
+@dataclass(frozen=True)
+class ImportedSkill:
+    """What came of an import."""
+
+    name: str
+    path: str
+    action: Action
+    version: str | None
+    commit: str | None
+    text: str
+    """The skill's file, as it is or would be."""
+    complete: bool
+    """Whether exporting the skill gives the same ``SKILL.md`` again."""
+    losses: tuple[str, ...]
+    findings: tuple[HostilePlace, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def import_skill(
+    root: Path, place: Path, *, name: str | None = None, accept_findings: bool = False, dry_run: bool = False
+) -> ImportedSkill:
+    """Write ``skills/<name>.yaml`` out of the ``SKILL.md`` at ``place`` as one commit.
+
+    A skill that was imported before takes over what changed in the ``SKILL.md`` since; what its owner changed stays,
+    and where both changed the same the answer is a conflict and nothing is written. Nothing of the file is run.
+
+    Args:
+        root: The store.
+        place: A ``SKILL.md`` or its folder.
+        name: What the skill is called; the name that it gives itself without it.
+        accept_findings: Whether a person has looked at what is hostile in it.
+        dry_run: Whether only to say what would be written.
+
+    Raises:
+        UsageError: It cannot be read, is no skill, or there is another skill of that name.
+        NegativeAnswer: The skill's file has changes that are in no commit.
+        EnvironmentFault: Git cannot commit now.
+    """
+    file = open_sheet(place)
+    shown = file.path.as_posix()
+    sheet = read_sheet(file.text, shown)
+    if not str(sheet.fields.get("description", "")).strip():
+        raise UsageError(f"{shown}: The front matter has no description, by which an agent chooses.", path=shown)
+    name = name or _own_name(file, sheet.fields)
+    reading = skill_of(sheet, _checked(name))
+    text = skill_text(reading.data)
+    _valid(text, name, shown)
+    losses = (*reading.losses, *_beside(file), *_granted(reading))
+    same = is_same(file.text.replace("\r\n", "\n"), reading.skill)
+    plan = _planned(root, name, reading, text)
+    done = replace(plan, complete=same, losses=losses)
+    if done.action in ("conflict", "unchanged"):
+        return done
+    document = _valid(done.text, name, SKILL.path(name))
+    done = replace(done, findings=tuple(_place(danger, document, file.text) for danger in skill_dangers(document)))
+    if done.findings and not accept_findings:
+        return replace(done, action="refused")
+    if dry_run:
+        return done
+    commit = change_file(root, done.path, done.text, _message(done, file, reading), new=done.action == "added")
+    return replace(done, commit=commit)
+
+
+def _own_name(file: SheetFile, fields: Mapping[str, Any]) -> str:
+    name, folder = sheet_name(fields), file.folder
+    if name is None and folder is None:
+        raise UsageError(f"{file.path} does not say what the skill is called. Say it with --as NAME.")
+    if name is not None and folder is not None and fields.get("name") != folder:
+        raise UsageError(
+            f"The skill calls itself {str(fields.get('name'))!r:.80} and lies in the folder {folder!r:.80}, which must "
+            "be one name. Say with --as NAME which it is."
+        )
+    return name if name is not None else str(folder)
+
+
+def _checked(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r:.80} cannot name a skill: use lower-case letters, digits, '-' and '_' (at most 64, no path). "
+            "Give it another name with --as NAME."
+        )
+    return name
+
+
+def _valid(text: str, name: str, shown: str) -> Document:
+    """Return the document of a skill's text, or raise for the first thing that keeps it from being one."""
+    try:
+        document = load_yaml(text, name=shown)
+    except YamlError as error:
+        raise UsageError(f"{shown} cannot be a skill: {error.problem}", path=shown) from None
+    for finding in skill_findings(document, name):
+        raise UsageError(f"{shown} cannot be a skill: {finding.message}", path=shown)
+    return document
+
+
+def _planned(root: Path, name: str, reading: Reading, text: str) -> ImportedSkill:
+    """Return what the file would hold, before anybody looked for what is hostile in it."""
+    path = SKILL.path(name)
+    plan = ImportedSkill(name, path, "added", reading.data.get("version"), None, text, False, ())
+    if not (root / path).exists():
+        return plan
+    before = _imported_before(root, path, name)
+    if before is None:
+        raise UsageError(f"There is a skill {name!r} already, which was not imported. Choose a name with --as NAME.")
+    ours_text = (root / path).read_bytes().decode("utf-8", "surrogateescape")
+    ours = _valid(ours_text, name, path).data
+    found = take_over(before, ours, reading.data)
+    plan = replace(plan, version=ours.get("version"), text=ours_text, conflicts=found.conflicts)
+    if found.conflicts:
+        return replace(plan, action="conflict")
+    if not found.changes:
+        return replace(plan, action="unchanged")
+    if FileHistory(Git(root), path).is_changed():
+        raise NegativeAnswer(f"{path} has changes that are in no commit. Commit them first: memkit skill commit {name}")
+    merged = edited(ours_text, lambda document: _apply(document, found.changes))
+    version = _next(ours.get("version"), reading.data.get("version"))
+    if version is not None:
+        after = read_skill(load_yaml(merged).data)
+        said = [change.message for change in skill_changes(read_skill(ours), after)]
+        merged = bumped(merged, version, [f"Taken over from the import: {one}" for one in said])
+    return replace(plan, action="updated", version=version, text=merged)
+
+
+def _apply(document: Any, changes: Mapping[str, Any]) -> None:
+    for key, value in changes.items():
+        if value is None:
+            del document[key]
+        else:
+            document[key] = _as_block(value)
+
+
+def _as_block(value: Any) -> Any:
+    """Return a value whose texts of several lines are written as blocks."""
+    from ruamel.yaml.scalarstring import LiteralScalarString
+
+    if isinstance(value, list):
+        return [_as_block(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _as_block(item) for key, item in value.items()}
+    is_block = isinstance(value, str) and "\n" in value and all(line == line.rstrip() for line in value.split("\n"))
+    return LiteralScalarString(value) if is_block else value
+
+
+def _next(ours: str | None, theirs: str | None) -> str | None:
+    """Return the version after a takeover: theirs where that is higher, else the owner's counted up."""
+    if ours is None or theirs is None or version_key(theirs) <= version_key(ours):
+        return theirs if ours is None else next_version(ours, "patch")
+    return theirs
+
+
+def _imported_before(root: Path, path: str, name: str) -> Mapping[str, Any] | None:
+    """Return what the skill said when it was imported last, or None for one that never was."""
+    git = Git(root)
+    if not git.is_repository():
+        return None
+    printed = git.run("log", "--format=%x1e%H%x00%B", "HEAD", "--", path, check=False)
+    for entry in printed.split("\x1e")[1:]:
+        commit, _, message = entry.partition("\0")
+        lines = message.splitlines()
+        if not any(line.startswith(FROM) for line in lines):
+            continue
+        said = next((line.removeprefix(AS) for line in lines if line.startswith(AS)), None)
+        try:
+            text = FileHistory(git, path).text_at(commit) if said is None else skill_text(json.loads(said))
+            data = _valid(text or "", name, path).data
+        except (UsageError, ValueError):
+            continue
+        return dict(data)
+    return None
+
+
+def _place(danger: Danger, document: Document, source: str) -> HostilePlace:
+    """Return a finding with the line of the ``SKILL.md`` that it stands on."""
+    value: Any = document.data
+    for part in danger.path:
+        value = value[part]
+    written = document.text[danger.start : danger.end].strip()
+    texts = [written, str(value)] if isinstance(value, str) else [written]
+    firsts = (line.strip() for text in texts for line in text.splitlines()[:1])
+    found = next((source.find(first) for first in firsts if first and first in source), -1)
+    return HostilePlace(danger.code, danger.message, source[:found].count("\n") + 1 if found >= 0 else None)
+
+
+def _beside(file: SheetFile) -> tuple[str, ...]:
+    if not file.others:
+        return ()
+    some = ", ".join(file.others[:10]) + (", …" if len(file.others) > 10 else "")
+    return (f"Files beside it are not imported, because a skill is its text alone: {some}",)
+
+
+def _granted(reading: Reading) -> tuple[str, ...]:
+    tools = reading.data.get("front_matter", {}).get("allowed-tools")
+    if not tools:
+        return ()
+    said = one_line(str(tools), 80)
+    return (f"allowed-tools ({said}) grants tools where SKILL.md is read; here policies decide, and it is carried.",)
+
+
+def _message(done: ImportedSkill, file: SheetFile, reading: Reading) -> str:
+    subject = f"Import the skill {done.name}" if done.action == "added" else f"Update the skill {done.name}"
+    subject += f" to {done.version}" if done.action == "updated" and done.version else ""
+    accepted = [f"Accepted by hand: {finding.code} {finding.message}" for finding in done.findings]
+    origin = [f"{FROM}{one_line(file.folder or file.path.name, 200)} sha256:{file.digest}"]
+    if done.action == "updated":
+        origin.append(AS + json.dumps(reading.data, ensure_ascii=True))
+    notes = [*done.losses, *accepted]
+    return "\n".join([subject, "", *notes, *([""] if notes else []), *origin, ""])
