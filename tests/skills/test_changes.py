@@ -81,6 +81,7 @@ def test_every_field_of_a_skill_is_described() -> None:
         "coffee",
         (Check("n", ("r",)),),
         Generated("virtual-memory", ("x",)),
+        {"license": "MIT"},
     )
 
     changed = {change.field for change in skill_changes(TEA, other)}

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
@@ -150,6 +150,7 @@ HOSTILE = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(HOSTILE, st.sampled_from(list(PROFILES)))
 def test_any_skill_exports_validly(skill: Skill, profile: str) -> None:
     """No text in a skill can break the front matter or pass a limit, and nothing in it moves a terminal."""
