@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.guard.core import Guard
+from memkit.guard.shell_code import in_code
 
 
 def policy(condition: object, *, enforcement: str = "hard", effect: str = "ask") -> dict[str, object]:
@@ -218,6 +221,29 @@ def test_hostile_text_is_stopped_and_costs_little(command: str) -> None:
     readable = command.startswith(("((1))", "[", "{a"))
 
     assert decision(command) in ("ask", "deny") or readable
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bwrap " + "a " * 60 + "rm x",
+        'python -c "' + "print('a');" * 150 + "os.system('rm x')\"",
+        "sudo " + "-Q a " * 60 + "rm x",
+        "ls | " + "cat | " * 30 + "rm x",
+    ],
+)
+def test_what_lies_behind_many_words_is_seen_or_unknown(command: str) -> None:
+    """No limit of the reader is a place to hide behind."""
+    assert decision(command) == "ask"
+
+
+@pytest.mark.parametrize("code", ["'", "\\'", '"', "`", "['a',", '("(",', "system('x', "])
+def test_strings_in_code_are_found_in_one_pass(code: str) -> None:
+    """Quotes without an end, however many, cost no more than their number."""
+    started = time.perf_counter()
+    list(in_code("system " + code * 50_000))
+
+    assert time.perf_counter() - started < 5
 
 
 simple = st.sampled_from(["rm x", "/bin/rm -rf /", "shred -u f", "rm"])
