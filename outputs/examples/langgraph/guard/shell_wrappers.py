@@ -120,8 +120,11 @@ def _wrapped(name: str, wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inn
         if verb is None:
             return
         words = words[verb + 1 :]
-    for start in _starts(wrapper, words) if wrapper.runs else ():
+    starts = _starts(wrapper, words) if wrapper.runs else []
+    for start in starts:
         yield from _from_here(name, wrapper, words, start)
+    if len(starts) >= _MAX_STARTS:
+        yield Inner(doubt=Doubt(RUN_TIME, f"{name} may start its program at more places than are read"))
 
 
 def _from_here(name: str, wrapper: Wrapper, words: Sequence[Word], start: int) -> Iterator[Inner]:

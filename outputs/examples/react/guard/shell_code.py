@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from .shell_words import Doubt, Word, literal
 
@@ -23,11 +22,11 @@ class Inner:
 
 INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|nodejs|deno|php|lua|[gm]?awk|nawk|tclsh|osascript)[\d.]*")
 _CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|`|\|\s*getline|%x")
-_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`"
+_TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
+"""A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
 _WORD_LIST = re.compile(rf"[\[(]\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*[\])]", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_MAX_STRINGS = 100
 
 
 def in_code(code: str) -> Iterator[Inner]:
@@ -39,11 +38,11 @@ def in_code(code: str) -> Iterator[Inner]:
     if not _CALLS_SHELL.search(code):
         return
     yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
-    for found in islice(_WORD_LIST.finditer(code), _MAX_STRINGS):
+    for found in _WORD_LIST.finditer(code):
         yield Inner(words=tuple(map(literal, strings_of(found.group(1)))), surely=False)
 
 
 def strings_of(code: str) -> Iterator[str]:
     """Yield the strings that stand in code, whatever its language."""
-    for found in islice(_STRING.finditer(code), _MAX_STRINGS):
+    for found in _STRING.finditer(code):
         yield _ESCAPED.sub(r"\1", found.group()[1:-1])

@@ -16,7 +16,7 @@ _MAX_TEXT = 200_000
 _MAX_DEPTH = 12
 _MAX_COMMANDS = 2_000
 _MAX_READ = 600_000
-_MAX_FEEDERS = 20
+_MAX_FEEDERS = 500
 _RUN_VARIABLE = re.compile(
     r"(\w*commands?|\w*pager|\w*editor|visual|\w*_askpass|git_ssh|git_external_diff|browser)=", re.IGNORECASE
 )
