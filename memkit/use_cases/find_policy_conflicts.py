@@ -47,13 +47,16 @@ def find_policy_conflicts(root: Path) -> PolicyConflicts:
 
 
 def _sample(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that a tool's schema asks for."""
-    properties = schema.get("properties") or {}
-    return {name: _value(properties.get(name) or {}) for name in schema.get("required") or ()}
+    """Return arguments that a tool's schema asks for, as far as it is one."""
+    required, properties = schema.get("required"), schema.get("properties")
+    rules = properties if isinstance(properties, Mapping) else {}
+    return {str(name): _value(rules.get(name)) for name in (required if isinstance(required, list) else ())}
 
 
-def _value(rule: Mapping[str, Any]) -> Any:
-    if rule.get("enum"):
-        return rule["enum"][0]
-    kind = rule.get("type")
-    return _SAMPLES.get(kind if isinstance(kind, str) else "string", "x")
+def _value(rule: Any) -> Any:
+    if not isinstance(rule, Mapping):
+        return _SAMPLES["string"]
+    choices, kind = rule.get("enum"), rule.get("type")
+    if isinstance(choices, list) and choices:
+        return choices[0]
+    return _SAMPLES.get(kind if isinstance(kind, str) else "string", _SAMPLES["string"])

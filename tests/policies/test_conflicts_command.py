@@ -107,6 +107,21 @@ def test_a_dangerous_tool_without_a_policy_is_a_gap(in_store: Path, capsys: pyte
     assert envelope["diagnostics"][0]["path"] == "memkit.yaml"
 
 
+@pytest.mark.parametrize(
+    "schema", ["{required: 5}", "{required: [n], properties: [n]}", "{required: [n], properties: {n: x}}"]
+)
+def test_a_schema_that_is_none_hides_no_gap(in_store: Path, capsys: pytest.CaptureFixture[str], schema: str) -> None:
+    """What cannot be made of it is left out of the call that is shown."""
+    manifest = in_store / "memkit.yaml"
+    head, _, rest = manifest.read_text().partition("tools:\n")
+    row = f"  - {{name: wipe_disk, description: D, run: [echo], dangerous: true, parameters: {schema}}}\n"
+    manifest.write_text(f"{head}tools:\n{row}{rest}")
+
+    code, envelope = ask(capsys, "conflicts")
+
+    assert (code, envelope["data"]["findings"][0]["witness"]["tool"]) == (1, "wipe_disk")
+
+
 def test_a_question_that_stays_open_is_a_note_and_no_finding(
     in_store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

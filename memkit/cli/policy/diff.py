@@ -85,7 +85,7 @@ def _lines(compared: PolicyComparison) -> Iterator[str]:
     if compared.replay:
         replay = compared.replay
         left_out = f" ({replay.left_out} verdicts without their call were left out)" if replay.left_out else ""
-        yield f"{replay.calls} recorded call{'s' * (replay.calls != 1)}{left_out}: {_count(replay.changes)}"
+        yield f"{replay.calls or 'No'} recorded call{'s' * (replay.calls != 1)}{left_out}: {_count(replay.changes)}"
         yield from _change_lines(replay.changes)
 
 
