@@ -81,7 +81,9 @@ class ReferenceAgent:
         if self.may_remember():
             kept = self._file.load(self.main)
             self._agent.loop.turn_id = self._agent.memory.restore() if kept is None else kept.turns
-            self.toolbox.known_ids.update(kept.known if kept else ())
+            known = kept.known if kept else ()
+            self.toolbox.known_ids.update(known)
+            cast("MemoryTools", self._agent.tools).note_known(known)
 
     @property
     def main(self) -> Any:
