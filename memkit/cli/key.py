@@ -9,6 +9,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic
 from memkit.errors import UsageError
+from memkit.terminal import one_line
 
 PASSPHRASE = "MEMKIT_PASSPHRASE"
 passphrase_option = click.option(
@@ -39,7 +40,8 @@ def list_command(front: Front) -> None:
         return
     lines = [f"{found.key_id}  in {folder}", f"store     {'here' if found.store else 'NOT HERE'}"]
     lines += [
-        f"user      {owner.user_id or f'of whom nothing is stored ({owner.mark[:12]}…)'}" for owner in found.users
+        f"user      {one_line(owner.user_id) if owner.user_id else f'of whom nothing is stored ({owner.mark[:12]}…)'}"
+        for owner in found.users
     ]
     front.answer(data, lines)
 
@@ -84,12 +86,12 @@ def destroy(front: Front, user: str, yes: bool) -> None:
     """Destroy the key of USER on this machine: text sealed with it can never be read again without a copy of it."""
     from memkit.use_cases.destroy_key import destroy_key
 
-    question = f"Text sealed for {user} becomes unreadable here for ever. Destroy the key?"
+    question = f"Text sealed for {one_line(user)} becomes unreadable here for ever. Destroy the key?"
     done = destroy_key(front.workspace, user, confirm=lambda: front.confirm(question, yes=yes))
     data = {"user_id": user, "sealed_records": done.records, "remotes": list(done.remotes)}
     clones = f" and of {', '.join(done.remotes)}" if done.remotes else ""
     lines = [
-        f"The key of {user} is gone from this machine; {done.records} records cannot be read here any more.",
+        f"The key of {one_line(user)} is gone from this machine; {done.records} records cannot be read here any more.",
         f"A copy may be left: in files of 'memkit key export', and where clones of this store{clones} are in use.",
         "Text that was written in clear stays: 'memkit memory erase' removes it.",
     ]

@@ -59,7 +59,9 @@ def _memory(chat: Chat, argument: str) -> str:
     lines = [f"[{record.id}] {record.type}: {one_line(record.text, 100)}" for record in records[-SHOWN:]]
     consent = chat.workspace.archive.consent(chat.user)
     state = {True: "granted", False: "withdrawn", None: "not given yet"}[consent]
-    return "\n".join([f"{len(records)} records of {chat.user}; consent to long-term memory: {state}.", *lines])
+    return "\n".join(
+        [f"{len(records)} records of {one_line(chat.user)}; consent to long-term memory: {state}.", *lines]
+    )
 
 
 def _core(chat: Chat, argument: str) -> str:

@@ -15,6 +15,8 @@ def allow_value(workspace: Workspace, value: str, *, user: str, reason: str = ""
     """
     lifted = workspace.archive.allow(value, workspace.person(user), reason=reason)
     if not lifted:
-        raise NotFound(f"Nothing bars this value for {user}: it was neither rejected nor erased, or is allowed again.")
+        raise NotFound(
+            f"Nothing bars this value for {user!r:.60}: it was neither rejected nor erased, or is allowed again."
+        )
     workspace.commit_memory()
     return lifted

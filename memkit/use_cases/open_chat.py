@@ -88,5 +88,5 @@ def _new_session(workspace: Workspace) -> str:
 def _last_session(workspace: Workspace, user: str) -> str:
     found = workspace.recall.sessions(user)
     if not found:
-        raise NotFound(f"{user} has no session to go on with. Leave out -c, or name one with --session.")
+        raise NotFound(f"{user!r:.60} has no session to go on with. Leave out -c, or name one with --session.")
     return found[0]

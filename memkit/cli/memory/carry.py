@@ -23,7 +23,7 @@ from memkit.interchange.interface import Passed, Source, Unfit, Wishes
 from memkit.memory.interface import Decision
 from memkit.memory.record import TYPES
 from memkit.store.files import whole_file
-from memkit.terminal import harmless
+from memkit.terminal import harmless, one_line
 from memkit.use_cases.export_memory import Account, export_memory
 from memkit.use_cases.import_memory import Imported, import_memory
 from memkit.use_cases.restore_memory import Restored, restore_memory
@@ -68,7 +68,7 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
     else:
         _print(lines)
     data |= {"lines": counts.total(), "counts": dict(sorted(counts.items()))}
-    said = f"Exported {_listed(counts)} of {owner}{f' to {out}' if out else ''}."
+    said = f"Exported {_listed(counts)} of {one_line(owner)}{f' to {out}' if out else ''}."
     if not front.json:
         for gap in account.gaps:
             front.note(gap)
@@ -228,7 +228,7 @@ def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None
         if restored.here
         else ""
     )
-    front.answer(data, f"{said}{known}" if dry_run else f"{said} of {restored.user_id}.{known}")
+    front.answer(data, f"{said}{known}" if dry_run else f"{said} of {one_line(restored.user_id)}.{known}")
 
 
 def _refused_lines(refused: list[Unfit]) -> list[str]:

@@ -16,6 +16,7 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
+from memkit.terminal import one_line
 from memkit.use_cases.mark_entry import mark_entry
 from memkit.use_cases.supersede_record import supersede_record
 from memkit.use_cases.update_record import update_record
@@ -44,7 +45,11 @@ def _mark_command(op: str, help_line: str) -> click.Command:
         data: dict[str, Any] = {"id": record_id, "op": op, "status": now.status}
         data |= {} if now.confidence is None else {"confidence": now.confidence}
         sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
-        line = f"{record_id} is {now.status} already." if now.already else f"{op}: {record_id} is {now.status}{sure}."
+        line = (
+            f"{one_line(record_id)} is {now.status} already."
+            if now.already
+            else f"{op}: {one_line(record_id)} is {now.status}{sure}."
+        )
         notes = [_outdated(record_id, now.outdated)] if now.outdated else []
         front.answer(data, [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
@@ -90,5 +95,5 @@ def update(
     update_record(front.workspace, stored_record(front, record_id, user), wanted, reason=reason)
     front.answer(
         {"id": record_id, "op": "update", "changed": sorted(wanted)},
-        f"Changed {', '.join(sorted(wanted))} of {record_id}.",
+        f"Changed {', '.join(sorted(wanted))} of {one_line(record_id)}.",
     )

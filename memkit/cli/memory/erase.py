@@ -10,6 +10,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.privacy.certificate import WENT_WITH_KEY
+from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.erase_user import Erasure, Plan
@@ -77,7 +78,9 @@ def erase(
         diagnostic("sealed_copy", f"Remote {name}: {WENT_WITH_KEY}.", severity="info") for name in erasure.sealed_copies
     ]
     findings += [
-        diagnostic("quote", f"Line {id} of somebody else repeats a text of {user}; it stays.", severity="info")
+        diagnostic(
+            "quote", f"Line {id} of somebody else repeats a text of {one_line(user)}; it stays.", severity="info"
+        )
         for id in erasure.plan.quotes
     ]
     data = {
@@ -93,7 +96,7 @@ def erase(
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
-    yield f"To be removed of {plan.user_id}: {_counted(plan.removed)}."
+    yield f"To be removed of {one_line(plan.user_id)}: {_counted(plan.removed)}."
     if plan.quotes:
         yield f"Lines of others that repeat a text, and stay: {', '.join(plan.quotes)}."
     if plan.top:
@@ -114,7 +117,7 @@ def _lines(erasure: Erasure) -> Iterator[str]:
         yield from _plan_lines(erasure.plan)
         yield "Nothing was changed."
         return
-    yield f"Removed of {erasure.plan.user_id}: {_counted(erasure.removed)}."
+    yield f"Removed of {one_line(erasure.plan.user_id)}: {_counted(erasure.removed)}."
     if erasure.commit_map:
         yield "Commits made anew, old and new id:"
     for old, new in erasure.commit_map.items():

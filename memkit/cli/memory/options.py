@@ -62,10 +62,12 @@ def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any
     findings = [
         diagnostic(reason.code, reason.message, severity="info" if ok else "error") for reason in decision.reasons
     ]
-    lines = [f"{decision.decision} {decision.id}" if decision.id else decision.decision]
+    lines = [f"{decision.decision} {one_line(decision.id)}" if decision.id else decision.decision]
     lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
     if decision.decision == "quarantined":
-        lines.append(f"  Nobody sees it until a person approves it: memkit memory approve {decision.id}")
+        lines.append(
+            f"  Nobody sees it until a person approves it: memkit memory approve {one_line(decision.id or '')}"
+        )
     codes = {reason.code for reason in decision.reasons}
     if "tombstone" in codes:
         lines.append("  To let it in again: memkit memory allow TEXT, then add it anew")
@@ -106,4 +108,4 @@ def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
 def record_line(record: Record) -> str:
     """Return a record as one line of a list."""
     who, what = one_line(record.user_id, 40), one_line(record.text, 100)
-    return f"{record.id}  {record.created_at[:10]}  {who}  {record.type:<10}  {what}"
+    return f"{one_line(record.id)}  {record.created_at[:10]}  {who}  {record.type:<10}  {what}"

@@ -21,6 +21,7 @@ from memkit.errors import UsageError
 from memkit.memory.questions import OpenQuestion, open_questions
 from memkit.memory.record import SCOPES, TYPES
 from memkit.memory.times import parse_time
+from memkit.terminal import one_line
 
 
 @click.command("get", cls=MemkitCommand)
@@ -36,11 +37,11 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
         data["superseded_by"] = stored.superseded_by
     if stored.record.valid_until and parse_time(stored.record.valid_until) < front.workspace.clock():
         data["expired"] = True  # live until the next sweep, and no answer to anything any more
-    lines = [stored.record.text, ""] + [
-        f"{key:>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
+    lines = [*_quoted(stored.record.text), ""] + [
+        f"{one_line(key):>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
     ]
     lines += [
-        f"{event.get('at')}  {event.get('op')}  by {event.get('actor')}  {event.get('reason') or ''}".rstrip()
+        f"{event['at']}  {event['op']}  by {event['actor']}  {one_line(str(event['reason'] or ''))}".rstrip()
         for event in stored.history
     ]
     front.answer(data, lines, diagnostics=sealed_findings(front, int(stored.record.is_sealed)))
@@ -102,7 +103,7 @@ def list_command(
     data: dict[str, Any] = {"records": [record.to_data() for record in shown]}
     if limit is not None:
         data["truncated"] = truncated
-    lines = [record_line(record) for record in shown] or [f"No records{f' of {owner}' if owner else ''}."]
+    lines = [record_line(record) for record in shown] or [f"No records{f' of {one_line(owner)}' if owner else ''}."]
     if truncated:
         lines.append(f"… more than {limit}: raise --limit.")
     unread = sum(record.is_sealed for record in shown)
@@ -130,4 +131,11 @@ def _answer_open(front: Front, questions: list[OpenQuestion]) -> None:
 
 
 def _shown(value: Any) -> str:
-    return ", ".join(str(item) for item in value) if isinstance(value, list | tuple) else str(value)
+    """Return a field on one line: a name or label with a line break in it could forge the field below."""
+    return one_line(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+
+
+def _quoted(text: str) -> list[str]:
+    """Return a text as it is; each of several lines is marked, so that none passes for a field of the record."""
+    lines = text.splitlines()
+    return [text] if len(lines) <= 1 else [f"> {line}" for line in lines]

@@ -44,11 +44,11 @@ def revoke(
         if not front.json and not yes:
             for line in _lines(found):
                 front.note(line)
-        front.confirm(f"Take back {_counted(found)} that came from {source}?", yes=yes)
+        front.confirm(f"Take back {_counted(found)} that came from {one_line(str(source))}?", yes=yes)
 
     found = revoke_source(front.workspace, source, agree=agree, user=user, reason=reason, dry_run=dry_run)
     if not any(found):
-        nothing = f"Nothing in memory comes from {source}."
+        nothing = f"Nothing in memory comes from {one_line(str(source))}."
         front.answer(_data(found, dry_run), nothing, ok=False, diagnostics=[diagnostic("not_found", nothing)])
     done = f"Would take back {_counted(found)}." if dry_run else f"Took back {_counted(found)}."
     front.answer(_data(found, dry_run), [*_lines(found), done])
@@ -66,15 +66,15 @@ def _data(found: Revocation, dry_run: bool) -> dict[str, Any]:
 
 def _lines(found: Revocation) -> list[str]:
     lines = [
-        f"  goes       {record.id}  {one_line(record.user_id)}  {one_line(record.text, 100)}"
+        f"  goes       {one_line(record.id)}  {one_line(record.user_id)}  {one_line(record.text, 100)}"
         for record in found.records
     ]
-    lines += [f"  withdrawn  {event.op} for {event.target}" for event in found.marks]
+    lines += [f"  withdrawn  {event.op} for {one_line(event.target)}" for event in found.marks]
     lines += [
-        f"  core       {event.target.removeprefix(CORE)} of {one_line(event.user_id)}, edit {event.id}"
+        f"  core       {one_line(event.target.removeprefix(CORE))} of {one_line(event.user_id)}, edit {event.id}"
         for event in found.core
     ]
-    return lines + [f"  returns    {id}" for id in found.revived]
+    return lines + [f"  returns    {one_line(id)}" for id in found.revived]
 
 
 def _counted(found: Revocation) -> str:

@@ -62,7 +62,7 @@ def search(
     if not report.hits:
         lines.append("Nothing relevant.")
     if explain:
-        lines += [f"  lost  [{loser.id}]  {loser.reason}" for loser in report.losers]
+        lines += [f"  lost  [{one_line(loser.id)}]  {loser.reason}" for loser in report.losers]
     has_keys = workspace.settings["privacy.key_id"] is not None
     unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
     findings = sealed_findings(front, unread)
@@ -86,9 +86,9 @@ def _hit_lines(hit: Hit, *, explain: bool) -> list[str]:
         record.type,
         f"{record.trust} {record.confidence:.2f}",
         record.created_at[:10],
-        *(f"#{tag}" for tag in record.tags),
+        *(f"#{one_line(tag, 40)}" for tag in record.tags),
     ]
-    lines = [f"{hit.score:.3f}  {one_line(record.text, 160)}", f"       [{record.id}]  {' · '.join(facts)}"]
+    lines = [f"{hit.score:.3f}  {one_line(record.text, 160)}", f"       [{one_line(record.id)}]  {' · '.join(facts)}"]
     if explain:
         lines.append("       " + "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items()))
     return lines

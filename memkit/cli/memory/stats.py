@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, User
+from memkit.terminal import one_line
 from memkit.use_cases.count_memory import count_memory
 
 
@@ -51,7 +52,7 @@ def stats(front: Front, user: str | None) -> None:
     ]
     lines += [f"{'users':>10}  {found.users}"] if everybody else []
     lines += [f"{'from':>10}  {census.oldest} to {census.newest}"] if census.oldest else []
-    lines += [f"{'most used':>10}  {id}  {uses}" for id, uses in found.most_used]
+    lines += [f"{'most used':>10}  {one_line(id)}  {uses}" for id, uses in found.most_used]
     front.answer(data, lines)
 
 

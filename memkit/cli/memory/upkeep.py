@@ -7,6 +7,7 @@ import click
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
 from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.memory.times import parse_time
+from memkit.terminal import one_line
 from memkit.use_cases.restore_record import restore_record
 from memkit.use_cases.sweep_memory import Sweep, sweep_memory
 
@@ -46,7 +47,11 @@ def restore(front: Front, record_id: str, user: str | None, reason: str) -> None
     """Make record ID live again after it was forgotten or swept."""
     stored = stored_record(front, record_id, user)
     restored = restore_record(front.workspace, stored, reason=reason)
-    line = f"{record_id} is live already." if restored is stored else f"restore: {record_id} is {restored.status}."
+    line = (
+        f"{one_line(record_id)} is live already."
+        if restored is stored
+        else f"restore: {one_line(record_id)} is {restored.status}."
+    )
     until = stored.record.valid_until
     notes = []
     if until and parse_time(until) < front.workspace.clock():
@@ -60,7 +65,7 @@ def restore(front: Front, record_id: str, user: str | None, reason: str) -> None
 def _told(result: Sweep, dry_run: bool) -> list[str]:
     verb = "Would retire" if dry_run else "Retired"
     lines = [f"{verb} {len(result.retired)}, kept {result.kept}."]
-    lines += [f"  {due.id}  {due.reason}" for due in result.retired[:SHOWN]]
+    lines += [f"  {one_line(due.id)}  {due.reason}" for due in result.retired[:SHOWN]]
     if len(result.retired) > SHOWN:
         lines.append(f"  … and {len(result.retired) - SHOWN} more; --json names them all.")
     if result.retired and not dry_run:

@@ -40,7 +40,7 @@ def why(front: Front, record_id: str, user: str | None) -> None:
     if account.candidates:
         lines.append("lost against it")
         lines += [
-            f"  {one['at']}  [{one['id']}]  {one['reason']}: {_REASONS.get(one['reason'], '')}"
+            f"  {one['at']}  [{one_line(one['id'])}]  {one['reason']}: {_REASONS.get(one['reason'], '')}"
             for one in account.candidates
         ]
         lines += ["  … and more"] if account.candidates_truncated else []
