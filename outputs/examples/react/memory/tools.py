@@ -90,6 +90,8 @@ class MemoryTools:
         self._recalled: dict[str, Record] = {}
         self._shown: dict[str, Record] = {}
         """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
+        self._shown_elsewhere: set[str] = set()
+        """Ids of what another process showed in this session, until somebody asks what that was."""
         self.reload_core()
         if main.on_append is None:
             main.on_append = self._keep_turn
@@ -119,6 +121,10 @@ class MemoryTools:
         """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
         found = (self.archive.get(id, user_id=self.user_id) for id in ids)
         self._recall({stored.record.id: stored.record for stored in found if stored})
+
+    def note_known(self, ids: Iterable[str]) -> None:
+        """Take in what the session knew when an earlier process kept it: repeating that is no new evidence either."""
+        self._shown_elsewhere.update(ids)
 
     def masked(self, value: Any) -> Any:
         """Return ``value`` as a report may show it, with every secret in it hidden."""
@@ -277,6 +283,9 @@ class MemoryTools:
         """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
         if is_users_own(text, origin.user_text or "", (self.user_id,)):
             return None
+        found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
+        self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
+        self._shown_elsewhere.clear()
         at = self.archive.settings.write.duplicate_at
         return next((record for record in self._shown.values() if likeness(text, record.text) >= at), None)
 
