@@ -1,18 +1,29 @@
-"""What the history and rollback commands of skills and policies print."""
+"""What the commands that follow and change skills and policies in git share: what they take, and what they print."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
 
-from memkit.cli.output import Diagnostic, Front, diagnostic
+import click
+
+from memkit.cli.output import Choice, Diagnostic, Front, diagnostic
+from memkit.store.bump import PARTS
 from memkit.store.git import Git
 from memkit.store.rollback import RolledBack
 from memkit.terminal import one_line
+from memkit.use_cases.commit_file import Committed
 from memkit.use_cases.trace_file import Trace
 
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
+
+bump_option = click.option(
+    "--bump", type=Choice(list(PARTS)), help="Count this part of the version up, with a change log entry."
+)
+note_option = click.option(
+    "-m", "--note", metavar="TEXT", help="What the entry and the commit say (default: what changed)."
+)
 
 
 def answer_trace(front: Front, name: str, trace: Trace) -> None:
@@ -34,6 +45,16 @@ def answer_rollback(front: Front, root: Path, done: RolledBack) -> None:
     said = f"as commit {done.commit[:10]}" if done.commit else "already, so nothing was committed"
     findings = detached_findings(front, root) if done.commit else []
     front.answer(asdict(done), f"{done.name} is at {done.version or done.source[:10]} {said}.", diagnostics=findings)
+
+
+def answer_commit(front: Front, root: Path, done: Committed) -> None:
+    """Print what was committed of a file, by meaning."""
+    what = f"is commit {done.commit[:10]}" if done.commit else "has nothing to commit"
+    lines = [" ".join(filter(None, (done.name, done.version, what)))]
+    lines += [f" {'!' if change.attention else ' '} {change.message}" for change in done.changes]
+    rows = [{key: value for key, value in asdict(change).items() if key != "id"} for change in done.changes]
+    findings = detached_findings(front, root) if done.commit else []
+    front.answer(asdict(done) | {"changes": rows}, lines, diagnostics=findings)
 
 
 def detached_findings(front: Front, root: Path) -> list[Diagnostic]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.errors import NegativeAnswer
-from memkit.guard.proof import prove
 from memkit.policies.files import POLICY
 from memkit.store.rollback import RolledBack, roll_back
-from memkit.store.yaml import Document
+from memkit.use_cases.accept_policy import accept_policy
 
 
 def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
@@ -19,13 +17,4 @@ def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
         NegativeAnswer: The file has uncommitted changes, or the old text is no valid policy any more or fails a test
             of its own.
     """
-    return roll_back(root, POLICY, name, version, accept=_pass_its_tests)
-
-
-def _pass_its_tests(document: Document) -> None:
-    for result in prove(document.data).results:
-        if not result.passed:
-            expected, decided = result.expected, result.verdict.decision
-            raise NegativeAnswer(
-                f"{document.path} fails its own test {result.name!r} today: expected {expected}, decided {decided}."
-            )
+    return roll_back(root, POLICY, name, version, accept=accept_policy)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.skills.alignment import edits
@@ -105,6 +105,7 @@ def test_a_sentence_cannot_drive_a_terminal() -> None:
     assert change.after == "\x1b[31mred\n" + "x" * 500
 
 
+@settings(deadline=None)
 @given(texts, texts)
 def test_edits_lead_from_one_list_to_the_other(before: list[str], after: list[str]) -> None:
     """What is not named is equal, and each place of both lists is accounted for once."""
@@ -123,6 +124,7 @@ def test_edits_lead_from_one_list_to_the_other(before: list[str], after: list[st
     assert bool(found) == (before != after)
 
 
+@settings(deadline=None)
 @given(texts, st.integers(0, 8), st.text("abc ", min_size=1))
 def test_one_inserted_text_is_one_edit(before: list[str], place: int, text: str) -> None:
     """However often its neighbours repeat themselves."""

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.skills.bump import bumped, next_version
 from memkit.skills.skill import load_skill
+from memkit.store.bump import bumped, next_version
 
 TEXT = """\
 # How we greet.

@@ -206,7 +206,7 @@ words = st.text(st.characters(codec="utf-8"), max_size=30)
 values = st.one_of(words, st.integers(), st.booleans(), st.lists(words, max_size=2), st.none())
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.dictionaries(words, values, max_size=3), min_size=1, max_size=5), words, words)
 def test_every_draft_is_a_valid_skill(calls: list[dict[str, Any]], about: str, asked: str) -> None:
     """Whatever the arguments are called and hold, and whatever was said."""

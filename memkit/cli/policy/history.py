@@ -1,15 +1,32 @@
-"""``memkit policy history`` and ``rollback``."""
+"""``memkit policy commit``, ``history`` and ``rollback``."""
 
 from __future__ import annotations
 
 import click
 
-from memkit.cli.file_history import answer_rollback, answer_trace
+from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.policies.files import POLICY
+from memkit.store.bump import Part
 from memkit.store.layout import find_store
+from memkit.use_cases.accept_policy import accept_policy
+from memkit.use_cases.commit_file import commit_file
 from memkit.use_cases.roll_back_policy import roll_back_policy
 from memkit.use_cases.trace_file import trace_file
+
+
+@click.command("commit", cls=MemkitCommand)
+@click.argument("name")
+@bump_option
+@note_option
+@click.pass_obj
+def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
+    """Commit what you changed in the policy NAME if it passes its own tests, with a message that says what that is.
+
+    A change of meaning needs a higher version: write it yourself, or let --bump do it.
+    """
+    root = find_store(front.store)
+    answer_commit(front, root, commit_file(root, POLICY, name, bump=bump, note=note, accept=accept_policy))
 
 
 @click.command("history", cls=MemkitCommand)

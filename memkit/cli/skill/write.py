@@ -6,13 +6,14 @@ from dataclasses import asdict
 
 import click
 
-from memkit.cli.file_history import answer_rollback, detached_findings
-from memkit.cli.output import Choice, Front, MemkitCommand, diagnostic
-from memkit.skills.bump import PARTS, Part
-from memkit.skills.skill import SKILL
+from memkit.cli.file_history import answer_commit, answer_rollback, bump_option, detached_findings, note_option
+from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.skills.skill import SKILL, read_skill
+from memkit.store.bump import Part
 from memkit.store.layout import find_store
+from memkit.use_cases.accept_skill import accept_skill
 from memkit.use_cases.check_skills import check_skills
-from memkit.use_cases.commit_skill import commit_skill
+from memkit.use_cases.commit_file import commit_file
 from memkit.use_cases.draft_skill import draft_skill
 from memkit.use_cases.roll_back_skill import roll_back_skill
 
@@ -44,8 +45,8 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
 
 @click.command("commit", cls=MemkitCommand)
 @click.argument("name")
-@click.option("--bump", type=Choice(list(PARTS)), help="Count this part of the version up, with a change log entry.")
-@click.option("-m", "--note", metavar="TEXT", help="What the entry and the commit say (default: what changed).")
+@bump_option
+@note_option
 @skip_option
 @click.pass_obj
 def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_checks: bool) -> None:
@@ -54,14 +55,8 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
     A change of meaning needs a higher version: write it yourself, or let --bump do it.
     """
     root = find_store(front.store)
-    done = commit_skill(root, name, bump=bump, note=note, checked=not skip_checks)
-    findings = detached_findings(front, root) if done.commit else []
-    lines = [
-        f"{name} {done.version or ''}".rstrip()
-        + (f" is commit {done.commit[:10]}" if done.commit else ": nothing to commit")
-    ]
-    lines += [f" {'!' if change.attention else ' '} {change.message}" for change in done.changes]
-    front.answer(asdict(done), lines, diagnostics=findings)
+    accept = None if skip_checks else lambda document: accept_skill(root, read_skill(document.data))
+    answer_commit(front, root, commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
 
 
 @click.command("check", cls=MemkitCommand)

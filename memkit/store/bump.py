@@ -1,4 +1,4 @@
-"""Count a skill's version up, in its text."""
+"""Count the version of a skill or policy up, in its text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def next_version(version: str | None, part: Part) -> str:
 
 
 def bumped(text: str, version: str, changes: Sequence[str]) -> str:
-    """Return the text of a skill with ``version`` and, newest first, an entry for it in the change log."""
+    """Return the text of a file with ``version`` and, newest first, an entry for it in the change log."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
     def change(document: Any) -> None:
