@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.lint.security.check import Danger, skill_dangers
-from memkit.skills.bump import bumped, next_version
 from memkit.skills.changes import skill_changes, version_key
 from memkit.skills.sheet_file import SheetFile, open_sheet
 from memkit.skills.sheet_import import Reading, is_same, sheet_name, skill_of
@@ -18,6 +17,7 @@ from memkit.skills.sheet_parts import read_sheet
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.skill_text import skill_text
 from memkit.skills.takeover import Conflict, take_over
+from memkit.store.bump import bumped, next_version
 from memkit.store.change import change_file
 from memkit.store.file_history import FileHistory
 from memkit.store.git import Git
@@ -25,6 +25,7 @@ from memkit.store.layout import NAME
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import edited
 from memkit.terminal import one_line
+from memkit.use_cases.accept_skill import accept_skill
 
 FROM, AS = "Imported-From: ", "Imported-As: "
 """Lines of a commit's message: where a skill came from, and what it said where the file holds more than that."""
@@ -78,7 +79,7 @@ def import_skill(
 
     Raises:
         UsageError: It cannot be read, is no skill, or there is another skill of that name.
-        NegativeAnswer: The skill's file has changes that are in no commit.
+        NegativeAnswer: The skill's file has changes that are in no commit, or the new text fails the skill's checks.
         EnvironmentFault: Git cannot commit now.
     """
     file = open_sheet(place)
@@ -102,7 +103,11 @@ def import_skill(
         return replace(done, action="refused")
     if dry_run:
         return done
-    commit = change_file(root, done.path, done.text, _message(done, file, reading), new=done.action == "added")
+    # The checks are the owner's: those of the skill that was there, and none in one that is new.
+    message, skill = _message(done, file, reading), read_skill(document.data)
+    commit = change_file(
+        root, done.path, done.text, message, new=done.action == "added", accept=lambda: accept_skill(root, skill)
+    )
     return replace(done, commit=commit)
 
 

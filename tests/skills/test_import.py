@@ -352,6 +352,25 @@ def test_where_both_changed_the_same_nothing_is_written(
     assert (git(store, "rev-parse", "HEAD"), (store / "skills" / "pdf-tools.yaml").read_bytes()) == before
 
 
+def test_an_update_passes_the_checks_of_its_owner(
+    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the owner holds a skill to is no matter of those who wrote it."""
+    answer(capsys, store, given_skill)
+    check = '  - {name: nothing is embedded, run: [sh, -c, "! grep -q Embed skills/pdf-tools.yaml"]}\n'
+    path = store / "skills" / "pdf-tools.yaml"
+    path.write_text(path.read_text() + "checks:\n" + check)
+    assert run(["skill", "commit", "pdf-tools", "--bump", "minor", "--skip-checks", "--store", str(store)]) == 0
+    capsys.readouterr()
+    before = git(store, "rev-parse", "HEAD"), path.read_bytes()
+    (given_skill / "SKILL.md").write_text(FOREIGN.replace("Embed them.", "Embed all."))
+
+    refused = answer(capsys, store, given_skill, code=1)
+
+    assert "fails its check 'nothing is embedded'" in refused["diagnostics"][0]["message"]
+    assert (git(store, "rev-parse", "HEAD"), path.read_bytes()) == before
+
+
 def test_edits_in_no_commit_are_not_mixed_with_an_update(
     store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
