@@ -29,6 +29,7 @@ COMMANDS: Commands = {
     "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
     "rule": ("memkit.cli.rule:rule", "Say what a lint rule checks, and why."),
     "diff": ("memkit.cli.diff:diff", "Say by meaning what changed between two commits, or since one."),
+    "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
     "gen": ("memkit.cli.gen:gen", "Render the agent into a project for an SDK."),
     "targets": ("memkit.cli.targets:targets", "List the SDKs that gen renders for, and what each needs."),
     "key": ("memkit.cli.key:key", "List, export, import and destroy the keys that open sealed text."),

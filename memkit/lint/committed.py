@@ -32,12 +32,18 @@ def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> di
     entries = [entry for folder in _FOLDERS for entry in objects.tree(id, folder) if entry.path in contents]
     changed = {entry.path: entry.id for entry in entries if _blob_id(contents[entry.path], entry.id) != entry.id}
     before = objects.read_many(changed.values()) if changed else {}
+    return earlier_data({path: before[blob] for path, blob in changed.items() if blob in before}, contents)
+
+
+def earlier_data(before: Mapping[str, bytes], contents: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the data of each file in ``contents`` that was otherwise ``before``; what did not load is left out."""
     found: dict[str, Any] = {}
-    for path, blob in changed.items():
-        try:
-            found[path] = load_yaml(before[blob]).data
-        except (KeyError, YamlError):  # a link, or a version that was never valid
-            continue
+    for path, content in before.items():
+        if path in contents and content != contents[path]:
+            try:
+                found[path] = load_yaml(content).data
+            except YamlError:  # a link, or a version that was never valid
+                continue
     return found
 
 

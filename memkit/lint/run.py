@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memkit.errors import StoreFault
@@ -14,7 +14,13 @@ from memkit.lint.suppressions import apply_suppressions
 
 
 def lint(
-    sources: Sequence[Source], chosen: frozenset[str], base: Path, *, since: str = "", cached: bool = True
+    sources: Sequence[Source],
+    chosen: frozenset[str],
+    base: Path,
+    *,
+    since: str = "",
+    earlier: Mapping[str, bytes] | None = None,
+    cached: bool = True,
 ) -> LintReport:
     """Return what the ``chosen`` rules find in ``sources``, by path and place.
 
@@ -25,6 +31,7 @@ def lint(
         chosen: The codes of the rules that count.
         base: What shown paths are relative to.
         since: The commit that versions are compared with; the last one where nothing is given.
+        earlier: The files that they are compared with instead, by path in the store; then ``since`` only names these.
         cached: Whether to use and keep what is found.
 
     Raises:
@@ -38,19 +45,25 @@ def lint(
     findings: list[Finding] = []
     for root in dict.fromkeys(source.root for source in sources):
         given = [source for source in sources if source.root == root]
-        findings += _in_store(root, given, chosen, since=since, cached=cached)
+        findings += _in_store(root, given, chosen, since=since, earlier=earlier, cached=cached)
     ordered = sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code))
     files = tuple(sorted(source.path for source in sources))
     return LintReport(files, tuple(ordered), base, lines=_source_lines(ordered, sources))
 
 
 def _in_store(
-    root: Path, given: Sequence[Source], chosen: frozenset[str], *, since: str, cached: bool
+    root: Path,
+    given: Sequence[Source],
+    chosen: frozenset[str],
+    *,
+    since: str,
+    earlier: Mapping[str, bytes] | None,
+    cached: bool,
 ) -> Iterator[Finding]:
     everything = {source.path: source for source in (*sources_of_store(root), *given) if source.kind != "archive"}
     paths = {source.path for source in given}
     if any(source.kind != "archive" for source in given):
-        results = StoreFiles(root, everything.values(), since=since, cached=cached).results()
+        results = StoreFiles(root, everything.values(), since=since, earlier=earlier, cached=cached).results()
         for path, result in results.items():
             if path in paths:
                 found = [finding for finding in result.findings if finding.code in chosen]

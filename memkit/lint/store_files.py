@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,10 +31,19 @@ class Result:
 class StoreFiles:
     """The YAML files of one store."""
 
-    def __init__(self, root: Path, sources: Iterable[Source], *, since: str = "", cached: bool = True) -> None:
+    def __init__(
+        self,
+        root: Path,
+        sources: Iterable[Source],
+        *,
+        since: str = "",
+        earlier: Mapping[str, bytes] | None = None,
+        cached: bool = True,
+    ) -> None:
         self.root = root
         self._sources = [source for source in sources if source.kind != "archive"]
         self._since = since
+        self._earlier = earlier
         self._cache = cache.LintCache(root) if cached else None
 
     def results(self) -> dict[Path, Result]:
@@ -107,11 +116,14 @@ class StoreFiles:
 
         commit = self._since or head
         before: dict[str, Any] = {}
-        if commit:
-            from memkit.lint.committed import committed_data
+        if commit or self._earlier is not None:
+            from memkit.lint.committed import committed_data, earlier_data
 
             named = {path.relative_to(self.root).as_posix(): content for path, content in contents.items()}
-            before = committed_data(self.root, named, commit)
+            if self._earlier is not None:
+                before = earlier_data(self._earlier, named)
+            elif commit:
+                before = committed_data(self.root, named, commit)
         collection = Collection(self.root, files, before, self._since)
         for rule in STORE_RULES:
             yield from rule(collection)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memkit.errors import EnvironmentFault, UsageError
+from memkit.errors import UsageError
 from memkit.policies.files import FOLDER, load_policies, read_policy
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects
+from memkit.store.revisions import parting, resolve
 
 WORK_TREE = "work tree"
 
@@ -45,7 +46,7 @@ def policies_at(git: Git, revision: str) -> PolicySet:
         UsageError: There is no such commit, or a policy in it is broken: the message names file, line and column.
     """
     objects = GitObjects(git)
-    commit = _resolved(git, objects, revision)
+    commit = resolve(git, revision)
     files = [entry for entry in objects.tree(commit, FOLDER) if _FILE.fullmatch(entry.path)]
     for entry in files:
         if entry.mode not in (REGULAR, _EXECUTABLE):
@@ -61,24 +62,5 @@ def policies_where_parted(git: Git, one: str, other: str) -> PolicySet:
     Raises:
         UsageError: There is no such revision, they have no commit in common, or a policy of that one is broken.
     """
-    objects = GitObjects(git)
-    ids = [_resolved(git, objects, name) for name in (one, other)]
-    found = git.run("merge-base", *ids, check=False).strip()
-    if not found:
-        raise UsageError(f"{one} and {other} have no commit in common{_shallow_hint(git)}.")
+    found = parting(git, one, other)
     return replace(policies_at(git, found), name=f"{one} at {found[:_SHOWN]}")
-
-
-def _resolved(git: Git, objects: GitObjects, revision: str) -> str:
-    try:
-        return objects.commit_id(revision)
-    except EnvironmentFault:
-        raise
-    except UsageError as error:
-        hint = _shallow_hint(git)
-        raise UsageError(f"{str(error).removesuffix('.')}{hint}.") if hint else error from None
-
-
-def _shallow_hint(git: Git) -> str:
-    shallow = git.run("rev-parse", "--is-shallow-repository", check=False).strip() == "true"
-    return " in this shallow clone; 'git fetch --unshallow' brings the older ones" if shallow else ""

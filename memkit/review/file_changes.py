@@ -104,10 +104,14 @@ def _read(kind: Kind, path: str | None, side: Side, contents: Mapping[str, bytes
         document = load_yaml(contents[path], name=path)
         for finding in kind.findings(document, PurePosixPath(path).stem):
             line, column = finding.position(document)
-            return _Read(fault=f"line {line}, column {column}: {finding.message}")
+            return _Read(fault=_fault(line, column, finding.message))
     except YamlError as error:
-        return _Read(fault=f"line {error.line}, column {error.column}: {error.problem}")
+        return _Read(fault=_fault(error.line or 1, error.column, error.problem))
     return _Read(document.data)
+
+
+def _fault(line: int, column: int, problem: str) -> str:
+    return f"line {line}, column {column}: {quoted(problem.removesuffix('.'), 200)}"
 
 
 def _unread(file: FileState) -> str:
@@ -127,7 +131,8 @@ def _subject(kind: Kind, pair: Pair, one: _Read, other: _Read) -> Subject:
     else:
         changes += kind.describe(one.data, other.data) or [_spelling()] * (not renamed)
     status = "added" if pair.before is None else "removed" if pair.after is None else "renamed" if was else "changed"
-    return Subject(kind.area, stem, "broken" if other.fault else status, tuple(changes), path, was)
+    status = "broken" if other.fault else status
+    return Subject(kind.area, stem, status, tuple(changes), path, was, pair.before if was else None)
 
 
 def _spelling() -> Change:

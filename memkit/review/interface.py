@@ -41,6 +41,8 @@ class Subject:
     """Where it stands; None for memory, which lies in many files."""
     was: str | None = None
     """The name before, of what was renamed."""
+    old_path: str | None = None
+    """Where that stood."""
 
     @property
     def attention(self) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.cli.policy.calls import call_data, check_line
 from memkit.policies.analysis.findings import Conflict
+from memkit.policies.calls import call_data, check_line
 from memkit.store.layout import find_store
 from memkit.use_cases.find_policy_conflicts import PolicyConflicts, find_policy_conflicts
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.cli.policy.calls import call_data, check_line
 from memkit.errors import UsageError
+from memkit.policies.calls import call_data, check_line
 from memkit.policies.policy_set import PolicySet
 from memkit.policies.recorded_calls import Replay
 from memkit.policies.verdict_diff import VerdictChange

@@ -1,29 +1,51 @@
-"""A difference for people at a terminal."""
+"""A difference and a review for people at a terminal."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from memkit.policies.calls import check_line
+from memkit.policies.verdict_diff import VerdictChange
 from memkit.review.interface import Change, Difference, End, Subject
 from memkit.review.quoting import count
+from memkit.review.review import LintDelta, LintFinding, Review, Verdicts
 from memkit.terminal import one_line
 
-NOUNS = {
-    "settings": "settings", "policy": "policy", "skill": "skill", "domain": "domain", "memory": "memory of",
-    "file": "file",
-}  # fmt: skip
+TITLES = {"stop": "STOP", "look": "LOOK TWICE", "clear": "CLEAR"}
+LONGEST_CALL = 300
+"""Characters of a call that is shown."""
+
+
+class Title(NamedTuple):
+    """What a subject is called."""
+
+    kind: str
+    name: str
+    rest: str
+    """What became of it."""
 
 
 def difference_lines(found: Difference, limit: int) -> Iterator[str]:
     """Yield one line for each change below its subject, at most ``limit`` of a subject; ! marks what needs a look."""
     yield f"From {end_name(found.before)} to {end_name(found.after)}: {summary(found)}"
     for subject in found.subjects:
-        yield ""
-        yield subject_title(subject)
+        title = subject_title(subject)
+        yield from ("", f"{title.kind} {title.name}{title.rest}")
         shown, left = bounded(subject.changes, limit)
         yield from (f" {'!' if change.attention else ' '} {one_line(change.message)}" for change in shown)
         if left:
             yield f"   … {left}"
+
+
+def review_lines(found: Review, limit: int) -> Iterator[str]:
+    """Yield the assessment, the verdicts and findings that change, and then every change."""
+    yield f"{TITLES[found.assessment.level]}: {one_line(found.assessment.summary)}"
+    yield ""
+    yield from _verdict_lines(found.verdicts, limit)
+    yield from _lint_lines(found.lint, limit)
+    yield from difference_lines(found.difference, limit)
 
 
 def end_name(end: End) -> str:
@@ -40,15 +62,18 @@ def summary(found: Difference) -> str:
     return f"{count(found.changes, 'change')} in {count(len(found.subjects), 'place')}{look}"
 
 
-def subject_title(subject: Subject) -> str:
-    """Return what a subject is called, with what became of it."""
-    name = one_line(subject.name, 80)
-    if subject.area == "memory":
-        if subject.name in ("archive", "shared"):
-            return "shards of the archive" if subject.name == "archive" else "shared memory"
-        return f"memory of {name}"
-    title = name if subject.area == "settings" else f"{NOUNS[subject.area]} {name}"
-    return f"{title}, {subject.status}" if subject.status != "changed" else title
+def lint_summary(lint: LintDelta) -> str:
+    """Return how many findings came and went."""
+    return f"{count(len(lint.new), 'new finding')} ({count(lint.errors, 'error')}), {len(lint.fixed):,} fixed"
+
+
+def subject_title(subject: Subject) -> Title:
+    """Return what a subject is called."""
+    if subject.area == "memory" and subject.path:
+        return Title("shards of the", subject.name, "")
+    kind = "memory of" if subject.area == "memory" else subject.area
+    rest = f", {subject.status}" if subject.status != "changed" else ""
+    return Title(kind, one_line(subject.name, 80), rest)
 
 
 def bounded(changes: Sequence[Change], limit: int) -> tuple[list[Change], str]:
@@ -56,10 +81,44 @@ def bounded(changes: Sequence[Change], limit: int) -> tuple[list[Change], str]:
     if len(changes) <= limit:
         return list(changes), ""
     ranked = sorted(range(len(changes)), key=lambda place: (not changes[place].attention, place))
-    kept = set(ranked[:limit])
-    kinds: dict[str, int] = {}
-    for place, change in enumerate(changes):
-        if place not in kept:
-            kinds[change.kind] = kinds.get(change.kind, 0) + 1
+    kinds = Counter(changes[place].kind for place in ranked[limit:])
     named = ", ".join(f"{number:,} {one_line(kind, 20)}" for kind, number in sorted(kinds.items()))
-    return [changes[place] for place in sorted(kept)], f"and {len(changes) - limit:,} more: {named}"
+    return [changes[place] for place in sorted(ranked[:limit])], f"and {len(changes) - limit:,} more: {named}"
+
+
+def verdict_call(change: VerdictChange) -> str:
+    """Return the ``policy check`` that decides a call again, on one line."""
+    return one_line(check_line(change.call), LONGEST_CALL)
+
+
+def _verdict_lines(verdicts: Verdicts, limit: int) -> Iterator[str]:
+    changes = verdicts.changes
+    if not (changes or verdicts.unknown):
+        return
+    yield f"{count(len(changes), 'call')} decided differently"
+    for change in changes[:limit]:
+        mark = "!" if change.weakened else " "
+        hard = ", against a hard policy" if change.weakens_hard else ""
+        yield f" {mark} {change.before} → {change.after}{hard}: {one_line(change.policy, 80)}"
+        yield f"     {verdict_call(change)}"
+    if len(changes) > limit:
+        yield f"   … and {len(changes) - limit:,} more"
+    yield from (f"   unknown: {one_line(question, LONGEST_CALL)}" for question in verdicts.unknown[:limit])
+    yield ""
+
+
+def _lint_lines(lint: LintDelta, limit: int) -> Iterator[str]:
+    if not (lint.new or lint.fixed):
+        return
+    yield f"lint: {lint_summary(lint)}"
+    for finding in lint.new[:limit]:
+        mark = "!" if finding.severity == "error" else " "
+        yield f" {mark} {_finding_line(finding)}"
+    if len(lint.new) > limit:
+        yield f"   … and {len(lint.new) - limit:,} more"
+    yield from (f"   fixed: {_finding_line(finding)}" for finding in lint.fixed[:limit])
+    yield ""
+
+
+def _finding_line(finding: LintFinding) -> str:
+    return f"{one_line(finding.path)}:{finding.line}:{finding.column}: {finding.code} {one_line(finding.message, 200)}"

@@ -1,0 +1,54 @@
+"""``memkit review``: what a reviewer of a change should know, as text, Markdown or a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from memkit.cli.diff import SHOWN, warnings
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.errors import UsageError
+from memkit.review.formats.data import review_data
+from memkit.review.formats.markdown import markdown
+from memkit.review.formats.page import page
+from memkit.review.formats.text import review_lines
+from memkit.review.review import Review
+from memkit.store.files import write_whole
+from memkit.store.layout import find_store
+from memkit.use_cases.review_commits import review_commits
+
+SHOWN_ON_PAGE = 200
+"""Changes of one skill, policy or user that the page has."""
+
+
+@click.command("review", cls=MemkitCommand)
+@click.argument("span", metavar="[A..B|A]", required=False)
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown for a comment on a pull request.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write one page to FILE.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show N changes of each file or user.")
+@click.pass_obj
+def review(front: Front, span: str | None, as_markdown: bool, html: Path | None, limit: int | None) -> None:
+    """Say what to look at first in a change: verdicts and lint findings that change, and everything by meaning.
+
+    A..B, A...B and A are those of 'memkit diff'. Exit code 1 says stop: a call that a hard policy decided comes out
+    weaker, the policies do not load, lines of the archive were taken out or edited, or lint has new errors.
+    """
+    if as_markdown and front.json:
+        raise UsageError("--markdown and --json are two forms of one answer. Give one of them.")
+    found = review_commits(find_store(front.store), span)
+    if html is not None:
+        write_whole(html.expanduser().absolute(), page(found, limit or SHOWN_ON_PAGE).encode())
+        if not front.json:
+            front.note(f"The page is in {html}.")
+    lines = markdown(found, limit or SHOWN) if as_markdown else review_lines(found, limit or SHOWN)
+    diagnostics = [*warnings(front, found.difference), *_findings(found)]
+    front.answer(review_data(found, limit), lines, ok=found.assessment.level != "stop", diagnostics=diagnostics)
+
+
+def _findings(found: Review) -> list[Diagnostic]:
+    severities = {"stop": "error", "look": "warning"}
+    return [
+        diagnostic(reason.level, reason.message, severity=severities[reason.level])
+        for reason in found.assessment.reasons
+    ]

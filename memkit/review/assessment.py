@@ -1,0 +1,109 @@
+"""Say in one paragraph what a reviewer should look at first, and whether a change should be stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memkit.policies.verdict_diff import VerdictChange
+from memkit.review.interface import Difference, Subject
+from memkit.review.quoting import count, listed, quoted
+from memkit.review.review import Assessment, Level, LintDelta, Reason, Verdicts
+
+TOLD = 3
+"""Reasons that the paragraph tells; the others are counted in it."""
+
+_INTEGRITY = ("removed", "edited", "broken")
+"""What happens to shards by no program of memkit."""
+
+
+def assess(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Assessment:
+    """Return the assessment of a change."""
+    reasons = (*_stops(difference, verdicts, lint), *_looks(difference, verdicts, lint))
+    level: Level = reasons[0].level if reasons else "clear"
+    return Assessment(level, _paragraph(difference, lint, reasons), reasons)
+
+
+def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
+    weakened = [change for change in verdicts.changes if change.weakens_hard]
+    if weakened:
+        found = count(len(weakened), "call")
+        said = f"{found} that hard policies decided {'comes' if len(weakened) == 1 else 'come'} out weaker"
+        yield Reason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
+    if verdicts.fault_is_new:
+        said = "The policies do not load any more, so every call is denied"
+        yield Reason("stop", f"{said}: {_said(verdicts.fault)}.")
+    for subject in difference.subjects:
+        touched = [change for change in subject.changes if change.field == "archive" and change.kind in _INTEGRITY]
+        if touched:
+            said = f"{count(len(touched), 'line')} of the archive {'was' if len(touched) == 1 else 'were'} taken out,"
+            yield Reason(
+                "stop", f"{said} edited or broken by hand ({_called(subject)}): {touched[0].message.removesuffix('.')}."
+            )
+    if lint.errors:
+        first = lint.new[0]
+        where = f"{first.code} at {quoted(f'{first.path}:{first.line}')}"
+        yield Reason("stop", f"Lint has {count(lint.errors, 'new error')}, first {where}: {_said(first.message)}.")
+
+
+def _verdict(change: VerdictChange) -> str:
+    arguments = ", ".join(f"{key}={value}" for key, value in change.call.args.items())
+    where = ", ".join(f"{key}={value}" for key, value in change.call.context.items())
+    call = quoted(f"{change.call.tool} {arguments}".strip()) + (f" with {quoted(where)}" if where else "")
+    by = f", decided before by {listed(list(change.decided_before), 2)}" if change.decided_before else ""
+    return f"{call} goes from {change.before} to {change.after}{by}"
+
+
+def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
+    if verdicts.fault and not verdicts.fault_is_new:
+        said = "The policies load again, so calls run that were all denied"
+        yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
+    weaker = [change for change in verdicts.changes if change.weakened and not change.weakens_hard]
+    if weaker:
+        said = f"{count(len(weaker), 'call')} that no hard policy decided may do more"
+        yield Reason("look", f"{said}: {_verdict(weaker[0])}.")
+    for subject in difference.subjects:
+        told = [change for change in subject.changes if change.attention]
+        told = [change for change in told if change.field != "archive" or change.kind not in _INTEGRITY]
+        if told:
+            more = f", and {len(told) - 1:,} more" if len(told) > 1 else ""
+            yield Reason("look", _ended(f"{_called(subject)}: {told[0].message.removesuffix('.')}{more}"))
+    if verdicts.unknown:
+        said = f"{count(len(verdicts.unknown), 'question')} about verdicts could not be answered"
+        yield Reason("look", f"{said}: {_said(verdicts.unknown[0])}.")
+    if lint.fault:
+        yield Reason("look", f"Lint could not check both sides: {_said(lint.fault)}.")
+    warnings = [finding for finding in lint.new if finding.severity != "error"]
+    if warnings:
+        where = f"{warnings[0].code} at {quoted(f'{warnings[0].path}:{warnings[0].line}')}"
+        said = f"Lint has {count(len(warnings), 'new warning')}, first {where}: {_said(warnings[0].message)}."
+        yield Reason("look", said)
+
+
+def _said(message: str) -> str:
+    """Return a sentence of memkit's own as it is quoted in another: it can hold texts of the store."""
+    return quoted(message.removesuffix("."), 200)
+
+
+def _ended(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:].removesuffix('.')}."
+
+
+def _called(subject: Subject) -> str:
+    if subject.area == "memory":
+        return f"memory of {quoted(subject.name)}"
+    if subject.area == "settings":
+        return "the settings"
+    return f"{subject.area} {quoted(subject.name)}"
+
+
+def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[Reason, ...]) -> str:
+    if not difference.subjects:
+        return "Nothing changed."
+    told = [reason.message for reason in reasons[:TOLD]]
+    changes = f"{count(difference.changes, 'change')} in {count(len(difference.subjects), 'place')}"
+    if not told:
+        fixed = f" Lint has {count(len(lint.fixed), 'finding')} less." if lint.fixed else ""
+        return f"Nothing here weakens a policy, breaks a file or needs a second look: {changes}.{fixed}"
+    left = len(reasons) - len(told)
+    more = f" {count(left, 'more reason')} to look below." if left else ""
+    return f"Look first here. {' '.join(told)}{more} In all {changes}."

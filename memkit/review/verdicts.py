@@ -1,0 +1,41 @@
+"""Compare what the policies of two sides decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.policies.files import FOLDER, read_policy
+from memkit.policies.policy_set import PolicySet
+from memkit.policies.verdict_diff import compare_verdicts
+from memkit.review.review import Verdicts
+from memkit.review.sides import Side
+
+_FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
+
+
+def changed_verdicts(before: Side, after: Side, changed: Iterable[str]) -> Verdicts:
+    """Return which calls come out otherwise; a set that does not load denies every call, and is named."""
+    if not any(_FILE.fullmatch(path) for path in changed):
+        return Verdicts()
+    try:
+        new = _policies(after)
+    except UsageError as error:
+        return Verdicts(fault=str(error), fault_is_new=True)
+    try:
+        old = _policies(before)
+    except UsageError as error:
+        return Verdicts(fault=str(error))
+    found = compare_verdicts(PolicySet(before.end.name, old), PolicySet(after.end.name, new))
+    return Verdicts(found.changes, found.unknown)
+
+
+def _policies(side: Side) -> list[Mapping[str, Any]]:
+    paths = sorted(path for path in side.files if _FILE.fullmatch(path))
+    contents = side.read(paths)
+    for path in paths:
+        if path not in contents:
+            raise UsageError(f"{path} in {side.end.name} is a link or too large, and is not read.")
+    return [read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data for path in paths]
