@@ -128,7 +128,7 @@ HARMLESS = [
     "ls -la | sort | head -n 3", "docker run --rm alpine ls", "npm run build", "sudo -u rm ls", "bash run.sh", "echo a\\\nb",
     "git log --format='%h (%an)'", "tar czf a.tgz dir", "export A=1; ls", "echo {a,b}", "kill -9 %1", "ls ~/rm", "sudo -n ls rm", "sudo -n grep -r rm .", "timeout --foreground 5 ls rm", "xargs -0 ls rm", "docker run --rm -it alpine ls rm",
     "ssh -tt host ls rm", "python -c 'print(\"rm x\")'", "python -c \"import os; os.system('ls'); print('it is')\"", "awk '{ print \"rm x\" }' f",
-    "x=(\n a # rm\n b\n)", "case a in\n  a | b) ls ;;\n  *) ls ;;\nesac\nls", "ls\r\n", "git commit -m 'run rm x'", "env A=rm ls", "tar xf rm.tar", "rsync -a rm b",
+    "x=(\n a # rm\n b\n)", "case a in\n  a | b) ls ;;\n  *) ls ;;\nesac\nls", "ls\r\n", "git commit -m 'run rm x'", "git commit -m \"Fix it! Don't panic\"", "git commit -m 'really !rm x'", "curl -d \"command=don't\" h", "echo $[1+2]", "env A=rm ls", "tar xf rm.tar", "rsync -a rm b",
 ]  # fmt: skip
 SEEN = PLAIN + QUOTED + LISTS + BRANCHES + SUBSTITUTIONS + WRAPPERS + MORE_WRAPPERS
 
