@@ -122,6 +122,8 @@ def _expansion(cursor: Cursor, spelling: Spelling) -> None:
         spelling.unsure(cursor.text[start : cursor.position])
     elif cursor.text.startswith("$(", cursor.position):
         _substitution(cursor, spelling, 2)
+    elif cursor.text.startswith("$[", cursor.position):
+        _square_brackets(cursor, spelling)
     elif cursor.text.startswith("${", cursor.position):
         _braced(cursor, spelling)
     elif name := _NAME.match(cursor.text, cursor.position + 1):
@@ -166,6 +168,26 @@ def _braced(cursor: Cursor, spelling: Spelling, *, quoted: bool = False) -> None
             cursor.position += 1
     cursor.position += 1
     spelling.unsure(cursor.text[start : cursor.position])
+
+
+def _square_brackets(cursor: Cursor, spelling: Spelling) -> None:
+    """Read ``$[…]``: arithmetic in some shells, and plain text with all its signs in others."""
+    start, level = cursor.position, 0
+    cursor.position += 1
+    while char := _peek(cursor):
+        if char in "`$\\":
+            _spell(cursor, Spelling(), char)
+            continue
+        cursor.position += 1
+        level += (char == "[") - (char == "]")
+        if not level:
+            break
+    else:
+        cursor.doubts.append(Doubt(SYNTAX, "no closing ]"))
+    inside = cursor.text[start : cursor.position]
+    if any(sign in inside for sign in "\n;&|<>'\""):
+        cursor.doubts.append(Doubt(RUN_TIME, "square brackets that can be read in two ways"))
+    spelling.unsure(inside)
 
 
 def _ansi_quotes(cursor: Cursor, spelling: Spelling) -> None:

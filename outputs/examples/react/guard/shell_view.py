@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,17 +9,13 @@ from functools import lru_cache
 from .shell_code import Inner
 from .shell_lists import read_shell_text
 from .shell_words import ASSIGNED, RUN_TIME, Doubt, Simple, Word, literal
-from .shell_wrappers import inner_commands
+from .shell_wrappers import inner_commands, set_to_run
 
 _MAX_TEXT = 200_000
 _MAX_DEPTH = 12
 _MAX_COMMANDS = 2_000
 _MAX_READ = 600_000
 _MAX_FEEDERS = 500
-_RUN_VARIABLE = re.compile(
-    r"(\w*commands?|\w*pager|\w*editor|visual|\w*_askpass|git_ssh|git_external_diff|browser)=", re.IGNORECASE
-)
-"""Variables and settings whose value other programs run."""
 _TOO_MUCH = Doubt(RUN_TIME, "more than the shell view reads")
 _NULL = Doubt(RUN_TIME, "a null character, which shells drop or stop at")
 
@@ -103,10 +98,8 @@ class _Unwrapping:
         return depth > _MAX_DEPTH or len(self.commands) > _MAX_COMMANDS or self.left < 0
 
     def add(self, simple: Simple, depth: int) -> None:
+        self._follow_all(set_to_run(simple.words), simple, depth + 1)
         words = simple.words
-        for word in words:
-            if variable := _RUN_VARIABLE.match(word.text):
-                self.add_text(Word(word.text[variable.end() :], max(0, word.fixed - variable.end())), depth + 1)
         while words and ASSIGNED.match(words[0].text):
             words = words[1:]
         if not words:
@@ -121,11 +114,14 @@ class _Unwrapping:
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
         self.commands.append(command)
         inner = inner_commands(command.name, command.words, piped=simple.piped, inputs=simple.inputs)
+        self._follow_all(inner, simple, depth + 1)
+
+    def _follow_all(self, inner: Iterator[Inner], outer: Simple, depth: int) -> None:
         for found in inner:
-            if self._exhausted(depth + 1):
+            if self._exhausted(depth):
                 self.doubts.append(_TOO_MUCH)
                 break
-            self._follow(found, simple, depth + 1)
+            self._follow(found, outer, depth)
 
     def _follow(self, inner: Inner, outer: Simple, depth: int) -> None:
         sure = len(self.doubts)

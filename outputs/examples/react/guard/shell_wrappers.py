@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from .shell_code import INTERPRETER, Inner, in_code
 from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
@@ -12,8 +12,15 @@ from .shell_words import RUN_TIME, Doubt, Word, literal
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _SHELL_OPTIONS_WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _LOADER = re.compile(r"ld(-linux)?[\w.-]*\.so[\w.]*")
-_MARKED = {"!": re.compile(r"git|n?vim?|ex|ed|less|more|man"), ":": re.compile(r"socat")}
-"""A sign after which some programs run the rest of a word: ``git -c alias.x='!rm'``, ``vim -c ':!rm'``."""
+_ESCAPES = (
+    (re.compile(r"git|n?vim?|ex|ed|less|man"), re.compile(r"(^|[=:])!")),
+    (re.compile(r"socat"), re.compile(r"(exec|system|shell):", re.IGNORECASE)),
+)
+"""Programs that run the rest of a word after a sign, as in ``git -c alias.x='!rm'`` and ``vim -c ':!rm'``."""
+_RUN_VARIABLE = re.compile(
+    r"(\w*commands?|\w*pager|\w*editor|visual|\w*_askpass|git_ssh|git_external_diff|browser)=", re.IGNORECASE
+)
+"""Variables and settings whose value other programs run."""
 _MAX_STARTS = 50
 
 
@@ -40,18 +47,32 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
         yield from _wrapped(name, PLAIN, words)
     elif name in WRAPPERS and not _only_looks_up(name, words):
         yield from _wrapped(name, WRAPPERS[name], words)
-    for mark, program in _MARKED.items():
+    for program, sign in _ESCAPES:
         if program.fullmatch(name):
-            yield from (Inner(text=_after_sign(word, mark)) for word in words if mark in word.text)
+            yield from _values(words, sign.search)
+
+
+def set_to_run(words: Sequence[Word]) -> Iterator[Inner]:
+    """Yield what is given to variables and settings that programs run, such as ``GIT_SSH_COMMAND='…' git fetch``."""
+    return _values(words, _RUN_VARIABLE.match)
+
+
+def _values(words: Sequence[Word], find: Callable[[str], re.Match[str] | None]) -> Iterator[Inner]:
+    for word in words:
+        if found := find(word.text):
+            yield Inner(text=_rest(word, found.end()), surely=False)
+
+
+def _rest(word: Word, start: int) -> Word:
+    return Word(word.text[start:], max(0, word.fixed - start))
 
 
 def _only_looks_up(name: str, words: Sequence[Word]) -> bool:
     return name == "command" and bool(words) and words[0].text in ("-v", "-V")
 
 
-def _after_sign(word: Word, mark: str = "=") -> Word:
-    sign = word.text.index(mark) + 1
-    return Word(word.text[sign:], max(0, word.fixed - sign))
+def _after_sign(word: Word) -> Word:
+    return _rest(word, word.text.index("=") + 1)
 
 
 def _operands(words: Sequence[Word]) -> list[Word]:
@@ -147,7 +168,7 @@ def _scripts(wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
             if cut is None:
                 continue
             if cut < len(word.text):
-                yield Inner(text=Word(word.text[cut:], max(0, word.fixed - cut)))
+                yield Inner(text=_rest(word, cut))
             elif position + 1 < len(words):
                 yield Inner(text=words[position + 1])
 
