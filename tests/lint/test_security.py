@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from skill_sets import Written, hostile_skills, ordinary_skills
+from skill_sets import Written, hostile_skills, orders, ordinary_skills, reports
 
 from memkit.lint.rules import RULES
 from memkit.lint.security.check import skill_dangers
@@ -27,6 +27,24 @@ ORDINARY = ordinary_skills()
 def test_every_hostile_skill_is_found(skill: Written) -> None:
     """The rule that is meant finds it."""
     assert skill.code in {danger.code for danger in skill_dangers(load_yaml(skill.text))}
+
+
+@pytest.mark.parametrize(("code", "text"), orders())
+def test_an_order_among_ordinary_steps_is_found(code: str, text: str) -> None:
+    """However it is worded."""
+    assert code in found_in(text)
+
+
+@pytest.mark.parametrize("text", reports())
+def test_a_report_of_an_attack_is_none(text: str) -> None:
+    """A step that warns, explains or only looks alike has no finding."""
+    assert found_in(text) == set()
+
+
+def found_in(step: str) -> set[str]:
+    """Return what is found in a skill with the step."""
+    data = {"name": "walk", "description": "Walks when asked.", "steps": ["Open the file.", step, "Close it."]}
+    return {danger.code for danger in skill_dangers(load_yaml(json.dumps(data)))}
 
 
 def test_every_security_rule_has_hostile_skills() -> None:

@@ -83,8 +83,8 @@ def secret_dangers(document: Document, code: str) -> list[Danger]:
 
 
 _PLACEHOLDER = re.compile(
-    r"(?i)example|placeholder|your[-_ "
-    r"]|xxxx|\*\*\*|<[^>]*>|\.\.\.|…|changeme|dummy|redacted|\$\{?\w|\{\{|%\w+%|my[-_](?:token|key|secret|password)"
+    r"^[A-Z_-]+\s*$|(?i:example|placeholder|your[-_ "
+    r"]|xxxx|\*\*\*|<[^>]*>|\.\.\.|…|changeme|dummy|redacted|\$\{?\w|\{\{|%\w+%|my[-_](?:token|key|secret|password))"
 )
 
 
@@ -112,6 +112,8 @@ def _matches(pattern: Pattern, text: Text) -> Iterator[tuple[str, str, int, int]
         return
     for match in pattern.regex.finditer(reading):
         start = match.start() + len(match[0]) - len(match[0].lstrip(" \n.,:;!?-\"'`([*>"))
+        if pattern.code == OVERRIDE and match[0].endswith(("maintenance mode", "debug mode")):
+            continue  # machines enter these
         if pattern.exception and pattern.exception.search(_line(reading, match.start(), match.end())):
             continue
         if is_order(reading, start, match.end()):

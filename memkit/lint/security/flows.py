@@ -17,7 +17,7 @@ PRIVATE = re.compile(
     r"|\.docker/config\.json|\.kube/config|\bkubeconfig\b|(?<![\w.])\.env\b(?! (?:example|sample|template)|\.(?:example|sample|template))|\.gnupg\b|/etc/(?:passwd|shadow)\b"
     r"|\bprintenv\b|(?:^|[|;&`(]|\$\()\s*env\s*(?:\||>|`|\)|$)|\ball (?:of )?(?:the |your )?environment variables\b|\benvironment variables\b|\bos\.environ\b(?!\[|\.get)|\bprocess\.env\b(?!\.|\[)"
     r"|\b(?:private|ssh|signing|gpg|encryption) keys?\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b|\bcredentials?\b|\bpasswords\b|\bsecrets\b(?! manager)|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bwallets?\b|\bseed phrases?\b"
-    r"|\b(?:chat|conversation|message|browsing|shell|command) (?:history|histories|logs?|transcripts?)\b|\b\.(?:bash|zsh)_history\b|\b(?:the |your |all |entire |whole )?(?:core |archival |long-term |agent |user )?memor(?:y|ies)\b(?! (?:leak|usage|use|limit|footprint|pressure|profile))|\bconversations?\b|\bsystem prompt\b"
+    r"|\b(?:chat|conversation|message|browsing|shell|command) (?:history|histories|logs?|transcripts?)\b|\b\.(?:bash|zsh)_history\b|\bmemories\b|\b(?:core|archival|long-term|agent's|user's|stored|saved|your own) memory\b|\bmemory (?:records?|contents|archive|entries)\b|\bconversations?\b|\bsystem prompt\b"
     r"|\b(?:the |your |their |user'?s? )(?:inbox|mailbox|e-?mails|contacts|address book|calendar|photos|documents|home (?:directory|folder)|files|clipboard|location)\b|\bclipboard\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b|\bprivate (?:data|files|repos\w*|notes|messages)\b|\bsource code\b|\buser(?:'s)? data\b|\barchive/"
     r"|\bgh auth token\b|\bkubectl get secrets?\b|\bvault (?:read|kv get)\b|\bpass show\b|\bsecurity find-\w+-password\b|\bmetadata\.google\.internal\b|169\.254\.169\.254"
 )
@@ -28,17 +28,26 @@ SENDS = re.compile(
     r"|\b(?:scp|rsync|sftp)\b[^\n;|]{0,120}?[\w.-]+@[\w.-]+:|\b(?:nslookup|dig|host|ping)\s[^\n;|]{0,80}?(?:\$\(|`|\$\{?\w)"
     r"|\b(?:requests|httpx|session|axios|aiohttp)\.(?:post|put)\s*\(|\burlopen\s*\([^\n]{0,120}data=|\bfetch\s*\([^\n]{0,200}?method[\"']?\s*:\s*[\"'](?:post|put)|\binvoke-(?:webrequest|restmethod)\b[^\n]{0,160}?-method\s+(?:post|put)|\bsendbeacon\b"
     rf"|!\[[^\]\n]{{0,200}}\]\(https?://[^)\s]{{1,200}}(?:[?&][\w-]{{1,40}}=|/)(?:\)|\{{|\$|%7b|<|\[)|{URL}[?&][\w-]{{1,40}}=(?:<|\{{|\$|\[)"
-    r"|\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync|attach|embed|put|append|include|encode|smuggle|pass)(?:s|ing)?\b[^\n]{0,200}?"
-    rf"(?:{URL}|\b(?:an?|the|our|this|that|my) (?:\w+ )?(?:external|remote|third[- ]party|outside|attacker\S*|collection|collector|drop|exfil\S*) (?:\w+ )?(?:server|endpoint|host|url|address|service|site|api|bucket|webhook)\b|\bwebhooks?\b|\bwebhook\.site\b|\bpastebin\b|\bpublic gist\b|\bngrok\b|\brequestbin\b|\btransfer\.sh\b|\bdiscord\b|\btelegram\b|\bpublic (?:bucket|repo\w*|paste|url)\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bquery (?:string|parameter)s?\b|\bdns (?:quer\w+|lookups?|requests?)\b)"
 )
+_SENDING = re.compile(
+    r"\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync"
+    r"|attach|embed|put|append|include|encode|smuggle|pass)(?:s|ing)?\s+(?=[\w`'\"~$<.])"
+)
+_OUTSIDE = re.compile(
+    rf"\b(?:to|at|via|into|onto|on|with|through|in|as|using)\b[^\n]{{0,40}}?(?:{URL}|\b(?:an?|the|our|this|that|my) (?:\w+ )?(?:external|remote|third[- ]party|outside|attacker\S*|collection|collector|drop|exfil\S*) (?:\w+ )?(?:server|endpoint|host|url|address|service|site|api|bucket|webhook)\b"
+    r"|\bwebhooks?\b|\bwebhook\.site\b|\bpastebin\b|\bpublic gist\b|\bngrok\b|\brequestbin\b|\btransfer\.sh\b|\bdiscord\b|\btelegram\b|\bpublic (?:bucket|repo\w*|paste|url)\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bquery (?:string|parameter)s?\b|\bdns (?:quer\w+|lookups?|requests?)\b)"
+)
+_REACH = 200
+"""How far after its verb the address may stand."""
 _SENT = r"(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|push|copy|share|publish|append|include|encode|embed|put|attach)"
+_PRONOUN = re.compile(rf"{_SENT}\s+(?:them|it|all|everything|copies|a copy|the (?:contents?|results?|list|text))\b")
 _AUTHENTICATES = re.compile(
     r"\b(?:auth\w*|bearer|header|log ?in|sign(?:ed)? in|with (?:the|your|an?) (?:\w+ )?(?:token|key|credentials?|password|cookie)|using (?:the|your|an?|stored)? ?(?:\w+ )?(?:token|key|credentials?|password)|from (?:the |an? )?environment variables?|credentials? (?:from|in|are|stored)|read (?:the )?(?:token|key|credentials))\b"
 )
 _HARD = re.compile(
     r"\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg|/etc/(?:passwd|shadow)|\bprintenv\b|\benv\b\s*[|>`)]|\ball (?:of )?(?:the |your )?environment variables|\bos\.environ|\bprocess\.env"
     r"|(?<![\w.])\.env\b|\.docker/config|\.kube/config|(?:private|ssh|signing|gpg) keys?\b|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bseed phrase|\bwallets?\b|_history\b|\b(?:chat|conversation|browsing|shell) (?:history|log)|\bsystem prompt\b|\bpasswords\b|\bcredentials\b|\bsecrets\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b"
-    r"|\bmemor(?:y|ies)\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b"
+    r"|\bmemories\b|\bmemory\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b"
 )
 _ASKS = re.compile(
     r"\b(?:confirm\w*|approv\w+|ask\w*|consent\w*|permission|agree\w*|review\w*|allow-?list\w*|draft\w*|sign-?off|before (?:anything|it) (?:is|leaves)|show\w* (?:it )?to)\b"
@@ -56,11 +65,22 @@ def sending_steps(texts: Sequence[Text]) -> Iterator[tuple[Text, int, int, str]]
     for text in texts:
         if not text.is_told:
             continue
-        for match in SENDS.finditer(text.reading):
-            taken = _taken(text, match, sources)
-            if taken and is_order(text.reading, match.start(), match.end()):
-                yield text, match.start(), match.end(), taken
+        for start, end in _ways_out(text.reading):
+            taken = _taken(text, start, end, sources)
+            if taken and is_order(text.reading, start, end):
+                yield text, start, end, taken
                 break
+
+
+def _ways_out(reading: str) -> Iterator[tuple[int, int]]:
+    """Yield where something is sent to an address, as a command or in words."""
+    for match in SENDS.finditer(reading):
+        yield match.span()
+    for verb in _SENDING.finditer(reading):
+        line = reading.find("\n", verb.end())
+        place = _OUTSIDE.search(reading, verb.end(), min(verb.end() + _REACH, len(reading) if line < 0 else line))
+        if place:
+            yield verb.start(), place.end()
 
 
 def open_trifecta(data: Any) -> tuple[KeyPath, str] | None:
@@ -88,18 +108,20 @@ def _first_private(text: Text) -> Iterator[re.Match[str]]:
             return
 
 
-def _taken(text: Text, way: re.Match[str], sources: Sequence[tuple[Text, re.Match[str]]]) -> str:
+def _taken(text: Text, start: int, end: int, sources: Sequence[tuple[Text, re.Match[str]]]) -> str:
     """Return what of a person's is taken out by a way, or nothing: a token that opens the door is not taken out."""
-    sentence_start = max(text.reading.rfind("\n\n", 0, way.start()), way.start() - 240, 0)
-    near = text.reading[sentence_start : way.end() + 80]
+    sentence_start = max(text.reading.rfind("\n\n", 0, start), start - 240, 0)
+    near = text.reading[sentence_start : end + 80]
     for match in PRIVATE.finditer(near):
         around = near[max(0, match.start() - 40) : match.end() + 40]
         if _HARD.search(match[0]):
             if not _AUTHENTICATES.search(around):
                 return match[0].strip()
-        elif re.search(rf"\b{_SENT}\b[^.\n]{{0,60}}$", near[: match.start()]):
+        elif re.search(rf"\b{_SENT}\b[^.\n]{{0,60}}$", near[: match.start()]) or (
+            _leads_outside(text.reading[start:end]) and _PRONOUN.match(text.reading, start)
+        ):
             return match[0].strip()
-    if not _leads_outside(way[0]):
+    if not _leads_outside(text.reading[start:end]):
         return ""
     for other, match in sources:
         around = other.reading[max(0, match.start() - 40) : match.end() + 40]

@@ -54,13 +54,15 @@ FETCH = r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|aria2
 SHELL = r"(?:\S{0,60}/)?(?:ba|z|da|k|tc|c|fi|a)?sh\b|(?:\S{0,60}/)?(?:python[\d.]*|perl|ruby|node|php|deno|bun|osascript|pwsh|powershell|lua)\b|iex\b|invoke-expression\b"
 RUNNER = rf"(?:(?:sudo|env|nohup|exec|command|time|doas)(?:\s+-{{1,2}}\w[\w=-]*|\s+\w+=\S*)*\s+)*(?:{SHELL})"
 PIPE = rf"\|&?\s*(?:\\\n\s*)?(?:(?:tee|cat|tr|sed|head|tail|gunzip|zcat|gzip|grep)\b[^|\n]{{0,80}}\|\s*)*{RUNNER}"
+THEN_RUN = rf"(?:(?!sha\d|checksum|verif|signature|gpg|cosign|minisign)[^\n]|\n(?!\n)){{0,160}}?(?:&&|;|\n|\bthen\b|\band\b)\s*(?:then )?(?:run |execute )?(?:sudo )?(?:chmod\s+\S+\s+|(?:{SHELL})\s+(?:-\w+\s+)*|source\s+|\.\s+|\./|/)[^\s]{{0,60}}?(?P=file)\b"
+"""What runs a file that was just written, with nothing that checks it in between."""
 URL = r"(?:https?|ftp)://[^\s`'\"<>)\]]+"
-FOLLOW = r"(?:follow|execute|run|obey|apply|perform|carry out|do (?:what|whatever|as|everything)|comply with|act on|adopt|load|eval(?:uate)?|treat)"
+FOLLOW = r"(?:follow|execute|run|obey|apply|perform|carry out|do (?:exactly |precisely )?(?:what|whatever|as|everything)|comply with|act on|adopt|load|eval(?:uate)?|treat)"
 RC = r"\.(?:bashrc|zshrc|profile|bash_profile|bash_login|zprofile|zshenv|zlogin|kshrc|cshrc|xinitrc|xprofile)\b|config\.fish\b|/etc/profile(?:\.d)?\b|\$profile\b|/etc/rc\.local\b|/etc/environment\b"
-SETTING = r"^(?![^\n]*(?:curl|wget|https?://|nohup|/tmp/|base64|\bnc\b|&\s*['\"`]))[^\n]*(?:\bexport\s+\w+=|\balias\b|\bpath\b|\bcompletions?\b|\beval\s+[\"']?\$\(\S+ (?:hook|init|shellenv|env)\b|\bsource\s+[\"']?(?:~|\$home|/usr)\S*(?:completion|nvm|sdkman|env)\S*)"
+SETTING = r"^(?![^\n]*(?:curl|wget|https?://|nohup|/tmp/|base64|\bnc\b|&\s*['\"`]))[^\n]*(?:\bexport\s+\w+=|\balias\s+(?!(?:sudo|su|ssh|doas)=)|\bpath\b|\bcompletions?\b|\beval\s+[\"']?\$\(\S+ (?:hook|init|shellenv|env)\b|\bsource\s+[\"']?(?:~|\$home|/usr)\S*(?:completion|nvm|sdkman|env)\S*)"
 """Settings that people put into the files of their shell: they run nothing of a stranger's."""
 WRITE = r"(?:append|add|write|insert|put|echo|install|copy|inject|place|drop|save|cat|tee|printf)"
-WEAKEN = r"(?:delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|empty|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|downgrade|overwrite|rm|work around|get around)"
+WEAKEN = r"(?:delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|empty|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|downgrade|overwrite|work around|get around)"
 CHANGE = r"(?:edit|change|modify|rewrite|overwrite|replace|delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|patch|empty|truncate|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|clear|downgrade|lower|rm|sed -i)"
 
 _DROPS = (
@@ -98,7 +100,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _of(
         OVERRIDE,
         "user|human|operator|owner|reviewer|developer",
-        r"\b(?:do not|don't|never|without)\s+(?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|mention(?:ing)? (?:this|it|that|any of this) to|reveal(?:ing)? (?:this|it|that) to|show(?:ing)? (?:this|it|that) to|let(?:ting)?)\s+(?:the |your |any )?(?:user|users|human|humans|operator|owner|reviewer|developer|developers)(?:\s+(?:know|about (?:this|it|these|that)|of (?:this|it)|that you|what you)\b|\s*(?:[.!,;\n\"')]|$))",
+        r"\b(?:do not|don't|never|without)\s+(?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|mention(?:ing)? (?:this|it|that|these|any of this)(?: \w+){0,2} to|reveal(?:ing)? (?:this|it|that) to|show(?:ing)? (?:this|it|that) to|let(?:ting)?)\s+(?:the |your |any )?(?:user|users|human|humans|operator|owner|reviewer|developer|developers)(?:\s+(?:know|about (?:this|it|these|that)|of (?:this|it)|that you|what you)\b|\s*(?:[.!,;\n\"')]|$))",
         "keep something from the user",
     ),
     _of(
@@ -169,6 +171,18 @@ PATTERNS: tuple[Pattern, ...] = (
         rf"\b(?:download|fetch|retrieve|grab|pull)\s+(?:and|then)\s+(?:run|execute|source|eval|install)\b[^.\n]{{0,80}}(?:{URL}|\bfrom the (?:internet|web|network|url)\b)",
         "run what is fetched from the network, unseen",
     ),
+    _of(
+        PIPED,
+        "-o|>|--output",
+        rf"{FETCH}[^\n|]{{0,200}}?(?:\s-\w*o|--output|>)[\s=]*[\"']?(?:[^\s\"'/]*/)*(?P<file>[\w.-]+){THEN_RUN}",
+        "run what is fetched from the network, unseen",
+    ),
+    _of(
+        PIPED,
+        "http",
+        rf"{FETCH}[^\n|;]{{0,200}}?/(?P<file>[\w.-]+\.(?:sh|bash|py|pl|rb|js|ps1|run|bin|exe))\b{THEN_RUN}",
+        "run what is fetched from the network, unseen",
+    ),
     # Wrapped so that a reviewer cannot read it.
     _of(
         DECODED,
@@ -203,7 +217,13 @@ PATTERNS: tuple[Pattern, ...] = (
     _of(
         DECODED,
         "decod|decrypt|decompress|deobfuscat|unpack|unwrap|unscramble|revers",
-        rf"\b(?:decode|decrypt|decompress|deobfuscate|unpack|unwrap|unscramble|reverse|base64-decode)\s+(?:the |this |that |these |it\b|each |following |below |above )*(?:[\w-]+ ){{0,5}}?[^.\n]{{0,80}}?\b(?:and|then)\s+(?:then |immediately |silently |just )*{FOLLOW}\b",
+        rf"\b(?:(?:decode|decrypt|deobfuscate|unscramble|base64-decode)\b|(?:decompress|unpack|unwrap|reverse)\b[^.\n]{{0,40}}?\b(?:text|string|payload|blob|hex|base64|characters|letters|command|message|line)\b)[^.\n]{{0,100}}?\b(?:and|then)\s+(?:then |immediately |silently |just )*{FOLLOW}\b",
+        "run what is wrapped so that nobody reads it",
+    ),
+    _of(
+        DECODED,
+        "base64|xxd|openssl|gpg",
+        rf"\b(?:base64|base32|xxd|openssl|gpg)\b[^\n|]{{0,120}}?\s--?(?:d|di|decode|r|decrypt)\b[^\n|]{{0,120}}?>\s*[\"']?(?:[^\s\"'/]*/)*(?P<file>[\w.-]+){THEN_RUN}",
         "run what is wrapped so that nobody reads it",
     ),
     # Leave to do anything.
@@ -251,7 +271,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _of(
         REMOTE,
         "@import|include|embed|transclude|@http",
-        rf"(?:@import|[@!]include|\{{\{{\s*(?:include|import|embed|transclude))\b[:(\s]*[\"'<(`]*{URL}|(?:^|\s)@https?://|\b(?:include|embed|import|append|insert|inject)\s+(?:the |its )?(?:instructions?|contents?|prompt|rules|steps|text)\s+(?:at|from|of|found at)\s+[<`'\"(]*{URL}",
+        rf"(?:@import|[@!]include|\{{\{{\s*(?:include|import|embed|transclude))\b[:(\s]*[\"'<(`]*{URL}|(?:^|\n)\s*(?:includes?|imports?|extends|source):\s*{URL}|(?:^|\s)@https?://|\b(?:include|embed|import|append|insert|inject)\s+(?:the |its )?(?:instructions?|contents?|prompt|rules|steps|text)\s+(?:at|from|of|found at)\s+[<`'\"(]*{URL}",
         "take instructions from the network",
     ),
     _of(
@@ -289,8 +309,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     _of(
         PERSISTENT,
-        "survive|persist|reboot|re-infect|reinstall",
-        r"\b(?:survives?|persists?|persist(?:ent|ence)|stays? (?:active|installed|resident))\b[^.\n]{0,60}?\b(?:reboots?|restarts?|(?:after|across|between) (?:the |this )?(?:task|sessions?|uninstall\w*|removal)|cleanup|if (?:it is )?(?:removed|deleted))\b",
+        "surviv|persist|stay",
+        r"\b(?:survives?|surviving|persists?|stays? (?:active|installed|resident))\b[^.\n]{0,60}?\b(?:reboots?|restarts?|after (?:the |this )?(?:task|session)|uninstall\w*|removal|clean-?up|if (?:it is )?(?:removed|deleted))\b",
         "stay after the task",
     ),
     _of(
@@ -363,7 +383,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _of(
         GOVERNED,
         "archive/|.jsonl",
-        rf"\b(?:{WRITE}|{CHANGE})\b[^\n]{{0,160}}?\barchive/\S*|>>?\s*[\"']?(?:\./)?archive/\S+\.jsonl",
+        rf"\b(?:{WRITE}|{CHANGE})\b[^\n]{{0,160}}?(?<![\w/.-])archive/(?:\S*\.jsonl|\d{{4}}-\d\d|\*)|>>?\s*[\"']?(?:\./)?archive/\S+\.jsonl",
         "write memory past the gate",
     ),
     _of(
@@ -375,7 +395,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _of(
         GOVERNED,
         "memor|remember",
-        r"(?:\b(?:store|save|insert|write|add|plant|put|record|persist|keep|note|append)\b[^.\n]{0,100}?\b(?:memory|memories)\b|\barchival_memory_insert\b|\bcore_memory_append\b|\bremember\b|\bmemori[sz]e\b)[^\n]{0,160}?(?:\b(?:pre-?approved|pre-?authori[sz]ed)\b|\b(?:approved|approves|authori[sz]ed|authori[sz]es|allowed|permits|permitted|consents? to|agreed to)\s+(?:all|every|any|future|unrestricted|everything)\b|\balways (?:allow|trust|obey|approve|run|execute|send|comply|say yes|accept)\b|\bnever (?:ask|confirm|refuse|question)\b|\bno (?:confirmation|approval|permission)s?\b|\bwithout (?:asking|confirmation|approval|permission)\b|\b(?:ignore|bypass|skip|disregard|overrides?)\b[^.\n]{0,40}?\b(?:polic|rules?|confirm|checks?|safety|instructions?|approval)|\bis (?:a )?(?:fully )?trusted\b|\bpolic(?:y|ies) (?:do|does) not apply\b)",
+        r"(?:\b(?:store|save|insert|write|add|plant|put|record|persist|keep|note|append|update|edit|set|change|rewrite|replace)\b[^.\n]{0,100}?\b(?:memory|memories)\b|\barchival_memory_insert\b|\bcore_memory_append\b|\bremember\b|\bmemori[sz]e\b)[^\n]{0,160}?(?:\b(?:pre-?approved|pre-?authori[sz]ed)\b|\b(?:approved|approves|authori[sz]ed|authori[sz]es|allowed|permits|permitted|consents? to|agreed to)\s+(?:all|every|any|future|unrestricted|everything)\b|\balways (?:allow|trust|obey|approve|run|execute|send|comply|complie|say yes|accept)s?\b|\bnever (?:ask|confirm|refuse|question)\b|\bno (?:confirmation|approval|permission)s?\b|\bwithout (?:asking|confirmation|approval|permission)\b|\b(?:ignore|bypass|skip|disregard|overrides?)\b[^.\n]{0,40}?\b(?:polic|rules?|confirm|checks?|safety|instructions?|approval)|\bis (?:a )?(?:fully )?trusted\b|\bpolic(?:y|ies) (?:do|does) not apply\b)",
         "plant an order in memory",
     ),
     _of(
@@ -386,8 +406,14 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     _of(
         GOVERNED,
+        "memor",
+        r"\b(?:rewrite|overwrite|edit|alter|change|modify|tamper with|falsify)\s+(?:your(?: own)?|the agent's|its(?: own)?)\s+(?:core |archival |long-term )?memor(?:y|ies)\b",
+        "plant an order in memory",
+    ),
+    _of(
+        GOVERNED,
         "skill",
-        rf"\b{CHANGE}\b[^.\n]{{0,30}}?\b(?:this skill'?s?(?: (?:file|own))?|your own (?:skill|instructions|steps)|the other skills|all (?:other )?skills|skills/[\w*.-]+\.yaml)\b|\brewrite (?:this skill|yourself)\b",
+        rf"\b{CHANGE}\s+(?:(?:the |all )?(?:text|steps?|files?|instructions?|rules|contents?|safety checks) (?:of|in) )?(?:the )?(?:file )?(?:this skill'?s?(?: (?:file|own))?|your own (?:skill|instructions|steps)|the other skills|all (?:other )?skills|skills/[\w*.-]+\.yaml)\b|\brewrite (?:this skill|yourself)\b",
         "change skills by itself",
     ),
 )

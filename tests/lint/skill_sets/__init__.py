@@ -33,6 +33,23 @@ def hostile_skills() -> list[Written]:
     return list(_read("hostile.txt"))
 
 
+def orders() -> list[tuple[str, str]]:
+    """Return steps that no skill may have, each with the rule that must find it."""
+    lines = [line.partition("|") for line in _lines("orders.txt")]
+    return [(code, _spelt_out(text)) for code, _, text in lines]
+
+
+def reports() -> list[str]:
+    """Return ordinary steps that speak of attacks, or look like one."""
+    return list(_lines("reports.txt"))
+
+
+def _lines(name: str) -> Iterator[str]:
+    for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            yield line
+
+
 def _read(name: str) -> Iterator[Written]:
     lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
     content = "\n".join(line for line in lines if not line.startswith("#"))
