@@ -49,9 +49,9 @@ SECURITY_RULES = (
         "MKS104",
         "wall-of-blanks",
         "White space in a skill pushes text out of sight.",
-        "A reviewer's window ends, and the model reads on. Eighty blanks in a line or twenty-five blank lines are "
+        "A reviewer's window ends, and the model reads on. A hundred blanks in a line or twenty-five blank lines are "
         "no layout.",
-        "Find the lead." + " " * 90 + "Then open the gate.",
+        "Find the lead." + " " * 120 + "Then open the gate.",
         "Find the lead. Then open the gate.",
     ),
     _rule(
