@@ -261,8 +261,8 @@ class Workspace:
         """Return the origin of what a person does at the command line."""
         return Origin(actor="person", user_id=user, session_id=session, turn_id=turn)
 
-    def commit_memory(self, *, force: bool = False, added: int = 1) -> str | None:
-        """Commit the archive when its turn has come and return the commit's id.
+    def commit_memory(self, *, force: bool = False, added: int = 1, subject: str = "") -> str | None:
+        """Commit the archive when its turn has come, under ``subject`` or a count, and return the commit's id.
 
         The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
         """
@@ -271,7 +271,7 @@ class Workspace:
         if not force and (due is None or pending < due):
             return None
         try:
-            commit = self.git.commit(_subject(pending), ["archive"])
+            commit = self.git.commit(subject or _subject(pending), ["archive"])
         except MemkitError as error:
             if force:
                 raise
@@ -280,12 +280,12 @@ class Workspace:
         self._pending_file.unlink(missing_ok=True)
         return commit
 
-    def end_batch(self, *, added: int = 0) -> None:
-        """Commit what a chat or an import wrote; where that cannot be done it is said, and nothing is lost."""
+    def end_batch(self, *, added: int = 0, subject: str = "") -> None:
+        """Commit what a chat, import or erasure wrote; where that cannot be done it is said, and nothing is lost."""
         if self.settings["git.commit"] == "manual":
             return
         try:
-            self.commit_memory(force=True, added=added)
+            self.commit_memory(force=True, added=added, subject=subject)
         except MemkitError as error:
             self.notice(f"Memory is safe but not committed: {error}")
 

@@ -62,29 +62,34 @@ class Machine:
                 event = str(entry.get("event"))
                 yield {"op": "audit", "target": event, "user_id": user_id, "month": month, "fields": entry}
 
-    def bring_back(self, user_id: str, lines: Iterable[Line]) -> Iterator[str]:
-        """Put back what is not here already and yield the kind of each line; the lines went through ``problem``."""
-        for (op, target), some in groupby(lines, key=lambda line: (str(line["op"]), _batch(line))):
-            kept = list(some)
-            self._takers()[op](user_id, target, kept)
-            yield from (op for _ in kept)
+    def bring_back(self, user_id: str, lines: Iterable[Line]) -> Iterator[tuple[str, int]]:
+        """Put back what is not here already and yield kinds and how many lines of them that were.
 
-    def _takers(self) -> Mapping[str, Callable[[str, str, list[Any]], None]]:
+        The lines went through ``problem``.
+        """
+        for (op, target), some in groupby(lines, key=lambda line: (str(line["op"]), _batch(line))):
+            yield op, self._takers()[op](user_id, target, list(some))
+
+    def _takers(self) -> Mapping[str, Callable[[str, str, list[Any]], int]]:
         return {"turn": self._turns, "session": self._session, "access": self._uses, "audit": self._account}
 
-    def _turns(self, user_id: str, session_id: str, lines: list[Any]) -> None:
-        self.recall.bring_back(
+    def _turns(self, user_id: str, session_id: str, lines: list[Any]) -> int:
+        return self.recall.bring_back(
             Turn(user_id, session_id, line["turn_id"], line["role"], line["text"], line["at"]) for line in lines
         )
 
-    def _session(self, user_id: str, session_id: str, lines: list[Any]) -> None:
-        SessionFile(self.sessions, user_id, session_id, self.sealer).bring_back(lines[-1]["fields"])
+    def _session(self, user_id: str, session_id: str, lines: list[Any]) -> int:
+        return SessionFile(self.sessions, user_id, session_id, self.sealer).bring_back(lines[-1]["fields"])
 
-    def _uses(self, user_id: str, target: str, lines: list[Any]) -> None:
-        self.archive.bring_back_access(user_id, {line["target"]: Use(line["uses"], line["last"]) for line in lines})
+    def _uses(self, user_id: str, target: str, lines: list[Any]) -> int:
+        told = {line["target"]: Use(line["uses"], line["last"]) for line in lines}
+        before = self.archive.access_counts(user_id)
+        self.archive.bring_back_access(user_id, told)
+        after = self.archive.access_counts(user_id)
+        return sum(before.get(id) != after.get(id) for id in told)
 
-    def _account(self, user_id: str, month: str, lines: list[Any]) -> None:
-        self.audit.bring_back(user_id, month, [line["fields"] for line in lines])
+    def _account(self, user_id: str, month: str, lines: list[Any]) -> int:
+        return self.audit.bring_back(user_id, month, [line["fields"] for line in lines])
 
 
 def problem(user_id: str, line: Line) -> Reason | None:

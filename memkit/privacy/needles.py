@@ -27,6 +27,8 @@ DISTINCT_END = 16
 """The random letters at the end of a record's id; what comes before is a time that others share."""
 SHORTEST_NAME = 3
 REDACTED = "[erased]"
+LONGEST_WORD = 30
+"""More letters without a blank are no word of which the rest should go as well."""
 STRUCTURAL = KEYS_OF_FORM | frozenset({
     "head", "heads", "main", "master", "refs", "tags", "remotes", "origin", "stash", "notes", "commits", "archive",
     "skills", "policies", "domains", "outputs", "memkit", "cache", "state", "sessions", "shared", "local", "user",
@@ -113,7 +115,7 @@ class Needles:
 
     def redacted(self, text: str, *, name: bool = True) -> str:
         """Return ``text`` with every piece replaced; ``name`` says whether the person's name goes too."""
-        spans = list(self._run_spans(text))
+        spans = [_whole_words(text, *span) for span in self._run_spans(text)]
         spans += [(start, end) for value, start, end in _joined(text, self._joined) if value in self.values]
         if name and self.names_person:
             spans += [match.span() for match in self._name.finditer(text)]
@@ -184,6 +186,19 @@ def _parts(text: str) -> int:
     if _is_short_text(text):
         return len(_WORD.findall(text))
     return max((len(_WORD.findall(match[0])) for match in _VALUE.finditer(text)), default=1)
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span drawn out to the ends of the words in which it begins and ends.
+
+    Scripts without blanks have no such ends near by, and the letter behind a backslash is a sign of its own.
+    """
+    first, last = start, end
+    while first and start - first < LONGEST_WORD and text[first - 1].isalnum() and text[first - 2 : first - 1] != "\\":
+        first -= 1
+    while last < len(text) and last - end < LONGEST_WORD and text[last].isalnum():
+        last += 1
+    return first if start - first < LONGEST_WORD else start, last if last - end < LONGEST_WORD else end
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:

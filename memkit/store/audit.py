@@ -76,8 +76,9 @@ class AuditLog:
                 if entry.get("user_id") == user_id:
                     yield path.stem, entry
 
-    def bring_back(self, user_id: str, month: str, events: Iterable[Event]) -> None:
-        """Put events back into the file of their month, except those that stand in it already."""
+    def bring_back(self, user_id: str, month: str, events: Iterable[Event]) -> int:
+        """Put events back into the file of their month, and return how many did not stand in it already."""
+        new = 0
         path = self._folder / f"{month}.jsonl"
         here = _entries(path) if path.exists() else iter(())
         known = Counter(_line(entry) for entry in here if entry.get("user_id") == user_id)
@@ -90,6 +91,8 @@ class AuditLog:
                     known[line] -= 1
                 else:
                     file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+                    new += 1
+        return new
 
 
 def _line(event: Event) -> str:

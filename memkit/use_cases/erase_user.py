@@ -221,7 +221,8 @@ def _change(
         journal.change()
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
-    workspace.end_batch(added=len(events))
+    barred = f"Bar {len(events)} erased value{'' if len(events) == 1 else 's'}" if events else ""
+    workspace.end_batch(added=len(events), subject=barred)
     return rebuilt, owed
 
 

@@ -23,7 +23,7 @@ class Restored:
 
     user_id: str
     counts: Counter[str] = field(default_factory=Counter)
-    """Lines written, by kind: records, events …"""
+    """Lines written, by kind: records, events …; none that was here already."""
     here: int = 0
     """Lines that the archive had already, from a restore that was interrupted."""
     refused: list[Unfit] = field(default_factory=list)
@@ -115,8 +115,8 @@ def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
     person = workspace.person(restored.user_id)
     for written in workspace.archive.restore(restored.user_id, _lines(source, local=False), person):
         restored.counts.update("events" if "op" in data else "records" for data in written)
-    for op in workspace.machine.bring_back(restored.user_id, _lines(source, local=True)):
-        restored.counts[KINDS[op]] += 1
+    for op, count in workspace.machine.bring_back(restored.user_id, _lines(source, local=True)):
+        restored.counts.update({KINDS[op]: count} if count else {})
     workspace.audit.append({"event": "restored", "actor": "person", "user_id": restored.user_id})
 
 

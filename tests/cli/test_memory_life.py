@@ -235,6 +235,16 @@ def test_open_questions_are_listed_until_one_side_is_gone(memkit: Answers) -> No
     assert memkit("memory", "list", "--open", "--user", "ada")["data"]["open"] == []
 
 
+def test_stats_say_where_uses_are_counted(memkit: Answers, capsys: pytest.CaptureFixture[str]) -> None:
+    """Recalls are counted for each user apart, so of everybody there is no list of what is used most."""
+    memkit.add("Ada drinks espresso")
+
+    for words, told in (((), "--user USER"), (("--user", "ada"), "nothing yet")):
+        run(["memory", "stats", *words, "--store", str(memkit.root)])
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if "most used" in line]
+        assert told in line
+
+
 def test_stats_count_and_tell_no_text(memkit: Answers, capsys: pytest.CaptureFixture[str]) -> None:
     """Everything is a number, of everybody or of one user; the shape is this."""
     berlin = memkit.add("Ada lives in Berlin", "--source-url", "https://example.org")["id"]

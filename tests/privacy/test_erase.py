@@ -71,6 +71,13 @@ def test_an_erased_value_cannot_come_back(peopled: Path, capsys: pytest.CaptureF
     assert run(["memory", "add", TEXT, "--user", "carol", "--store", str(peopled)]) == 0
 
 
+def test_the_commit_of_the_tombstones_says_what_it_is(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever reads the history sees that values were barred, and not whose or which."""
+    erase(peopled, capsys)
+
+    assert git(peopled, "log", "-1", "--format=%s").strip() == "Bar 2 erased values"
+
+
 def test_nobody_is_erased_twice(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of whom nothing is held, nothing is changed: exit 1, and the commits stay."""
     head = git(peopled, "rev-parse", "HEAD")

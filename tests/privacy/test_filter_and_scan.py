@@ -118,6 +118,16 @@ def test_what_others_say_as_well_is_no_trace() -> None:
     assert needles.found_in("bring the purple folder")
 
 
+def test_a_replaced_piece_is_made_of_whole_words() -> None:
+    """No half of a word is left beside a piece, also where the other half is somebody else's; escapes stay whole."""
+    needles = Needles("alice", ["The lighthouse keeper collects barometers"])
+    needles.spare("a lightning rod")
+
+    assert needles.redacted("So: the lighthouse keeper collects barometersets.") == "So: [erased]."
+    quoted = json.dumps("seen:\nLighthouse keeper collects barometers\n")
+    assert json.loads(needles.redacted(quoted)) == "seen:\n[erased]\n"
+
+
 @settings(max_examples=6, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_history_is_cleaned(data: st.DataObject) -> None:

@@ -52,7 +52,9 @@ def stats(front: Front, user: str | None) -> None:
     ]
     lines += [f"{'users':>10}  {found.users}"] if everybody else []
     lines += [f"{'from':>10}  {census.oldest} to {census.newest}"] if census.oldest else []
-    lines += [f"{'most used':>10}  {one_line(id)}  {uses}" for id, uses in found.most_used]
+    most_used = [f"{one_line(id)}  {uses}" for id, uses in found.most_used]
+    unknown = "counted for each user apart: memkit memory stats --user USER" if everybody else "nothing yet"
+    lines += [f"{'most used':>10}  {line}" for line in most_used or [unknown]]
     front.answer(data, lines)
 
 
