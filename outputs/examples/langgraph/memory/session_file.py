@@ -56,10 +56,12 @@ class SessionFile:
             data |= {"messages": masked_tree(main.messages), "summary": mask(main.summary)}
         self._write(data)
 
-    def bring_back(self, content: Mapping[str, Any]) -> None:
-        """Keep what ``held_sessions`` returned, where nothing is kept of this session."""
-        if not self._path.exists():
+    def bring_back(self, content: Mapping[str, Any]) -> bool:
+        """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
+        is_new = not self._path.exists()
+        if is_new:
             self._write(content)
+        return is_new
 
     def _write(self, content: Mapping[str, Any]) -> None:
         data = {**content, **self._whose}

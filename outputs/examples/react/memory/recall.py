@@ -120,21 +120,25 @@ class RecallMemory:
                 (turn for turn in self._all(user_id) if turn.user_id == user_id), key=lambda turn: turn.session_id
             )
 
-    def bring_back(self, turns: Iterable[Turn]) -> None:
-        """Keep turns as they are, masked when they were first kept; those that are here already are not doubled."""
+    def bring_back(self, turns: Iterable[Turn]) -> int:
+        """Keep turns as they are, masked when they were first kept, and return how many were not here already."""
+        new = 0
         for whose, some in groupby(turns, key=lambda turn: (turn.user_id, turn.session_id)):
             with self._lock:
                 here = Counter(self._of_session(*whose))
                 for turn in some:
                     if here[turn]:
                         here[turn] -= 1
-                    elif self._path is None:
+                        continue
+                    new += 1
+                    if self._path is None:
                         self._kept.setdefault(whose, []).append(turn)
                     else:
                         file = self._file(*whose)
                         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                         with _locked(file.parent / ".lock"):
                             _append_line(file, self._line(turn))
+        return new
 
     def _of_user(self, user_id: str) -> list[Turn]:
         oldest = to_text(self._clock() - self._ttl)
