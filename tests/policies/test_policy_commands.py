@@ -218,7 +218,7 @@ def test_junit_holds_every_test_and_every_survivor(in_store: Path, capsys: pytes
     assert ask(capsys, "test", "--junit", "no/such/folder/out.xml")[0] == 2
 
 
-def test_check_explains_down_to_the_clause(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_explains_down_to_the_clause(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Reason, data and text name file, line, column and place of what decided, and why no exception helped."""
     call = ["--tool", "bash", "--arg", "command=rm x"]
 
@@ -226,10 +226,13 @@ def test_check_explains_down_to_the_clause(capsys: pytest.CaptureFixture[str]) -
     run(["policy", "check", *call])
 
     text = capsys.readouterr().out
-    place = "policies/destructive_command_approval.yaml:14:18 match[0].args.command.any[0].shell"
+    name = "policies/destructive_command_approval.yaml"
+    lines = (in_store / name).read_text().splitlines()
+    line = next(number for number, text_of_line in enumerate(lines, 1) if "- shell: {program: [rm," in text_of_line)
+    place = f"{name}:{line}:18 match[0].args.command.any[0].shell"
     ground = next(ground for ground in envelope["data"]["grounds"] if ground["place"].endswith(".shell"))
     assert place in envelope["data"]["policies"][0]["reason"] and f"yes {place}" in text
-    assert (ground["holds"], ground["line"], ground["column"]) == (True, 14, 18)
+    assert (ground["holds"], ground["line"], ground["column"]) == (True, line, 18)
     assert (
         "exceptions[0]: Operations in explicitly labelled test environments (context.env is not in [test, ci])" in text
     )
