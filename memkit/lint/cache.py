@@ -22,7 +22,7 @@ from memkit.store.files import whole_file
 from memkit.store.layout import cache_folder
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_DECIDING = ("lint", "lint/security", "store", "guard", "policies", "skills", "memory", "data/schemas")
+_DECIDING = (".", "lint", "lint/security", "store", "guard", "policies", "skills", "memory", "htn", "data/schemas")
 """The folders whose code decides what is found."""
 
 

@@ -94,9 +94,8 @@ SKILL_RULES = (
         "MKS204",
         "confused-example",
         "Another skill fits the input of an example better than the skill that it is an example of.",
-        "Requests in these words lead an agent to the wrong skill. Skills are ranked by BM25 as `memkit skill "
-        "search` ranks "
-        "them; the example itself does not count for its own skill.",
+        "Requests in these words lead an agent to the wrong skill. Skills are ranked by BM25; the "
+        "example itself does not count for its own skill.",
         SKILL + "examples: [{input: Swim with the dog in the lake., approach: Takes the towel.}]\n",
         SKILL + "examples: [{input: Walk the dog to the door., approach: Takes the lead.}]\n",
         PLACE,

@@ -61,11 +61,13 @@ _TOOLS: dict[str, re.Pattern[str]] = {
 
 def sending_steps(texts: Sequence[Text]) -> Iterator[tuple[Text, int, int, str]]:
     """Yield each way out by which a skill is told to take private data, with what it takes."""
-    sources = [(text, match) for text in texts if text.is_told for match in _first_private(text)]
-    for text in texts:
-        if not text.is_told:
-            continue
-        for start, end in _ways_out(text.reading):
+    told = [text for text in texts if text.is_told]
+    ways = [(text, list(_ways_out(text.reading))) for text in told]
+    if not any(spans for _, spans in ways):
+        return
+    sources = [(text, match) for text in told for match in _first_private(text)]
+    for text, spans in ways:
+        for start, end in spans:
             taken = _taken(text, start, end, sources)
             if taken and is_order(text.reading, start, end):
                 yield text, start, end, taken
