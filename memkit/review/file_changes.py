@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from memkit.domains import domain_findings
+from memkit.memory.masking import masked
 from memkit.policies.files import policy_findings
 from memkit.review.domain_changes import domain_changes
 from memkit.review.interface import Change, Subject
@@ -46,7 +47,8 @@ class _Read:
 
 def _skill_changes(before: Any, after: Any) -> list[Change]:
     one, other = (None if data is None else read_skill(data) for data in (before, after))
-    return [Change(**asdict(change)) for change in skill_changes(one, other)]
+    told = (asdict(change) for change in skill_changes(one, other))
+    return [Change(**{**change, "message": masked(change["message"])}) for change in told]
 
 
 KINDS: Mapping[str, Kind] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from memkit.review.review import LintDelta, LintFinding, Review, Verdicts
 from memkit.terminal import one_line
 
 TITLES = {"stop": "STOP", "look": "LOOK TWICE", "clear": "CLEAR"}
+PARAGRAPH = 110
+"""Characters of a line of the paragraph."""
 LONGEST_CALL = 300
 """Characters of a call that is shown."""
 
@@ -41,7 +44,8 @@ def difference_lines(found: Difference, limit: int) -> Iterator[str]:
 
 def review_lines(found: Review, limit: int) -> Iterator[str]:
     """Yield the assessment, the verdicts and findings that change, and then every change."""
-    yield f"{TITLES[found.assessment.level]}: {one_line(found.assessment.summary)}"
+    assessment = f"{TITLES[found.assessment.level]}: {one_line(found.assessment.summary)}"
+    yield from textwrap.wrap(assessment, PARAGRAPH, break_long_words=False, break_on_hyphens=False)
     yield ""
     yield from _verdict_lines(found.verdicts, limit)
     yield from _lint_lines(found.lint, limit)
