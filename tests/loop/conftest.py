@@ -51,9 +51,6 @@ class TableGuard:
         self.table = dict(table or {})
         self.asked: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = []
 
-    def begin_turn(self) -> None:
-        """Go on with the same table."""
-
     def decide(self, tool: str, args: Mapping[str, Any], context: Mapping[str, Any]) -> OneVerdict:
         """Return what the table says, allow otherwise."""
         self.asked.append((tool, args, context))

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.guard.core import Guard
 from memkit.policies.live import LiveGuard
 from memkit.store.last_good import SETTLED
 
@@ -112,14 +111,6 @@ def test_two_policies_that_cannot_be_one_set_change_nothing(folder: Folder) -> N
     guard.begin_turn()
 
     assert (stopped(guard), len(folder.told)) == (["send"], 1)
-
-
-def test_a_compiled_guard_needs_no_turns() -> None:
-    """Where policies come compiled, as in a generated project, a turn changes nothing."""
-    guard = Guard([])
-    guard.begin_turn()
-
-    assert guard.decide("send", {}, {}).decision == "allow"
 
 
 def test_a_chat_follows_the_files_between_its_turns(
