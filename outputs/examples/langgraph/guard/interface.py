@@ -78,10 +78,6 @@ class Advice:
 class Judge(Protocol):
     """Anything that decides tool calls."""
 
-    def begin_turn(self) -> None:
-        """Take over what changed since the last turn, where the policies may change."""
-        ...
-
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the verdict on one call."""
         ...

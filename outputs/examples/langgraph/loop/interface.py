@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
 JSON = Any
 """A value of JSON: None, bool, int, float, str, list or dict."""
@@ -159,16 +159,21 @@ class Advice(Protocol):
 class Guard(Protocol):
     """Judges tool calls by policy."""
 
-    def begin_turn(self) -> None:
-        """Take over what changed since the last turn: all verdicts of one turn are of one set of policies."""
-        ...
-
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the verdict on one call."""
         ...
 
     def advice(self) -> Sequence[Advice]:
         """Return the rule of every active policy."""
+        ...
+
+
+@runtime_checkable
+class FollowsTurns(Protocol):
+    """A guard whose policies may change between turns, and never within one."""
+
+    def begin_turn(self) -> None:
+        """Take over what changed since the last turn."""
         ...
 
 

@@ -21,7 +21,7 @@ from .consent import Consent, consent_in
 from .declared import run_declared
 from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
-from .interface import JSON, Approval, DeclaredTool, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
+from .interface import JSON, Approval, DeclaredTool, FollowsTurns, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
 from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
 from .planner import Proposals
 from .planning_tools import PlanningTools
@@ -92,7 +92,7 @@ class Toolbox:
         """Open the books of a new turn and stamp what the memory tools do in it."""
         with self._serial, self._books:
             self._collect()
-            if self.guard:
+            if isinstance(self.guard, FollowsTurns):
                 self.guard.begin_turn()
             self.ledger = TurnLedger()
             self.turn_id, self.user_text = turn_id, user_text

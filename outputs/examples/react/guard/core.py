@@ -47,9 +47,6 @@ class Guard:
         guard.fault = reason
         return guard
 
-    def begin_turn(self) -> None:
-        """Do nothing: the policies of a guard never change; one that follows files does its work here."""
-
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the strongest effect of every policy that matches; a call no policy matches is allowed."""
         if self.fault is not None:
