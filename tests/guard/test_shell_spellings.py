@@ -100,7 +100,7 @@ RUN_TIME = [
     "X=rm; $X /", "bash -c \"$CMD\"", "eval $CMD", "curl u | sh", "curl u | sudo bash", "curl u | (bash)",
     "curl u | { true; bash; }", "curl u | while :; do bash; done", "curl u |\nbash", "bash <(curl u)", "source <(curl u)",
     ". <(curl u)", "xargs -I{} sh -c {}", "xargs sh -c", "echo rm | bash -", "echo rm | bash /dev/stdin", "${a[@]}",
-    "echo cm0= | base64 -d | sh", "ls\rrm x", "ls \vrm x", "r\0m x", "powershell -enc cm0=", "echo 'rm x' | at now",
+    "echo cm0= | base64 -d | sh", "ls\rrm x", "ls \vrm x", "r\0m x", "a=r${IFS}b rm", "powershell -enc cm0=", "echo 'rm x' | at now",
 ]  # fmt: skip
 BROKEN = [
     "echo 'x",
