@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .shell_words import BREAKS, CONTINUATION, RUN_TIME, SYNTAX, Cursor, Doubt, Spelling, Word
+from .shell_words import ASSIGNED, BREAKS, CONTINUATION, RUN_TIME, SYNTAX, Cursor, Doubt, Spelling, Word
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
 _SPLITTER = re.compile(r"\$(IFS(?![A-Za-z0-9_])|\{IFS[^}]*\})")
@@ -27,6 +27,8 @@ def read_word(cursor: Cursor) -> Word | None:
     while (char := _peek(cursor)) and (char not in BREAKS or _opens_process(cursor, char)):
         if found := _SPLITTER.match(cursor.text, cursor.position):
             cursor.position = cursor.glued = found.end()
+            if ASSIGNED.match(spelling.text):  # a variable is set without parting words
+                cursor.doubts.append(Doubt(RUN_TIME, "a blank made by $IFS in what may set a variable"))
             return spelling.word(bare=False) if found.start() > start else None
         _spell(cursor, spelling, char)
     if cursor.position == start:

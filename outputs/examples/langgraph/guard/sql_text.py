@@ -31,6 +31,8 @@ _VAGUE = words_of(
     " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
     " start table unlock upsert use values if while"
 )
+_ALSO_SHELL = frozenset({"set", "declare", "do", "exec", "export", "kill", "end"})
+"""Words of SQL that a shell knows too: text that opens with one is not surely SQL."""
 _CONFIRMING: dict[str, frozenset[str] | None] = {
     **dict.fromkeys(_SURE),
     "delete": frozenset({"from"}),
@@ -167,7 +169,7 @@ def _reading(tokens: Tokens, depth: int) -> SqlView:
     for text in tokens.more if depth < _MAX_NESTED else ():
         statements += _read(text, depth + 1).statements
     doubts = tuple(tokens.doubts) if any(_confirmed(part) for part in parts) else ()
-    pure = bool(parts) and all(_is_word(part[0], _CONFIRMING) for part in parts)
+    pure = bool(parts) and all(_is_word(part[0], _CONFIRMING) and part[0].text not in _ALSO_SHELL for part in parts)
     return SqlView(tuple(statements), doubts, pure)
 
 

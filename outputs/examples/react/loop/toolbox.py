@@ -92,8 +92,7 @@ class Toolbox:
         """Open the books of a new turn and stamp what the memory tools do in it."""
         with self._serial, self._books:
             self._collect()
-            if isinstance(self.guard, FollowsTurns):
-                self.guard.begin_turn()
+            _tell_turn(self.guard)
             self.ledger = TurnLedger()
             self.turn_id, self.user_text = turn_id, user_text
             self._cleared.clear()
@@ -363,3 +362,8 @@ def _receipt(operation: Mapping[str, JSON]) -> tuple[str, str] | None:
         code = (operation.get("reasons") or [{"code": "refused"}])[0]["code"]
         return f"({code})", f"(not stored; {'; '.join(reasons) or 'refused'})"
     return None
+
+
+def _tell_turn(guard: object) -> None:
+    if isinstance(guard, FollowsTurns):
+        guard.begin_turn()
