@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from policy_strategies import Data, calls, policy, rich_policies
 
 from memkit.guard.core import Call, Guard
 from memkit.guard.interface import strength
@@ -15,14 +15,7 @@ from memkit.policies.policy_set import PolicySet
 from memkit.policies.recorded_calls import LONGEST, recordable, replay
 from memkit.policies.verdict_diff import VerdictChange, compare_verdicts, verdict_changes
 
-Data = dict[str, Any]
 SHELL = {"shell": {"program": ["rm", "shred"]}}
-
-
-def policy(name: str, effect: str, match: Any, enforcement: str = "hard", **more: Any) -> Data:
-    """Return the data of a policy."""
-    words = {"name": name, "description": "d", "rule": "r", "enforcement": enforcement, "effect": effect}
-    return {**words, "match": match, **more}
 
 
 def changes(before: list[Data], after: list[Data]) -> list[VerdictChange]:
@@ -145,6 +138,26 @@ def test_a_complete_search_finds_no_change_that_is_not_shown(before: list[Data],
         shown = [one for one in found if one.weakened is weakened]
         there = [pair for pair in everywhere if (strength(pair[1]) < strength(pair[0])) is weakened]
         assert bool(shown) == bool(there)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rich_policies, rich_policies, st.integers(0, 4), st.lists(calls, min_size=5, max_size=30))
+def test_no_call_changes_where_nothing_is_shown_or_open(
+    before: list[Data], other: list[Data], kept: int, judged: list[Call]
+) -> None:
+    """With all of the language: what is shown is decided so, and silence means that verdicts stay."""
+    after = [*before[:kept], *({**data, "name": f"q{number}"} for number, data in enumerate(other[kept:]))]
+    compared = compare_verdicts(PolicySet("before", before), PolicySet("after", after))
+    old, new = Guard(before), Guard(after)
+
+    for one in compared.changes:
+        pair = [guard.decide(one.call.tool, one.call.args, one.call.context).decision for guard in (old, new)]
+        assert pair == [one.before, one.after]
+    if not compared.unknown:
+        ways = {one.weakened for one in compared.changes}
+        for call in judged:
+            then, now = (guard.decide(call.tool, call.args, call.context).decision for guard in (old, new))
+            assert then == now or (strength(now) < strength(then)) in ways
 
 
 def test_recorded_calls_are_decided_by_both_sets() -> None:

@@ -14,10 +14,11 @@ from memkit.policies.analysis.numbers import sample_numbers
 def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:
     """Yield values for which a formula without views holds; none only if there are none.
 
-    Conditions on numbers split the line at their bounds. A text that is no number is unknown to all of them.
+    Conditions on numbers split the line at their bounds. A text that is no number is unknown to all of them. Of a text
+    that is one, and that other conditions speak of too, nobody knows where it lies: it is only a guess.
 
     Raises:
-        TooComplex: It could not be told whether there is one.
+        TooComplex: There were guesses only, and there may be others.
     """
     ranges = list(dict.fromkeys(leaf for leaf in leaves(formula) if leaf.operator == "range"))
     unread = _settled(formula, None)
@@ -26,12 +27,17 @@ def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:
         yield from _texts_of(unread, [])
         return
     yield from _texts_of(unread, [(is_number, False)])
+    guessed = False
     for number in sample_numbers(leaf.operand for leaf in ranges):
         rest = _settled(formula, number)
         if constant(rest) is True:
             yield written(number)
-        elif constant(rest) is None and next(_texts_of(rest, [(is_number, True)]), None) is not None:
-            raise TooComplex  # some text of the right form is a number; whether one is within the bounds is not known
+        elif constant(rest) is None:
+            for text in _texts_of(rest, [(is_number, True)]):
+                guessed = True
+                yield text
+    if guessed:
+        raise TooComplex
 
 
 def _settled(formula: Formula, number: float | None) -> Formula:
