@@ -21,7 +21,7 @@ CONFUSED = "MKS204"
 
 K1, B = 1.5, 0.75
 """What ``rank_bm25`` uses."""
-MARGIN = 1.2
+MARGIN = 1.5
 """So much better another skill must fit; less is chance."""
 _STOP = frozenset(
     """a an and are as at be by can do does for from how i if in is it its me my of on or our please that the there
@@ -50,10 +50,10 @@ class Ranking:
             for word in skill.counts:
                 self._having.setdefault(word, []).append(place)
 
-    def shares(self, name: str, request: list[str]) -> bool:
-        """Return whether a skill shares enough with a request for a person to see it: two words, and a third of all."""
-        shared = len(set(request) & self._counts[name].keys())
-        return shared >= 2 and shared * 3 >= len(set(request))
+    def shared(self, name: str, request: list[str], own: str) -> int:
+        """Return how many words of a request a skill has; one that only its own example has does not count."""
+        left_out = Counter(request) if name == own else Counter()
+        return sum(self._counts[name].get(word, 0) > left_out[word] for word in set(request))
 
     def scores(self, request: list[str], own: str = "") -> dict[str, float]:
         """Return the score of each skill that shares a word; ``own`` is scored without the request among its words."""
@@ -84,13 +84,20 @@ def confused_examples(files: Collection) -> Iterator[Finding]:
             asked = words(example["input"])
             scores = ranking.scores(asked, name)
             winner = min(scores, key=lambda other: (-round(scores[other], 6), other), default=name)
-            if winner != name and scores[winner] >= MARGIN * scores.get(name, 0.0) and ranking.shares(winner, asked):
+            if winner != name and _plainly_wins(ranking, winner, name, asked, scores):
                 told = f"{scores[winner]:.1f} against {scores.get(name, 0.0):.1f}"
                 message = (
                     f"The skill {winner!r} fits this request better ({told}). Say in the description what is "
                     f"special here."
                 )
                 yield file.found(CONFUSED, message, ("examples", number, "input"))
+
+
+def _plainly_wins(ranking: Ranking, winner: str, own: str, asked: list[str], scores: Mapping[str, float]) -> bool:
+    """Return whether a person sees it, too: the other skill fits much better, by two words more and a third of all."""
+    shared = ranking.shared(winner, asked, own)
+    more = shared - ranking.shared(own, asked, own)
+    return scores[winner] >= MARGIN * scores.get(own, 0.0) and more >= 2 and shared * 3 >= len(set(asked))
 
 
 def words(text: str) -> list[str]:

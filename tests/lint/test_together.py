@@ -301,3 +301,12 @@ def test_a_baseline_shrinks_and_never_grows(
     put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, yes]\n")
     assert [each.message[:4] for each in lint_store(store, baseline=kept).findings] == ["'no'"]
     assert run(["lint", "--update-baseline"]) == 2
+
+
+def test_a_skill_more_leaves_the_starters_alone(store: Path, put: Put) -> None:
+    """A request that another skill fits a little better by chance is no finding; weights in a small store are small."""
+    for path in (Path(__file__).parents[2] / "skills").glob("*.yaml"):
+        put(f"skills/{path.name}", path.read_bytes())
+    put("skills/tidy.yaml", SKILL.replace("name: walk", "name: tidy").replace("Walks the dog", "Formats the code"))
+
+    assert lint_store(store, select=["MKS2"]).findings == ()
