@@ -26,6 +26,7 @@ check: $(STAMPS)/check ## Run the linter, the type checker, the import contract 
 outputs: $(STAMPS)/test ## Write outputs/ again from skills/, templates/ and the rooms
 	$(BIN)/python -m memkit.use_cases.write_sheets
 	$(BIN)/python -m memkit.use_cases.write_rule_pages
+	$(BIN)/python -m memkit.use_cases.write_settings_page
 	$(BIN)/python -m memkit.use_cases.write_examples
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes

@@ -17,7 +17,7 @@ from memkit.memory.sealing import NoSealer, Sealer
 from memkit.memory.settings import MemorySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
-from memkit.store.layout import cache_folder, find_store, state_folder
+from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
 
 if TYPE_CHECKING:
     from memkit.embeddings.local import LocalEmbedder
@@ -92,6 +92,8 @@ class Workspace:
         from memkit.store.tree_log import TreeLog, index_folder, moment_of
 
         moment = moment_of(self.git, name)
+        if not moment.holds_store:
+            self.notice(f"The commit {moment.commit[:12]} holds no {MANIFEST}: there was no store yet.")
         past = ArchiveReader(
             TreeLog(self.git, moment.commit),
             cache=index_folder(self.cache, moment.commit),

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict
 
 import click
 
-from memkit.cli.output import Front, MemkitGroup, diagnostic
+from memkit.cli.output import Front, MemkitGroup, diagnostic, suggestion
+from memkit.errors import UsageError
+from memkit.store.config import Setting
+from memkit.store.setting_meanings import meaning_of
 from memkit.use_cases.change_setting import change_setting
 
 
@@ -16,14 +21,29 @@ def config() -> None:
 
 
 @config.command("show")
+@click.argument("key", required=False)
 @click.pass_obj
-def show(front: Front) -> None:
-    """Print every setting, its value, and whether a default, memkit.yaml or a variable set it."""
+def show(front: Front, key: str | None) -> None:
+    """Print every setting, its value and what set it: a default, memkit.yaml or a variable; with KEY what it means."""
     settings = list(front.workspace.settings)
+    if key is not None:
+        _explain(front, key, {item.key: item for item in settings})
     data = [{"key": item.key, "value": item.value, "origin": item.origin} for item in settings]
     width = max(len(item.key) for item in settings)
     lines = [f"{item.key:<{width}}  {json.dumps(item.value, ensure_ascii=False)}  ({item.origin})" for item in settings]
+    lines.append("What one means, and which values it takes: memkit config show KEY")
     front.answer({"settings": data}, lines)
+
+
+def _explain(front: Front, key: str, settings: Mapping[str, Setting]) -> None:
+    known = meaning_of(key)
+    if known is None or key not in settings:
+        raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings)}")
+    item = settings[key]
+    data = {"key": key, "value": item.value, "origin": item.origin, **asdict(known)}
+    value, default = (json.dumps(one, ensure_ascii=False) for one in (item.value, known.default))
+    lines = [f"{key}  {value}  ({item.origin})", known.meaning, f"Values: {known.takes}. Default: {default}."]
+    front.answer(data, lines)
 
 
 @config.command("set")

@@ -62,6 +62,10 @@ class GitObjects:
                 entries.append(TreeEntry(path.decode("utf-8", "surrogateescape"), id, int(size), mode))
         return entries
 
+    def has(self, commit: str, path: str) -> bool:
+        """Return whether a commit holds something at ``path``."""
+        return bool(self._git.feed(b"", "ls-tree", "-z", commit, "--", path))
+
     def read(self, blob: str) -> bytes:
         """Return the content of a blob."""
         return self._git.feed(b"", "cat-file", "blob", blob)

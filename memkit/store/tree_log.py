@@ -16,6 +16,7 @@ from memkit.memory.log import ShardStat
 from memkit.memory.shards import MONTH
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects, TreeEntry
+from memkit.store.layout import MANIFEST
 
 _SHARD = re.compile(rf"archive/(?P<shard>{MONTH}/[^/]+\.jsonl)")
 KEPT = 4
@@ -29,6 +30,8 @@ class Moment:
     commit: str
     at: datetime
     """When it was made."""
+    holds_store: bool = True
+    """Whether there was a store at all."""
 
 
 def moment_of(git: Git, name: str) -> Moment:
@@ -38,9 +41,10 @@ def moment_of(git: Git, name: str) -> Moment:
         EnvironmentFault: The store lies in no repository.
         UsageError: There is no such commit.
     """
-    commit = GitObjects(git).commit_id(name)
+    objects = GitObjects(git)
+    commit = objects.commit_id(name)
     seconds = git.run("log", "--no-walk", "--no-show-signature", "--format=%ct", commit).strip()
-    return Moment(commit, datetime.fromtimestamp(int(seconds), UTC))
+    return Moment(commit, datetime.fromtimestamp(int(seconds), UTC), objects.has(commit, MANIFEST))
 
 
 class TreeLog:

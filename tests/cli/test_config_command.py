@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
+from memkit.store.config import load_settings
+from memkit.store.setting_meanings import meanings, settings_page
 
 
 def test_a_setting_is_changed_in_place(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,6 +29,28 @@ def test_a_setting_is_changed_in_place(store: Path, capsys: pytest.CaptureFixtur
     run(["config", "show", "--json", "--store", str(store)])
     settings = {item["key"]: item for item in json.loads(capsys.readouterr().out)["data"]["settings"]}
     assert settings["context.max_tokens"] == {"key": "context.max_tokens", "value": 1234, "origin": "memkit.yaml"}
+
+
+def test_every_setting_is_explained(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has a meaning and the values it takes, and the page of the docs says the same."""
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+
+    explained = meanings()
+
+    assert [one.key for one in explained] == [item.key for item in load_settings(store, {})]
+    assert all(one.meaning.endswith(".") and one.takes for one in explained)
+    assert page == settings_page()
+    assert run(["config", "show", "git.commit", "--json", "--store", str(store)]) == 0
+    assert json.loads(capsys.readouterr().out)["data"] == {
+        "key": "git.commit",
+        "value": "batch",
+        "origin": "default",
+        "meaning": "When the archive is committed: at each change, in batches, or by hand.",
+        "takes": "each, batch, manual",
+        "default": "batch",
+    }
+    assert run(["config", "show", "git.comit", "--store", str(store)]) == 2
+    assert "Did you mean 'git.commit'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -178,3 +178,40 @@ def test_a_store_inside_a_project_looks_back_too(tmp_path: Path, capsys: pytest.
     memkit("memory", "add", "Ada wears hats", *USER)
 
     assert memkit.texts("memory", "list", "--at", then) == ["Ada drinks tea"]
+
+
+def test_branches_tags_and_parents_of_a_merge_each_hold_what_they_held(memkit: Memkit) -> None:
+    """After a merge both sides are believed; each parent, by whatever name, still has its own alone."""
+    memkit("memory", "add", "Ada drinks tea", *USER)
+    commit(memkit.store)
+    git(memkit.store, "tag", "-a", "v1", "-m", "v1")
+    git(memkit.store, "checkout", "-q", "-b", "side")
+    ridden = memkit("memory", "add", "Ada rides horses", *USER)["id"]
+    commit(memkit.store)
+    git(memkit.store, "checkout", "-q", "main")
+    memkit("memory", "add", "Ada sails boats", *USER)
+    commit(memkit.store)
+    git(memkit.store, "merge", "-q", "side", "-m", "both")
+
+    held = {name: set(memkit.texts("memory", "list", "--at", name)) for name in ("HEAD", "HEAD^1", "side", "v1")}
+
+    assert held["HEAD"] == held["HEAD^1"] | held["side"]
+    assert (held["HEAD^1"] - held["v1"], held["side"] - held["v1"]) == ({"Ada sails boats"}, {"Ada rides horses"})
+    assert memkit.texts("memory", "search", "horses", "--at", "HEAD^1") == []
+    assert memkit.texts("memory", "search", "horses") == ["Ada rides horses"]
+    assert len(memkit("memory", "why", ridden, *USER)["retrieved"]) == 1
+
+
+def test_a_commit_before_the_store_says_that_there_was_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing was believed there, which is not the same as a store that held nothing."""
+    git(tmp_path, "init", "-q")
+    first = commit(tmp_path)
+    assert run(["init", str(tmp_path), "--adopt"]) == 0
+    memkit = Memkit(tmp_path, capsys)
+    memkit("memory", "add", "Ada drinks tea", *USER)
+    capsys.readouterr()
+
+    assert run(["memory", "list", *USER, "--at", first, "--store", str(tmp_path)]) == 0
+    assert "there was no store yet" in capsys.readouterr().err
+    assert run(["memory", "list", *USER, "--at", "HEAD", "--store", str(tmp_path)]) == 0
+    assert "no store" not in capsys.readouterr().err
