@@ -70,6 +70,9 @@ _CLIENT_LINE = re.compile(
 )
 """Lines that a database client takes for itself."""
 _COMMENT_SIGN = re.compile(r"/\*|\*/")
+_RUN_COMMENT = re.compile(r"/\*M?!")
+"""Opens a comment that one dialect runs and the others skip."""
+_NESTED_COMMENT = re.compile(r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*+/\*")
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
@@ -133,7 +136,7 @@ def read_sql(text: str) -> SqlView:
     """Return every statement that some dialect would find in the text."""
     if len(text) > _MAX_TEXT:
         return SqlView((), ("more than the SQL view reads",) if _opens_with_sql(text[:1000]) else (), False)
-    return _read(text.lstrip("\ufeff"), 0)
+    return _read(text.replace("\ufeff", " "), 0)
 
 
 def reads_as_sql(text: str) -> bool:
@@ -148,11 +151,33 @@ def _opens_with_sql(text: str) -> bool:
 
 def _read(text: str, depth: int) -> SqlView:
     readings = [_reading(tokenize(text, backslash=escape), depth) for escape in _escape_rules(text)]
-    if depth < _MAX_NESTED and _CLIENT_LINE.search(text):
-        readings[0] = readings[0].joined(_read(_CLIENT_LINE.sub(";", text), _MAX_NESTED))
+    for other in _other_readings(text) if depth < _MAX_NESTED else ():
+        readings[0] = readings[0].joined(_read(other, _MAX_NESTED))
     clean = [view for view in readings if not view.doubts]
     statements = tuple(dict.fromkeys(statement for view in readings for statement in view.statements))
     return SqlView(statements, () if clean else readings[0].doubts, all(view.pure for view in readings))
+
+
+def _other_readings(text: str) -> Iterator[str]:
+    """Yield the text as other dialects and clients take it."""
+    if _CLIENT_LINE.search(text):
+        yield _CLIENT_LINE.sub(";", text)
+    if _RUN_COMMENT.search(text):
+        yield _RUN_COMMENT.sub("/* ", text)
+    if _NESTED_COMMENT.search(text):
+        yield _without_nested_comments(text)
+
+
+def _without_nested_comments(text: str) -> str:
+    kept, level, start = [], 0, 0
+    for found in _COMMENT_SIGN.finditer(text):
+        if found.group() == "/*":
+            kept += [text[start : found.start()], " "] if not level else []
+            level += 1
+        elif level:
+            level -= 1
+            start = found.end()
+    return "".join(kept) + ("" if level else text[start:])
 
 
 def _escape_rules(text: str) -> tuple[bool, ...]:
@@ -228,20 +253,9 @@ def _block_comment(tokens: Tokens, text: str, found: re.Match[str], _: bool) -> 
     comment = text[found.end() : stop]
     if "/*" in comment:
         tokens.doubts.append("a comment inside a comment")
-        tokens.more.append(text[_nested_end(text, found.start()) :])
     if comment.startswith(("!", "M!")):  # a comment that one dialect runs
         tokens.items += tokenize(re.sub(r"^M?!\d*", "", comment), backslash=False).items
     return stop + 2
-
-
-def _nested_end(text: str, start: int) -> int:
-    """Return where a comment ends in a dialect in which comments nest."""
-    level = 0
-    for found in _COMMENT_SIGN.finditer(text, start):
-        level += 1 if found.group() == "/*" else -1
-        if not level:
-            return found.end()
-    return len(text)
 
 
 def _string(tokens: Tokens, text: str, found: re.Match[str], backslash: bool) -> int:
