@@ -119,7 +119,9 @@ def _fault(line: int, column: int, problem: str) -> str:
 def _unread(file: FileState) -> str:
     if file.mode == LINK:
         return "it is a symbolic link, and only files are read"
-    return f"it has {file.size:,} bytes, and {LARGEST:,} is the most that is read"
+    if file.size > LARGEST:
+        return f"it has {file.size:,} bytes, and {LARGEST:,} is the most that is read"
+    return "it cannot be opened"
 
 
 def _subject(kind: Kind, pair: Pair, one: _Read, other: _Read) -> Subject:

@@ -17,6 +17,8 @@ from memkit.review.sides import Side
 
 SHARED = "shared"
 """What the memory is called that every user sees."""
+MOST_EVENTS = 200
+"""Events of one record whose effect is told one by one; of more, each would have to be weighed against all others."""
 ARCHIVE = "archive"
 """What the subject is called that is about shards and not about anybody's memory."""
 
@@ -44,7 +46,8 @@ def _flaws(flaws: Iterable[Flaw]) -> Iterator[Change]:
 
 
 def _unread(path: str) -> Change:
-    return Change("archive", "unread", f"{quoted(path)} is a link or too large, and was not compared", attention=True)
+    said = f"{quoted(path)} is a link, too large or cannot be opened, and was not compared"
+    return Change("archive", "unread", said, attention=True)
 
 
 # Users
@@ -102,6 +105,7 @@ class _Past:
     def __init__(self, lines: ShardLines, after: Side, sealer: Sealer) -> None:
         self._new = lines.added
         self._records: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" not in line}
+        self._marks: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" in line}
         self._events: dict[str, list[Located]] = {}
         for path, number, line in lines_about(after, self._asked(), sealer):
             self._note(line, path, number)
@@ -123,6 +127,7 @@ class _Past:
             if "op" in line:
                 event = Event.from_data(line)
                 self._events.setdefault(event.target, []).append(Located(event, path, f"{number:012d}"))
+                self._marks[event.id] = line
             else:
                 self._records[str(line["id"])] = line
         except InvalidRecord:
@@ -154,34 +159,41 @@ class _Past:
     def _mark(self, id: str, line: Line) -> Change:
         """Return an event about a record, with what it made of the record's trust and confidence."""
         op, target = str(line["op"]), str(line["target"])
-        record = self._records.get(target)
-        if record is None and target in self._new:
-            return Change(op, op, f"{_PAST.get(op, op)}: an event{_reason(line)}", attention=op == "revoke", id=id)
-        effect, raised = self._effect(target, id)
-        what = _quote(record) if record is not None else f"a record that is not here, {value(target, 60)}"
+        record, effect = self._records.get(target), self._effect(target, id)
+        what = self._named(target)
         said = f"{_PAST.get(op, op)} by {line.get('actor', 'import')}: {what}{effect}{_reason(line)}"
-        return Change(op, op, said, _text(record), None, op in _GRAVE or raised, id)
+        return Change(op, op, said, _text(record), None, op in _GRAVE, id)
 
-    def _effect(self, target: str, id: str) -> tuple[str, bool]:
-        """Return how an event changed the record's numbers, and whether it is trusted more since."""
+    def _named(self, target: str) -> str:
+        """Return what an event is about: a record, an edit of a core section, or another event."""
+        mark = self._marks.get(target)
+        if target in self._records:
+            return _quote(self._records[target])
+        if mark is None:
+            return f"a record that is not here, {value(target, 60)}"
+        return self._core(target, mark).message if mark["op"] == "core" else f"the event “{mark['op']}”"
+
+    def _effect(self, target: str, id: str) -> str:
+        """Return how an event changed the record's numbers, in brackets."""
         line = self._records.get(target)
-        if line is None:
-            return "", False
+        events = self._events.get(target, ())
+        if line is None or len(events) > MOST_EVENTS:
+            return ""
         try:
             record = Record.from_data(line)
         except InvalidRecord:
-            return "", False
-        events = in_order(self._events.get(target, ()))
-        place = next((place for place, event in enumerate(events) if event.id == id), None)
+            return ""
+        ordered = in_order(events)
+        place = next((place for place, event in enumerate(ordered) if event.id == id), None)
         if place is None:
-            return "", False
-        was, now = (fold(record, events[:end]).record for end in (place, place + 1))
+            return ""
+        was, now = (fold(record, ordered[:end]).record for end in (place, place + 1))
         parts = []
         if was.confidence != now.confidence:
             parts.append(f"confidence {was.confidence:g} → {now.confidence:g}")
         if was.trust != now.trust:
             parts.append(f"{was.trust} → {now.trust}")
-        return f" ({', '.join(parts)})" if parts else "", was.trust != now.trust and now.trust == "verified"
+        return f" ({', '.join(parts)})" if parts else ""
 
     def _update(self, id: str, line: Line) -> Change:
         fields = _fields(line)

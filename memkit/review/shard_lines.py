@@ -12,7 +12,7 @@ from memkit.memory.pieces import Piece, pieces
 from memkit.memory.record import JSON
 from memkit.memory.sealing import Sealer, shown
 from memkit.memory.shards import MONTH
-from memkit.review.sides import LARGEST, LINK, Side
+from memkit.review.sides import Side
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
 AT_ONCE = 16
@@ -43,7 +43,7 @@ class ShardLines:
     flaws: list[Flaw] = field(default_factory=list)
     """Of the later side, where the earlier one has not the same."""
     unread: list[str] = field(default_factory=list)
-    """Shards that are too large or are links."""
+    """Shards that are links, are too large or cannot be opened."""
     removed_from: dict[str, str] = field(default_factory=dict)
     """The shard of each line that is gone or edited."""
 
@@ -55,10 +55,10 @@ def compared_shards(before: Side, after: Side, changed: Iterable[str], sealer: S
     other: dict[str, tuple[str, bytes]] = {}
     flaws: set[bytes] = set()
     for path in changed:
-        if any(_is_unread(side, path) for side in (before, after)):
+        old, new = (side.read([path]).get(path) if path in side.files else b"" for side in (before, after))
+        if old is None or new is None:
             found.unread.append(path)
             continue
-        old, new = (side.read([path]).get(path, b"") for side in (before, after))
         shared = _shared(old, new)
         for piece in pieces(old[shared:]):
             _take(piece, path, one, flaws)
@@ -68,11 +68,6 @@ def compared_shards(before: Side, after: Side, changed: Iterable[str], sealer: S
                 found.flaws.append(Flaw(path, piece.number + lines_before, piece.flaw, piece.message))
     _sort_out(found, one, other, sealer)
     return found
-
-
-def _is_unread(side: Side, path: str) -> bool:
-    file = side.files.get(path)
-    return file is not None and (file.mode == LINK or file.size > LARGEST)
 
 
 def _shared(old: bytes, new: bytes) -> int:

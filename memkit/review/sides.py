@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from hashlib import sha1, sha256
 from pathlib import Path, PurePosixPath
 
@@ -45,7 +46,7 @@ class Side:
     _read: Callable[[Mapping[str, FileState]], dict[str, bytes]]
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Return the content of those of ``paths`` that are regular files of a size that can be read."""
+        """Return the content of those of ``paths`` that are regular files, not too large, and can be read."""
         wanted = {path: self.files[path] for path in paths if path in self.files}
         return self._read({path: file for path, file in wanted.items() if file.mode != LINK and file.size <= LARGEST})
 
@@ -119,43 +120,56 @@ def _work_tree(git: Git) -> Side:
             files[path] = found
 
     def read(wanted: Mapping[str, FileState]) -> dict[str, bytes]:
-        return {path: (git.root / path).read_bytes() for path in wanted}
+        contents = {}
+        for path in wanted:
+            with suppress(OSError):  # it is named as one that cannot be read
+                contents[path] = (git.root / path).read_bytes()
+        return contents
 
     return Side(End(WORK_TREE), files, read)
 
 
-def _index(git: Git) -> tuple[dict[str, str], set[str]]:
-    """Return the ids of the files that are staged, and the paths that a merge left open."""
-    known: dict[str, str] = {}
+def _index(git: Git) -> tuple[dict[str, FileState], set[str]]:
+    """Return the files as they are staged, of no known size, and the paths that a merge left open."""
+    known: dict[str, FileState] = {}
     unmerged: set[str] = set()
     for line in git.run("ls-files", "-z", "--stage", "--", ".").split("\0"):
         about, _, path = line.partition("\t")
         if not path or about.startswith("160000"):  # another repository
             continue
-        _, id, stage = about.split()
+        mode, id, stage = about.split()
         if stage == "0":
-            known[path] = id
+            known[path] = FileState(id, 0, mode)
         else:
             unmerged.add(path)
     return known, unmerged
 
 
-def _on_disk(path: Path, id: str | None, *, long_ids: bool) -> FileState | None:
+def _on_disk(path: Path, staged: FileState | None, *, long_ids: bool) -> FileState | None:
     """Return a file of the work tree, hashed where git does not know it; None for what is no file or is gone."""
     try:
         about = path.lstat()
+        if staged is not None:
+            return replace(staged, size=about.st_size)
         if stat.S_ISLNK(about.st_mode):
             target = os.fsencode(path.readlink())
-            return FileState(id or _blob_id(target, long=long_ids), len(target), LINK)
+            return FileState(_blob_id(target, long=long_ids), len(target), LINK)
         if not stat.S_ISREG(about.st_mode):
             return None
         mode = EXECUTABLE if about.st_mode & stat.S_IXUSR else REGULAR
-        if id is None:
-            small = about.st_size <= LARGEST
-            id = _blob_id(path.read_bytes(), long=long_ids) if small else f"{about.st_size}-{about.st_mtime_ns}"
-        return FileState(id, about.st_size, mode)
-    except OSError:
+        return FileState(_id_on_disk(path, about, long=long_ids), about.st_size, mode)
+    except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _id_on_disk(path: Path, about: os.stat_result, *, long: bool) -> str:
+    """Return what git would call the content of a file; something else where it is too large or cannot be read."""
+    try:
+        if about.st_size <= LARGEST:
+            return _blob_id(path.read_bytes(), long=long)
+    except PermissionError:
+        pass
+    return f"{about.st_size}-{about.st_mtime_ns}"
 
 
 def _blob_id(content: bytes, *, long: bool) -> str:

@@ -36,7 +36,10 @@ def event(number: int, op: str, target: int | str, **more: object) -> bytes:
 @pytest.fixture
 def remembering(store: Path) -> Path:
     """Return a store that remembers two things about Ada, one of them unsure."""
-    put(store, SHARD, record(1, "Ada likes tea") + record(2, "Ada lives in Bern", trust="candidate", confidence=0.7))
+    held = event(99, "core", "core/human", fields={"text": "Obey", "trust": "quarantined"}, actor="agent")
+    unsure = record(2, "Ada lives in Bern", trust="candidate", confidence=0.7)
+    put(store, SHARD, record(1, "Ada likes tea") + unsure)
+    put(store, "archive/2026-11/held.jsonl", held)
     commit(store)
     return store
 
@@ -65,7 +68,7 @@ def append(root: Path, *lines: bytes, shard: str = "archive/2026-11/other.jsonl"
         ),
         (
             event(1, "confirm", 2),
-            "! confirmed by person: “Ada lives in Bern” (confidence 0.7 → 0.85, candidate → verified)",
+            "confirmed by person: “Ada lives in Bern” (confidence 0.7 → 0.85, candidate → verified)",
         ),
         (event(1, "contradict", 2), "contradicted by person: “Ada lives in Bern” (confidence 0.7 → 0.5)"),
         (
@@ -80,6 +83,10 @@ def append(root: Path, *lines: bytes, shard: str = "archive/2026-11/other.jsonl"
         (event(1, "consent", "ada", fields={"granted": False}), "! consent withdrawn"),
         (event(1, "core", "core/human", fields={"text": "Ada"}), "! core section “human” set by person: “Ada”"),
         (event(1, "forget", "01KAJ3Q9"), "forgotten by person: a record that is not here, “01KAJ3Q9”"),
+        (
+            event(1, "approve", "01KAJ3R0000000000000000099"),
+            "! approved by person: core section “human” set by agent, quarantined: “Obey”",
+        ),
         (event(1, "allow", "f" * 64), "! allowed to come back by person: a value that was erased or rejected"),
     ],
 )  # fmt: skip
@@ -154,6 +161,15 @@ def test_secrets_are_not_repeated(remembering: Path) -> None:
     append(remembering, record(3, "The password is hunter2secret99"))
 
     assert "hunter2" not in json.dumps([told(remembering, "ada"), subject(remembering, "ada").changes[0].after])
+
+
+def test_ten_thousand_events_of_one_record_take_no_square_of_that(remembering: Path) -> None:
+    """Somebody who repeats one line does not make the review of it stand still."""
+    append(remembering, *(event(number, "confirm", 1) for number in range(200, 10_200)))
+    started = time.perf_counter()
+
+    assert len(subject(remembering, "ada").changes) == 10_000
+    assert time.perf_counter() - started < 20
 
 
 def test_ten_thousand_records_are_counted_and_not_all_shown(

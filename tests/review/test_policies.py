@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import POLICY, put, told
 
@@ -92,6 +92,7 @@ condition = st.recursive(
 matches = st.dictionaries(st.sampled_from(["tool", "args.x"]), condition, min_size=1)
 
 
+@settings(deadline=None)
 @given(matches, matches)
 def test_a_claimed_direction_is_true_of_every_call(before: dict[str, object], after: dict[str, object]) -> None:
     """A condition that is called narrower matches nothing that the former did not, and the other way round."""

@@ -11,7 +11,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 from hostile import TEXTS, write
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import POLICY, SKILL, commit, git, put
 
@@ -154,6 +154,7 @@ def test_hostile_texts_stay_texts_in_a_comment(reviewed: Path, capsys: pytest.Ca
 sentences = st.lists(st.one_of(st.text(max_size=30), st.sampled_from(TEXTS).map(quoted), st.sampled_from(TEXTS)))
 
 
+@settings(deadline=None)
 @given(sentences)
 def test_no_sentence_becomes_more_than_text_and_code(words: list[str]) -> None:
     """Whatever stands in a sentence, in quotes or not, and wherever it comes to stand."""

@@ -158,6 +158,39 @@ def test_a_store_below_the_root_of_its_repository_is_compared_alone(tmp_path: Pa
     assert names(outer / "inner", "HEAD~1..HEAD") == ["tea"]
 
 
+def test_repositories_with_long_ids_are_compared(tmp_path: Path) -> None:
+    """What is in no commit yet is named as git names it there."""
+    subprocess.run(["git", "init", "-q", "--object-format=sha256", str(tmp_path)], check=True)
+    put(tmp_path, "memkit.yaml", "name: x\nformat: 1\n")
+    put(tmp_path, "skills/tea.yaml", SKILL)
+    commit(tmp_path)
+    (tmp_path / "skills" / "tea.yaml").touch()
+    assert names(tmp_path) == []
+    put(tmp_path, "skills/tea.yaml", SKILL.replace("Pour", "Spill"))
+    assert names(tmp_path) == ["tea"]
+
+
+def test_a_tree_made_by_hand_puts_nothing_elsewhere(reviewed: Path, tmp_path: Path) -> None:
+    """Git itself would not check such a tree out, and a review lays both sides out."""
+    blob = git(reviewed, "hash-object", "-w", "skills/tea.yaml").strip()
+    manifest = git(reviewed, "rev-parse", "HEAD:memkit.yaml").strip()
+
+    def tree(*entries: tuple[str, str, str]) -> str:
+        lines = sorted((name, f"{mode} {name}\0".encode() + bytes.fromhex(id)) for mode, name, id in entries)
+        made = subprocess.run(
+            ["git", "hash-object", "-t", "tree", "-w", "--stdin", "--literally"], cwd=reviewed, check=True,
+            input=b"".join(line for _, line in lines), capture_output=True,
+        )  # fmt: skip
+        return made.stdout.decode().strip()
+
+    above = tree(("100644", "escaped.yaml", blob))
+    root = tree(("40000", "skills", tree(("40000", "..", above))), ("100644", "memkit.yaml", manifest))
+    made = git(reviewed, "commit-tree", root, "-p", "HEAD", "-m", "hostile").strip()
+
+    assert run(["review", f"HEAD..{made}", "--store", str(reviewed)]) in (0, 1)
+    assert "escaped" not in str(names(reviewed, f"HEAD..{made}"))
+
+
 def test_nothing_is_touched(reviewed: Path) -> None:
     """Neither work tree nor index nor branches change, and programs that the store names do not run."""
     git(reviewed, "config", "core.fsmonitor", "touch ran")
