@@ -191,4 +191,4 @@ def test_a_restore_that_is_given_again_says_what_was_here(memkit: Reader, tmp_pa
 
     printed = memkit("memory", "import", str(tmp_path / "ada.jsonl"), "--restore")
 
-    assert printed == "Restored 1 line of the audit log of ada. 1 of its records and events was here already.\n"
+    assert printed == "Restored nothing new of ada. 1 of its records and events was here already.\n"
