@@ -23,10 +23,11 @@ check: $(STAMPS)/check ## Run the linter, the type checker, the import contract 
 	$(BIN)/lint-imports
 	$(BIN)/memkit lint
 
-outputs: $(STAMPS)/test ## Write outputs/ again from skills/, templates/ and the rooms
+outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas again from their sources
 	$(BIN)/python -m memkit.use_cases.write_sheets
 	$(BIN)/python -m memkit.use_cases.write_rule_pages
 	$(BIN)/python -m memkit.use_cases.write_settings_page
+	$(BIN)/python -m memkit.use_cases.write_schemas
 	$(BIN)/python -m memkit.use_cases.write_examples
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes

@@ -8,8 +8,9 @@ import re
 _EMPTY = frozenset(
     """a an and any are as at be been by can could do does doing for from get gets give gives had has have having how i
     if in into is it its just may more most must no not of off on one only or other our out over own per shall
-    she should so some such than that the their them then there these they this those to too up use used uses using very via want wants was we were what when where which while who will with within without
-    would you your yours""".split()
+    she should so some such than that the their them then there these they this those to too up use used uses
+    using very via want wants was we were what when where which while who will with within without would you
+    your yours""".split()
 )
 _SAYS_NOTHING = frozenset(
     """able agent ai all allow allows anything assist assistance assistant assists better capability common different

@@ -75,7 +75,7 @@ def test_schemas_are_brought_up_to_date(fresh: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_projects_own_store_is_clean_and_current() -> None:
-    """The root passes its own lint, carries the schemas of this version, and offers the action that stores get."""
+    """The root passes its own lint, carries the schemas of this version ('make outputs'), and the action of stores."""
     assert lint_store(ROOT).findings == ()
     for kind, path in SCHEMA_FILES.items():
         assert json.loads((ROOT / path).read_text(encoding="utf-8")) == load_schema(kind)
