@@ -16,6 +16,7 @@ POLICY_COMMANDS: Commands = {
     "diff": ("memkit.cli.policy.diff:diff", "Say which calls are decided differently, weakened policies first."),
     "test": ("memkit.cli.policy.proof:test", "Run the tests that the policies carry."),
     "commit": ("memkit.cli.policy.history:commit", "Commit a changed policy, if it passes its own tests."),
+    "export": ("memkit.cli.policy.export:export", "Write the policies for another tool, and say what that loses."),
     "history": ("memkit.cli.policy.history:history", "Show the commits that changed a policy."),
     "rollback": ("memkit.cli.policy.history:rollback", "Bring a policy back to an earlier version."),
 }
