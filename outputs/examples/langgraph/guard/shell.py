@@ -16,7 +16,7 @@ from .shell_words import SYNTAX, Word
 from .sql_text import reads_as_sql
 from .texts import bracketed, shown
 
-_SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
+SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
 _SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
 
 
@@ -134,7 +134,7 @@ def _choice_reason(choice: Choice, offered: Sequence[bool | None], noun: str, *,
 
 def _find_flag(flag: str, command: Command) -> bool | None:
     """Return whether a command has a flag; ``None`` when only the running shell knows."""
-    spelled = {flag}.union(*(group for group in _SYNONYMS if flag in group))
+    spelled = {flag}.union(*(group for group in SYNONYMS if flag in group))
     unsure = False
     for word in _options(command.words):
         if not word.certain and not word.globbed and (word.fixed == 0 or word.text.startswith("-")):
