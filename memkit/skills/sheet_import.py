@@ -167,7 +167,7 @@ def _carried(fields: Mapping[str, Any], reading: Reading) -> None:
         reading.losses.append(f"The version {one_line(version, 40)!r} is not of the form 1.2.3; it stays in metadata.")
     if metadata:
         kept["metadata"] = metadata
-    reading.data["front_matter"] = {key: value for key, value in kept.items() if value != ""}
+    reading.data["front_matter"] = {key: value for key, value in kept.items() if value not in ("", [])}
 
 
 def _can_be_kept(key: str, value: Any, reading: Reading) -> bool:

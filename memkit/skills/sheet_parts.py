@@ -61,7 +61,8 @@ def read_sheet(text: str, name: str) -> Sheet:
         # The line above it keeps every message at its place in the file.
         fields = load_yaml("\n".join(["", *lines[1:end], ""]), name=name).data
     except YamlError as error:
-        raise UsageError(f"{error} Quote a text that has ': ' in it.", path=name, line=error.line) from None
+        advice = " Quote a text that has ': ' in it." if "mapping values" in error.problem else ""
+        raise UsageError(f"{error}{advice}", path=name, line=error.line) from None
     if not isinstance(fields, dict):
         raise UsageError(f"{name}:2: The front matter is no map of fields such as 'name: …'.", path=name, line=2)
     sections = list(_sections(lines[end + 1 :]))

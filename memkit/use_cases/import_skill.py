@@ -85,8 +85,12 @@ def import_skill(
     file = open_sheet(place)
     shown = file.path.as_posix()
     sheet = read_sheet(file.text, shown)
-    if not str(sheet.fields.get("description", "")).strip():
-        raise UsageError(f"{shown}: The front matter has no description, by which an agent chooses.", path=shown)
+    description = sheet.fields.get("description")
+    if not isinstance(description, str) or not description.strip():
+        what = (
+            "has no description, by which an agent chooses" if description in (None, "") else "must describe in a text"
+        )
+        raise UsageError(f"{shown}: The front matter {what}.", path=shown)
     name = name or _own_name(file, sheet.fields)
     reading = skill_of(sheet, _checked(name))
     text = skill_text(reading.data)

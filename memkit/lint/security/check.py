@@ -6,6 +6,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from memkit.lint.security.flows import open_trifecta, sending_steps
 from memkit.lint.security.hidden import invisible_runs, unseen_parts, walls
@@ -152,23 +153,30 @@ def _disguised(text: Text) -> Iterator[tuple[str, str, int, int]]:
 
 def _granted(document: Document) -> Iterator[Danger]:
     data = document.data
-    tools = data.get("required_tools") if isinstance(data, dict) else None
-    for number, tool in enumerate(tools if isinstance(tools, list) else ()):
-        if isinstance(tool, str) and _WILD_TOOL.fullmatch(tool.strip()):
-            path: KeyPath = ("required_tools", number)
-            yield Danger(
-                GRANT, f"{tool!r} asks for every tool. Name those that the steps use.", *document.spans[path], path
-            )
-    if isinstance(tools, str) and _WILD_TOOL.fullmatch(tools.strip()):
-        path = ("required_tools",)
-        yield Danger(
-            GRANT, f"{tools!r} asks for every tool. Name those that the steps use.", *document.spans[path], path
-        )
+    for path, tool in _asked_tools(data):
+        if _WILD_TOOL.fullmatch(tool.strip()):
+            message = f"{tool!r} asks for every tool. Name those that the steps use."
+            yield Danger(GRANT, message, *document.spans[path], path)
     risk = open_trifecta(data)
     if risk:
         path, told = risk
         message = f"The tools join {told}, and no safety check asks a person before something leaves."
         yield Danger(SENT, message, *document.spans[path], path)
+
+
+def _asked_tools(data: Any) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the tools that a skill requires, and those that it grants where another program reads it."""
+    if not isinstance(data, dict):
+        return
+    front = data.get("front_matter")
+    for path, value in (
+        (("required_tools",), data.get("required_tools")),
+        (("front_matter", "allowed-tools"), front.get("allowed-tools") if isinstance(front, dict) else None),
+    ):
+        if isinstance(value, list):
+            yield from (((*path, number), tool) for number, tool in enumerate(value) if isinstance(tool, str))
+        elif isinstance(value, str):
+            yield from ((path, tool) for tool in re.split(r"[,\s]+", value))
 
 
 def _placed(document: Document, text: Text, code: str, message: str, start: int, end: int) -> Danger:
