@@ -20,22 +20,28 @@ def changed_verdicts(before: Side, after: Side, changed: Iterable[str]) -> Verdi
     """Return which calls come out otherwise; a set that does not load denies every call, and is named."""
     if not any(_FILE.fullmatch(path) for path in changed):
         return Verdicts()
+    known: dict[tuple[str, str], Mapping[str, Any]] = {}
     try:
-        new = _policies(after)
+        new = _policies(after, known)
     except UsageError as error:
         return Verdicts(fault=str(error), fault_is_new=True)
     try:
-        old = _policies(before)
+        old = _policies(before, known)
     except UsageError as error:
         return Verdicts(fault=str(error))
     found = compare_verdicts(PolicySet(before.end.name, old), PolicySet(after.end.name, new))
     return Verdicts(found.changes, found.unknown)
 
 
-def _policies(side: Side) -> list[Mapping[str, Any]]:
+def _policies(side: Side, known: dict[tuple[str, str], Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the policies of a side; one that is ``known``, by its path and content, is not read again."""
     paths = sorted(path for path in side.files if _FILE.fullmatch(path))
-    contents = side.read(paths)
-    for path in paths:
+    keys = [(path, side.files[path].id) for path in paths]
+    contents = side.read(path for path, id in keys if (path, id) not in known)
+    for path, id in keys:
+        if (path, id) in known:
+            continue
         if path not in contents:
-            raise UsageError(f"{path} in {side.end.name} is a link or too large, and is not read.")
-    return [read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data for path in paths]
+            raise UsageError(f"{path} in {side.end.name} is a link, too large or cannot be opened.")
+        known[path, id] = read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data
+    return [known[key] for key in keys]
