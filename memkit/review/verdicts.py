@@ -11,7 +11,7 @@ from memkit.policies.files import FOLDER, read_policy
 from memkit.policies.policy_set import PolicySet
 from memkit.policies.verdict_diff import compare_verdicts
 from memkit.review.review import Verdicts
-from memkit.review.sides import Side
+from memkit.review.sides import FileState, Side
 
 _FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
 
@@ -20,7 +20,7 @@ def changed_verdicts(before: Side, after: Side, changed: Iterable[str]) -> Verdi
     """Return which calls come out otherwise; a set that does not load denies every call, and is named."""
     if not any(_FILE.fullmatch(path) for path in changed):
         return Verdicts()
-    known: dict[tuple[str, str], Mapping[str, Any]] = {}
+    known: dict[tuple[str, FileState], Mapping[str, Any]] = {}
     try:
         new = _policies(after, known)
     except UsageError as error:
@@ -33,15 +33,15 @@ def changed_verdicts(before: Side, after: Side, changed: Iterable[str]) -> Verdi
     return Verdicts(found.changes, found.unknown)
 
 
-def _policies(side: Side, known: dict[tuple[str, str], Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _policies(side: Side, known: dict[tuple[str, FileState], Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the policies of a side; one that is ``known``, by its path and content, is not read again."""
     paths = sorted(path for path in side.files if _FILE.fullmatch(path))
-    keys = [(path, side.files[path].id) for path in paths]
-    contents = side.read(path for path, id in keys if (path, id) not in known)
-    for path, id in keys:
-        if (path, id) in known:
+    keys = [(path, side.files[path]) for path in paths]
+    contents = side.read(path for path, file in keys if (path, file) not in known)
+    for path, file in keys:
+        if (path, file) in known:
             continue
         if path not in contents:
             raise UsageError(f"{path} in {side.end.name} is a link, too large or cannot be opened.")
-        known[path, id] = read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data
+        known[path, file] = read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data
     return [known[key] for key in keys]
