@@ -29,7 +29,7 @@ def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         found = count(len(weakened), "call")
         said = f"{found} that hard policies decided {'comes' if len(weakened) == 1 else 'come'} out weaker"
         yield Reason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
-    if verdicts.fault_is_new:
+    if verdicts.faulty == "after":
         said = "The policies do not load any more, so every call is denied"
         yield Reason("stop", f"{said}: {_said(verdicts.fault)}.")
     for subject in difference.subjects:
@@ -54,7 +54,10 @@ def _verdict(change: VerdictChange) -> str:
 
 
 def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
-    if verdicts.fault and not verdicts.fault_is_new:
+    if verdicts.faulty == "both":
+        said = "The policies load on neither side, so every call is denied"
+        yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
+    if verdicts.faulty == "before":
         said = "The policies load again, so calls run that were all denied"
         yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
     weaker = [change for change in verdicts.changes if change.weakened and not change.weakens_hard]

@@ -51,8 +51,8 @@ class Verdicts:
     """Questions that were neither answered by a call nor ruled out."""
     fault: str = ""
     """Why a side has no policies that load, so that it denies every call."""
-    fault_is_new: bool = False
-    """Whether that is the later side."""
+    faulty: Literal["", "before", "after", "both"] = ""
+    """Which side that is."""
 
     @property
     def weakened_hard(self) -> int:

@@ -21,20 +21,17 @@ def changed_verdicts(before: Side, after: Side, changed: Iterable[str]) -> Verdi
     if not any(_FILE.fullmatch(path) for path in changed):
         return Verdicts()
     known: dict[tuple[str, FileState], Mapping[str, Any]] = {}
-    try:
-        new = _policies(after, known)
-    except UsageError as error:
-        return Verdicts(fault=str(error), fault_is_new=True)
-    try:
-        old = _policies(before, known)
-    except UsageError as error:
-        return Verdicts(fault=str(error))
+    old, new = _policies(before, known), _policies(after, known)
+    if isinstance(new, str):
+        return Verdicts(fault=new, faulty="both" if isinstance(old, str) else "after")
+    if isinstance(old, str):
+        return Verdicts(fault=old, faulty="before")
     found = compare_verdicts(PolicySet(before.end.name, old), PolicySet(after.end.name, new))
     return Verdicts(found.changes, found.unknown)
 
 
-def _policies(side: Side, known: dict[tuple[str, FileState], Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the policies of a side; one that is ``known``, by its path and content, is not read again."""
+def _policies(side: Side, known: dict[tuple[str, FileState], Mapping[str, Any]]) -> list[Mapping[str, Any]] | str:
+    """Return the policies of a side, or why they do not load; one that is ``known`` is not read again."""
     paths = sorted(path for path in side.files if _FILE.fullmatch(path))
     keys = [(path, side.files[path]) for path in paths]
     contents = side.read(path for path, file in keys if (path, file) not in known)
@@ -42,6 +39,9 @@ def _policies(side: Side, known: dict[tuple[str, FileState], Mapping[str, Any]])
         if (path, file) in known:
             continue
         if path not in contents:
-            raise UsageError(f"{path} in {side.end.name} is a link, too large or cannot be opened.")
-        known[path, file] = read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data
+            return f"{path} in {side.end.name} is a link, too large or cannot be opened."
+        try:
+            known[path, file] = read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data
+        except UsageError as error:
+            return str(error)
     return [known[key] for key in keys]

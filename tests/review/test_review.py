@@ -105,6 +105,14 @@ def test_policies_that_do_not_load_stop_and_are_named(reviewed: Path, capsys: py
     assert code == 1 and "policies do not load" in answer["data"]["reasons"][0]["message"]
     assert answer["data"]["verdicts"]["fault"].startswith("policies/stop.yaml")
 
+    commit(reviewed)
+    put(reviewed, "policies/stop.yaml", "name: [[")
+    _, answer = reviewed_as(reviewed, capsys)
+    assert any("load on neither side" in reason["message"] for reason in answer["data"]["reasons"])
+    put(reviewed, "policies/stop.yaml", POLICY)
+    code, answer = reviewed_as(reviewed, capsys)
+    assert code == 0 and "policies load again" in answer["data"]["reasons"][0]["message"]
+
 
 def test_lines_taken_out_of_the_archive_stop(reviewed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """History is not rewritten by a pull request."""
