@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,10 @@ def test_what_was_imported_exports_with_its_fields_and_passes_the_checks(store: 
         text = (out / "pdf-tools" / "SKILL.md").read_text()
         assert 'license: "Apache-2.0"' in text and '  "author": "Ada"' in text
         assert ('model: "sonnet"' in text) is has_model
+    pytest.importorskip("skills_ref")
+    validator = Path(sys.executable).parent / "agentskills"
+    done = subprocess.run([validator, "validate", store / "agentskills" / "pdf-tools"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -89,7 +89,8 @@ def to_claude_code(policies: Sequence[PolicyData], *, tighten: bool = False) -> 
     allowed = [rule for policy in policies for rule in ([] if weaker else _allowed(policy))]
     permissions = {name: list(dict.fromkeys(rules)) for name, rules in {**lists, "allow": allowed}.items()}
     content = json.dumps({"permissions": permissions}, indent=2, ensure_ascii=False) + "\n"
-    return Export(content, tuple(_told_of_allow(account, policies, weaker) for account in accounts))
+    told = (_told_of_allow(account, policy, weaker) for account, policy in zip(accounts, policies, strict=True))
+    return Export(content, tuple(told))
 
 
 def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -> ExportedPolicy:
@@ -191,9 +192,8 @@ def _allowed(policy: PolicyData) -> list[str]:
     return [own.get(name, name) for name in names if name in own or (name.startswith("mcp__") and "*" not in name)]
 
 
-def _told_of_allow(account: ExportedPolicy, policies: Sequence[PolicyData], weaker: bool) -> ExportedPolicy:
+def _told_of_allow(account: ExportedPolicy, policy: PolicyData, weaker: bool) -> ExportedPolicy:
     """Return the account of an allow, which is written only where nothing that should be stopped slips through it."""
-    policy = next(policy for policy in policies if policy["name"] == account.name)
     if account.effect != "allow" or account.state == "nothing":
         return account
     if weaker:
