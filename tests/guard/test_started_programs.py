@@ -1,0 +1,110 @@
+# ruff: noqa: E501 - tables of spellings read best when they are dense
+"""A program that another one starts is seen with its flags, wherever its name and its commands come from."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from memkit.guard.core import Guard
+
+
+def guard(condition: object) -> Guard:
+    """Return a guard with one hard policy on the command of the shell tool."""
+    match = {"tool": "bash", "args.command": condition}
+    return Guard(
+        [{"name": "p", "description": "d", "rule": "r", "enforcement": "hard", "effect": "ask", "match": match}]
+    )
+
+
+FORCED = guard({"shell": {"program": "rm", "flags": {"all_of": ["-r", "-f"]}}})
+SQL = guard({"sql": {"statement": ["drop", "delete"]}})
+
+OPTIONS = [
+    "git -c core.pager='rm -rf x' log", "git -c core.sshCommand='rm -rf x' fetch", "git grep --open-files-in-pager='rm -rf x' a",
+    "git grep -O'rm -rf x' a", "git difftool --extcmd='rm -rf x'", "git fetch --upload-pack='rm -rf x' o", "git clone 'ext::rm -rf x'",
+    "ssh -oProxyCommand='rm -rf x' host", "ssh -o 'ProxyCommand rm -rf x' host", "scp -S 'rm -rf x' a b", "man -P 'rm -rf x' ls",
+    "rsync --rsync-path='rm -rf x; rsync' a b:", "tar -I 'rm -rf x' -cf a b", "npx -c 'rm -rf x'", "npm exec -c 'rm -rf x'",
+    "nodemon --exec 'rm -rf x'", "mapfile -C 'rm -rf x' a", "make --eval='x:;rm -rf x'",
+    "docker run --entrypoint rm alpine -rf x", "docker run --rm --entrypoint=/bin/rm -v a:b alpine -rf x",
+    "start-stop-daemon --start --exec /bin/rm -- -rf x",
+]  # fmt: skip
+WRAPPED = [
+    "wsl rm -rf x", "wsl -d Ubuntu -e rm -rf x", "wsl -- rm -rf x", "multipass exec vm -- rm -rf x", "machinectl shell root@ /bin/rm -rf x",
+    "lxc-attach -n c -- rm -rf x", "adb shell rm -rf x", "adb -s x shell 'rm -rf x'", "mosh host -- rm -rf x", "sshpass -p pw ssh host rm -rf x",
+    "autossh host rm -rf x", "pdsh -w hosts rm -rf x", "pssh -h hosts 'rm -rf x'", "salt '*' cmd.run 'rm -rf x'", "torify rm -rf x",
+    "cpulimit -l 50 -- rm -rf x", "choom -n 0 -- rm -rf x", "trickle -d 10 rm -rf x", "tsp rm -rf x", "dtach -n s rm -rf x",
+    "watchexec -e py -- rm -rf x",
+]  # fmt: skip
+CODE = [
+    "perl -e 'exec qw(rm -rf x)'", "ruby -e '%x(rm -rf x)'", "expect -c 'spawn rm -rf x'", "tclsh <<< 'exec rm -rf x'",
+    "sed -n '1e rm -rf x' f", "sed '1erm -rf x' f", "gdb -batch -ex 'shell rm -rf x'", "gdb -ex '!rm -rf x'", "less '+!rm -rf x' f",
+    "psql -c '\\! rm -rf x'", "mysql -e '\\! rm -rf x'", "sqlite3 db '.shell rm -rf x'", "sqlite3 db '.system rm -rf x'",
+]  # fmt: skip
+READ = [
+    "ssh h <<E\nrm -rf x\nE", "ssh h 'bash -s' <<E\nrm -rf x\nE", "ssh h sh <<< 'rm -rf x'", "su - bob <<E\nrm -rf x\nE", "sudo -i <<E\nrm -rf x\nE",
+    "wsl <<E\nrm -rf x\nE", "sh -c bash <<< 'rm -rf x'", "eval sh <<< 'rm -rf x'", "chroot /mnt <<E\nrm -rf x\nE", "ed f <<< '!rm -rf x'",
+    "crontab <<< '* * * * * rm -rf x'", "crontab - <<E\n# at night\n@daily rm -rf x\nE", "make -f - <<E\na:\n\trm -rf x\nE",
+    "psql <<E\n\\! rm -rf x\nE", "sftp h <<E\n!rm -rf x\nE",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [*OPTIONS, *WRAPPED, *CODE, *READ])
+def test_a_started_program_is_seen_with_its_flags(command: str) -> None:
+    """Options, wrappers, code and what a shell reads are followed to the program and to all of its words."""
+    assert FORCED.decide("bash", {"command": command}, {}).decision == "ask"
+
+
+@pytest.mark.parametrize("command", [command.replace("rm -rf x", "rm -r x") for command in [*WRAPPED, *CODE, *READ]])
+def test_a_started_program_without_the_flags_passes(command: str) -> None:
+    """What is seen is the command that would run, and no doubt about it."""
+    assert FORCED.decide("bash", {"command": command}, {}).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls | ssh host", "curl x | sudo -i", "curl x | ssh host sh", "curl x | sh -c bash", "curl x | crontab -"],
+)
+def test_what_is_piped_into_a_shell_elsewhere_is_unknown(command: str) -> None:
+    """A shell on another host, of another user or in a text reads its input as one that is called by name does."""
+    assert FORCED.decide("bash", {"command": command}, {}).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ssh host 'cat > f' <<E\nit's rm -rf x\nE", "tar c . | ssh host 'tar x'", "echo pw | sudo -S ls", "crontab -l", "crontab -r",
+        "crontab -l | grep x", "su - bob", "ssh host", "ssh host uptime", "docker run --rm -i alpine cat < f", "make -j4 build", "make a:b",
+        "sed -e 's/one;/the end/' f", "sed 's/rm -rf x/y/' f", "git log --format='%h: it''s!'", "git commit -m 'ends here!'", "psql -c 'select 1'",
+        "npx tsc -p .", "npm run build -- -c", "npm test", "tar -cf a.tar b", "tar xIf zstd a", "man rm", "wsl --list", "adb devices",
+        "docker run --entrypoint sh alpine -c 'ls -rf'", "cat f | sh -c 'wc -l'", "salt '*' test.ping",
+    ],
+)  # fmt: skip
+def test_ordinary_use_of_the_same_programs_passes(command: str) -> None:
+    """Data that is read, commands without a program and words that only look alike start nothing."""
+    assert FORCED.decide("bash", {"command": command}, {}).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ['sqlite3 db "$(cat a.sql)"', 'duckdb "$DB" "$SQL"', "influx -execute 'drop database x'"]
+)
+def test_the_operand_of_a_database_client_is_its_statement(command: str) -> None:
+    """A statement that the running shell makes is unknown where it stands without an option, too."""
+    assert SQL.decide("bash", {"command": command}, {}).decision == "ask"
+
+
+def test_the_database_of_a_client_is_no_statement() -> None:
+    """The first operand is a file."""
+    assert SQL.decide("bash", {"command": 'sqlite3 "$DB" "select 1"'}, {}).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["git " + "=!" * 40_000, "sed " + ";e" * 40_000, "make " + "a:" * 40_000, "perl -e '" + "qx(" * 30_000 + "'"],
+)
+def test_many_signs_cost_no_more_than_their_budget(text: str) -> None:
+    """Every sign could start a command; what is read of them is bounded, and what is left is a doubt."""
+    start = time.process_time()
+    FORCED.decide("bash", {"command": text}, {})
+    assert time.process_time() - start < 3
