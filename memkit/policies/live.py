@@ -34,6 +34,7 @@ class LiveGuard:
         self._taken = taken
         self._missed = False
         self._files: LastGood[Guard] | None = None
+        self._loaded: list[Mapping[str, JSON]] | None = None
         self._guard = Guard([])
         self._look()
 
@@ -78,10 +79,15 @@ class LiveGuard:
         return gone
 
     def _load(self) -> Guard:
+        policies = [policy.data for policy in load_policies(self._folder)]
+        if policies == self._loaded:
+            return self._guard  # read again because a file was young, and the same
         try:
-            return Guard([policy.data for policy in load_policies(self._folder)])
+            guard = Guard(policies)
         except PolicySetError as error:
             raise UsageError(str(error)) from error
+        self._loaded = policies
+        return guard
 
 
 def name_set(guard: Guard, git: Git) -> str:

@@ -118,7 +118,9 @@ class _Adaptation:
         folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="memkit-dry-run-")))
         archive = self._stack.enter_context(self._workspace.scratch_archive(folder / "archive"))
         tools = [replace(tool, run=_not_run) for tool in parts.tools]
-        return replace(parts, archive=archive, sessions=folder / "sessions", tools=tools, observe=None)
+        return replace(
+            parts, archive=archive, sessions=folder / "sessions", tools=tools, guard=self._workspace.guard, observe=None
+        )
 
 
 def _not_run(**_: Any) -> str:

@@ -63,6 +63,16 @@ def test_a_changed_set_holds_from_the_next_turn_on(folder: Folder) -> None:
     assert (folder.taken, folder.told) == ([2], [])
 
 
+def test_files_that_say_the_same_are_no_other_set(folder: Folder) -> None:
+    """A file that was written again, or was too young to trust its time, is read again and not accounted for."""
+    guard = folder.guard()
+    folder.write("send")
+
+    guard.begin_turn()
+
+    assert (stopped(guard), folder.taken) == (["send"], [])
+
+
 def test_a_set_that_does_not_load_leaves_the_last_good_one(folder: Folder) -> None:
     """One broken file keeps the other changes out too; the fault is told once with its place."""
     guard = folder.guard()
