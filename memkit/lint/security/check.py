@@ -6,13 +6,15 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from memkit.lint.security.flows import open_trifecta, sending_steps
 from memkit.lint.security.hidden import invisible_runs, unseen_parts, walls
-from memkit.lint.security.patterns import DECODED, GRANT, OVERRIDE, PATTERNS, Pattern
+from memkit.lint.security.paraphrases import PARAPHRASES
+from memkit.lint.security.patterns import DECODED, GRANT, OVERRIDE, PATTERNS, PIPED, Pattern
 from memkit.lint.security.stance import is_order
-from memkit.lint.security.texts import Text, skill_texts
+from memkit.lint.security.texts import Text, document_comments, read_text, skill_texts
 from memkit.memory.hostile import suspicions
 from memkit.memory.secrets import SECRET, find_secrets
 from memkit.store.yaml import Document, KeyPath
@@ -26,6 +28,9 @@ _UNPACKED_IS_HOSTILE = re.compile(
     r"-|/dev/tcp|crontab|authorized_keys)\b|https?://"
 )
 _WILD_TOOL = re.compile(r"(?i)(?:\*|\.\*|all|any|\w+\((?:\*|:\*|\*:\*|\*\*)\)|mcp__\*|\*\.\*)")
+
+_SPACED = re.compile(r"(?<!\S)(?:\w ){2,}\w(?:$|[ ]{2,}|(?=[.,;:!?]))")
+"""A word with a blank after every letter, and more than one after the word."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,16 @@ def skill_dangers(document: Document) -> list[Danger]:
     """Return what in a skill a person must look at before an agent reads it, each place once."""
     texts = list(skill_texts(document))
     found = [*hidden_dangers(document, HIDDEN), *secret_dangers(document, SECRETS)]
-    everything = "\n".join(text.reading for text in texts)
-    patterns = [pattern for pattern in PATTERNS if pattern.may_match(everything)]
+    comments = [(start, read_text((), comment)) for start, comment in document_comments(document)]
+    everything = "\n".join(text.reading for text in (*texts, *(comment for _, comment in comments)))
+    patterns = [pattern for pattern in (*PATTERNS, *PARAPHRASES) if pattern.may_match(everything)]
     for text in texts:
         found += (_placed(document, text, *part) for part in _in_text(text, patterns))
+    for begin, comment in comments:
+        for code, message, start, end in _in_text(comment, patterns):
+            found.append(Danger(code, message, begin + start, begin + end))
+    for text, message, start, end in _over_two_steps(texts, patterns):
+        found.append(_placed(document, text, PIPED, message, *text.span(start, end)))
     for text, start, end, taken in sending_steps(texts):
         message = f"This takes private data ({one_line(taken, 40)}) out."
         found.append(_placed(document, text, SENT, message, *text.span(start, end)))
@@ -122,6 +133,19 @@ def _matches(pattern: Pattern, text: Text) -> Iterator[tuple[str, str, int, int]
             return
 
 
+def _over_two_steps(texts: Sequence[Text], patterns: Sequence[Pattern]) -> Iterator[tuple[Text, str, int, int]]:
+    """Yield where a step runs the file that the step before it fetched."""
+    steps = [text for text in texts if text.path[:1] == ("steps",)]
+    for before, text in pairwise(steps):
+        joint = len(before.reading.rstrip()) + 1
+        both = Text(text.path, "", f"{before.reading.rstrip()}\n{text.reading}", None)
+        for pattern in patterns:
+            match = pattern.regex.search(both.reading) if "(?P<file>" in pattern.regex.pattern else None
+            if match and match.start() < joint < match.end() and is_order(both.reading, *match.span()):
+                yield text, f"This orders to {pattern.says}: the step before fetches it.", 0, match.end() - joint
+                break
+
+
 def _line(text: str, start: int, end: int) -> str:
     """Return the whole line that a match begins on, to its end."""
     return text[text.rfind("\n", 0, start) + 1 : max(end, (text + "\n").index("\n", start))]
@@ -142,12 +166,12 @@ def _packed(text: Text) -> Iterator[tuple[str, str, int, int]]:
 
 def _disguised(text: Text) -> Iterator[tuple[str, str, int, int]]:
     """Yield orders whose letters are spaced or replaced by digits, which no pattern on the plain text sees."""
-    plain = text.value
-    if not re.search(r"(?:\b\w[ .\-_*]){6,}|[a-zA-Z][013457@$][a-zA-Z]", plain):
+    plain = _SPACED.sub(lambda match: match[0].replace(" ", "") + " ", text.value)
+    if plain == text.value and not re.search(r"(?:\b\w[ .\-_*]){6,}|[a-zA-Z][013457@$][a-zA-Z]", plain):
         return
     for found in suspicions(plain):
         if found.code == "directive" and found.kind in ("override", "role") and found.matched not in text.reading:
-            yield OVERRIDE, f"This spells, in disguise: {one_line(found.matched, 60)!r}.", 0, len(plain)
+            yield OVERRIDE, f"This spells, in disguise: {one_line(found.matched, 60)!r}.", 0, len(text.value)
             return
 
 

@@ -15,10 +15,10 @@ from memkit.store.yaml import KeyPath
 PRIVATE = re.compile(
     r"(?:~|\$home|/root|/home/\S{1,40}?)?/?\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws/credentials|\.aws\b(?!\.)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials\b"
     r"|\.docker/config\.json|\.kube/config|\bkubeconfig\b|(?<![\w.])\.env\b(?! (?:example|sample|template)|\.(?:example|sample|template))|\.gnupg\b|/etc/(?:passwd|shadow)\b"
-    r"|\bprintenv\b|(?:^|[|;&`(]|\$\()\s*env\s*(?:\||>|`|\)|$)|\ball (?:of )?(?:the |your )?environment variables\b|\benvironment variables\b|\bos\.environ\b(?!\[|\.get)|\bprocess\.env\b(?!\.|\[)"
+    r"|\bprintenv\b|(?:^|[|;&`(:]|\$\(|\brun\s)\s*env\s*(?:\||>|`|\)|$)|\ball (?:of )?(?:the |your )?environment variables\b|\benvironment variables\b|\bos\.environ\b(?!\[|\.get)|\bprocess\.env\b(?!\.|\[)"
     r"|\b(?:private|ssh|signing|gpg|encryption) keys?\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b|\bcredentials?\b|\bpasswords\b|\bsecrets\b(?! manager)|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bwallets?\b|\bseed phrases?\b"
     r"|\b(?:chat|conversation|message|browsing|shell|command) (?:history|histories|logs?|transcripts?)\b|\b\.(?:bash|zsh)_history\b|\bmemories\b|\b(?:core|archival|long-term|agent's|user's|stored|saved|your own) memory\b|\bmemory (?:records?|contents|archive|entries)\b|\bconversations?\b|\bsystem prompt\b"
-    r"|\b(?:the |your |their |user'?s? )(?:inbox|mailbox|e-?mails|contacts|address book|calendar|photos|documents|home (?:directory|folder)|files|clipboard|location)\b|\bclipboard\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b|\bprivate (?:data|files|repos\w*|notes|messages)\b|\bsource code\b|\buser(?:'s)? data\b|\barchive/"
+    r"|\b(?:the |your |their |user'?s? )(?:inbox|mailbox|e-?mails|contacts|address book|calendar|photos|documents|home (?:directory|folder)|files|clipboard|location)\b|\bclipboard\b|\bcustomer (?:data|records|database|list)\b|\beverything (?:you know |known |stored )?about (?:the |your )?(?:user|owner)\b|\bpersonal data\b|\bprivate (?:data|files|repos\w*|notes|messages)\b|\bsource code\b|\buser(?:'s)? data\b|\barchive/"
     r"|\bgh auth token\b|\bkubectl get secrets?\b|\bvault (?:read|kv get)\b|\bpass show\b|\bsecurity find-\w+-password\b|\bmetadata\.google\.internal\b|169\.254\.169\.254"
 )
 SENDS = re.compile(
@@ -47,7 +47,7 @@ _AUTHENTICATES = re.compile(
 _HARD = re.compile(
     r"\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg|/etc/(?:passwd|shadow)|\bprintenv\b|\benv\b\s*[|>`)]|\ball (?:of )?(?:the |your )?environment variables|\bos\.environ|\bprocess\.env"
     r"|(?<![\w.])\.env\b|\.docker/config|\.kube/config|(?:private|ssh|signing|gpg) keys?\b|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bseed phrase|\bwallets?\b|_history\b|\b(?:chat|conversation|browsing|shell) (?:history|log)|\bsystem prompt\b|\bpasswords\b|\bcredentials\b|\bsecrets\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b"
-    r"|\bmemories\b|\bmemory\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b"
+    r"|\bmemories\b|\bmemory\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b|\beverything (?:you know |known |stored )?about (?:the |your )?(?:user|owner)\b"
 )
 _ASKS = re.compile(
     r"\b(?:confirm\w*|approv\w+|ask\w*|consent\w*|permission|agree\w*|review\w*|allow-?list\w*|draft\w*|sign-?off|before (?:anything|it) (?:is|leaves)|show\w* (?:it )?to)\b"

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from memkit.memory.hostile import hidden_places
 
-_COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)|^\[//\]: *# *[(\"'](.*?)[)\"']\s*$", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(
+    r"<!--(.*?)(?:-->|\Z)|^\[(?:[^\]\n]{1,40})\]: *(?:#|<>) *[(\"'](.*?)[)\"']\s*$", re.DOTALL | re.MULTILINE
+)
 _HARMLESS_COMMENT = re.compile(
     r"\s*(?:[\w:/.-]+"  # one word marks a place
     r"|(?:[\w:/.-]+ ){0,4}?(?:begin|end|start|stop|disable|enable|restore|capture|region|endregion)\b"

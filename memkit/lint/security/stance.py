@@ -26,6 +26,7 @@ _CUES = re.compile(
     r"attack\w*|contain\w*|says?|saying|said|treat\w*|match\w*|grep\w*|check\w* (?:for|that|whether)|identif\w+|"
     r"explain\w*|describ\w*|list\w*|count\w*|review\w*|point\w* out|look\w* at|discuss\w*|known "
     r"as|classif\w+|tr(?:ies|ying) to|whether|mention\w*|quot\w+|highlight\w*|"
+    r"(?:show|present|cite) (?:the |an? |this )?(?:phrase|sentence|words|text|line|payload|example)s?(?= [\"'`“‘])|"
     r"audit\w*|suspicious|malicious|hostile|injected|injections?|dangerous|unsafe|risky|"
     r"(?:texts?|words?|phrases?|commands?|lines?|instructions?|requests?|messages?|things|payloads?|content|wording) "
     r"like)\b)"
@@ -34,7 +35,7 @@ _CUES = re.compile(
     r"first|immediately|silently|secretly|quietly)\b)"
 )
 _AFTER = re.compile(
-    r"^[`'\"”)\]*,]*\s*(?:(?:or|and) [^.]{0,60}?)?(?:\w+ ){0,5}?"
+    r"^[`'\"”)\]*,]*\s*(?:(?:or|and) [^.]{0,60}?)?(?:(?!that |so |because |since |until )\w+ ){0,5}?"
     r"(?:(?:is|are|was|were|be|gets?|counts?|as)\s+(?:\w+ ){0,3}?"
     r"(?:refused|rejected|flagged|reported|blocked|never|not|an? (?:attack|red flag|warning|finding|problem|risk|smell|"
     r"injection|attempt|indicator|sign)|attacks|red flags|suspicious|dangerous|unsafe|forbidden|prohibited|data|denied|"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,12 @@ _DECLINES = (
     "refus", "declin", "reject", "does not", "do not", "doesn't", "never", "report", "flag", "quote", "warn", "explain",
     "nothing", "not follow", "as data", "asks", "block", "strip", "points out", "names",
 )  # fmt: skip
+
+_BROKEN = re.compile(r"(?<=[a-z]{2})-\r?\n\s*(?=[a-z]{2})")
+"""Where a word goes on in the next line."""
+_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#+[ \t]*(?!memkit:)([^\s#][^\r\n]*)", re.MULTILINE)
+_UNSEEN = ("Cf", "Cc", "Mn")
+"""Marks on letters are not read, but in the scripts of India and South-East Asia, where they are vowels."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +53,25 @@ def skill_texts(document: Document) -> Iterator[Text]:
             yield read_text(path, value, is_told=not _is_only_shown(document.data, path))
 
 
+def document_comments(document: Document) -> Iterator[tuple[int, str]]:
+    """Yield the comments of a file with where they start, but for those that are written for the linter."""
+    for match in _COMMENT.finditer(document.text):
+        if not any(start <= match.start() < end for start, end in document.texts):
+            yield match.start(1), match[1]
+
+
 def read_text(path: KeyPath, value: str, *, is_told: bool = True) -> Text:
     """Return a text with its reading."""
-    if value.isascii():
+    breaks = {place for match in _BROKEN.finditer(value) for place in range(*match.span())}
+    if value.isascii() and not breaks:
         return Text(path, value, value.lower(), None, is_told)
     letters: list[str] = []
     origin: list[int] = []
     for place, char in enumerate(value):
+        if place in breaks:
+            continue
         for shown in unicodedata.normalize("NFKC", char).casefold().translate(APOSTROPHES):
-            if shown in "\n\t" or unicodedata.category(shown) not in ("Cf", "Cc", "Mn"):
+            if shown in "\n\t" or "\u0900" <= shown <= "\u0eff" or unicodedata.category(shown) not in _UNSEEN:
                 letters.append(shown)
                 origin.append(place)
     return Text(path, value, _latin("".join(letters)), tuple(origin), is_told)
