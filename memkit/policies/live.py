@@ -34,7 +34,7 @@ class LiveGuard:
         self._taken = taken
         self._missed = False
         self._files: LastGood[Guard] | None = None
-        self._loaded: list[Mapping[str, JSON]] | None = None
+        self._loaded: tuple[list[Mapping[str, JSON]], Guard] | None = None
         self._guard = Guard([])
         self._look()
 
@@ -80,14 +80,12 @@ class LiveGuard:
 
     def _load(self) -> Guard:
         policies = [policy.data for policy in load_policies(self._folder)]
-        if policies == self._loaded:
-            return self._guard  # read again because a file was young, and the same
-        try:
-            guard = Guard(policies)
-        except PolicySetError as error:
-            raise UsageError(str(error)) from error
-        self._loaded = policies
-        return guard
+        if self._loaded is None or policies != self._loaded[0]:  # else read again because a file was young
+            try:
+                self._loaded = policies, Guard(policies)
+            except PolicySetError as error:
+                raise UsageError(str(error)) from error
+        return self._loaded[1]
 
 
 def name_set(guard: Guard, git: Git) -> str:

@@ -71,6 +71,8 @@ def test_files_that_say_the_same_are_no_other_set(folder: Folder) -> None:
     guard.begin_turn()
 
     assert (stopped(guard), folder.taken) == (["send"], [])
+    (folder.path / "send.yaml").touch()
+    assert stopped(folder.guard()) == ["send"]
 
 
 def test_a_set_that_does_not_load_leaves_the_last_good_one(folder: Folder) -> None:
