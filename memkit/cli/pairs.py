@@ -26,6 +26,18 @@ def read_pairs(pairs: Sequence[str], option: str) -> dict[str, Any]:
 
 def _json(value: str, pair: str, option: str) -> Any:
     try:
-        return json.loads(value)
-    except (json.JSONDecodeError, RecursionError) as error:
+        return json.loads(value, parse_constant=_refuse_constant, object_pairs_hook=_without_twins)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError
         raise UsageError(f"{option} {pair!r}: what follows := is not JSON ({error}). For text write K=V.") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _without_twins(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        twin = next(key for place, (key, _) in enumerate(members) if key in dict(members[:place]))
+        raise ValueError(f"the key {twin!r} stands there twice")
+    return found

@@ -170,6 +170,25 @@ def test_an_error_while_evaluating_a_hard_policy_denies(enforcement: str, expect
     assert (verdict.decision, "ValueError" in verdict.policies[0].reason) == (expected, True)
 
 
+@pytest.mark.parametrize("tool", [None, 5, ["bash"], {"name": "bash"}])
+def test_a_tool_that_is_no_text_is_denied(tool: object) -> None:
+    """A call whose tool nobody can name cannot be judged."""
+    assert Guard([policy()]).decide(tool, {}, {}).decision == "deny"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["cd x", "rm -r x"], "ask"), (["ls; rm x"], "ask"), (["rm", "x y"], "ask"), (["git", "commit", "-m", "rm x"], "allow"),
+        (["echo 'rm x'", "ls -l"], "allow"), ([], "allow"),
+    ],
+)  # fmt: skip
+def test_a_list_is_one_command_or_several_texts(words: list[str], expected: str) -> None:
+    """A list of words is run as it is; one that starts with a whole command is a list of commands."""
+    match = {"tool": "bash", "args.command": {"shell": {"program": "rm"}}}
+    assert Guard([policy(match=match, effect="ask")]).decide("bash", {"command": words}, {}).decision == expected
+
+
 def test_a_policy_that_is_switched_off_is_neither_applied_nor_advised() -> None:
     """``active: false`` takes a policy out; a deprecated one still binds."""
     guard = Guard([policy("off", active=False, effect="deny"), policy("old", deprecated="use another")])

@@ -61,7 +61,7 @@ def test_check_names_every_policy_that_matched(capsys: pytest.CaptureFixture[str
     assert findings[0]["reason"].startswith("args.command: shell program rm in [rm,")
 
 
-@pytest.mark.parametrize("pair", ["command", "=x", "x:={", ":=1"])
+@pytest.mark.parametrize("pair", ["command", "=x", "x:={", ":=1", "x:=NaN", "x:=" + "1" * 5000, 'x:={"a": 1, "a": 2}'])
 def test_an_argument_that_is_no_pair_is_bad_usage(pair: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The message shows both forms."""
     code, envelope = ask(capsys, "check", "--tool", "bash", "--arg", pair)

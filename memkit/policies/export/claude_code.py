@@ -147,7 +147,7 @@ def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None
         found, reason = commands(data), _SHELL_LIMIT
     elif tool in _PATH_TOOLS and key in _PATH_KEYS:
         found, reason = paths(data), "Claude Code resolves paths before it compares them, and takes a folder whole."
-    elif name in _CONTENT or "." in name or "*" in name:
+    elif tool in _PATH_TOOLS or name in _CONTENT or "." in name or "*" in name:  # a pattern on a file is its path
         found, reason = NONE, f"A rule on {tool} has no pattern for {key}."
     else:
         found, reason = values(data), ""
