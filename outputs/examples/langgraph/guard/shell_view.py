@@ -46,11 +46,17 @@ class ShellView:
 
 
 def read_shell(value: str | Sequence[str]) -> ShellView:
-    """Return the view of shell text, or of a list of words that is run without a shell."""
+    """Return the view of shell text, or of a list of words that is run without a shell.
+
+    No program has a blank in its name, so a list that starts with one is also read as a list of shell texts.
+    """
     if isinstance(value, str):
         return _read_text(value)
     view = _Unwrapping()
     view.add(Simple([literal(word) for word in value]), 0)
+    if value and len(value[0].split()) > 1:
+        for text in value:
+            view.add_text(literal(text), 0)
     return view.result()
 
 

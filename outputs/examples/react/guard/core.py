@@ -51,6 +51,8 @@ class Guard:
         """Return the strongest effect of every policy that matches; a call no policy matches is allowed."""
         if self.fault is not None:
             return _denial("policy_set", f"the policies could not be loaded: {self.fault}")
+        if not isinstance(tool, str):
+            return _denial("policy_set", "the tool must be named by text")
         if not _are_mappings(args, context):
             return _denial("policy_set", "arguments and context must be mappings of names to values")
         call = Call(tool, args, context)
