@@ -9,6 +9,7 @@ from memkit.cli.lazy import Commands, LazyGroup
 POLICY_COMMANDS: Commands = {
     "list": ("memkit.cli.policy.read:list_command", "List the store's policies."),
     "show": ("memkit.cli.policy.read:show", "Show one policy."),
+    "stats": ("memkit.cli.policy.read:stats", "Say how often each policy matched a call of an agent."),
     "search": ("memkit.cli.policy.read:search", "Search the policies, best first."),
     "new": ("memkit.cli.policy.new:new", "Start a policy from an example that passes its own tests."),
     "check": ("memkit.cli.policy.check:check", "Say what the policies decide about a tool call, and why."),

@@ -1,4 +1,4 @@
-"""``memkit policy list``, ``show`` and ``search``."""
+"""``memkit policy list``, ``show``, ``search`` and ``stats``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand
+from memkit.guard.interface import EFFECTS
 from memkit.policies.files import PolicyFile
+from memkit.policies.usage import Usage
 from memkit.store.layout import find_store
 from memkit.terminal import one_line
+from memkit.use_cases.count_verdicts import count_verdicts
 from memkit.use_cases.find_policies import find_policies
 from memkit.use_cases.list_policies import list_policies
 from memkit.use_cases.show_policy import show_policy
@@ -42,6 +45,36 @@ def search(front: Front, query: str, limit: int) -> None:
     hits = find_policies(find_store(front.store), query, limit)
     lines = [f"{hit.score:7.3f}  {_line(hit.policy)}" for hit in hits] or ["No policy shares a word with that."]
     front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
+
+
+@click.command("stats", cls=MemkitCommand)
+@click.argument("name", required=False)
+@click.pass_obj
+def stats(front: Front, name: str | None) -> None:
+    """Say how often policies (or the policy NAME) matched a call of an agent on this machine, and what they said."""
+    found = count_verdicts(front.workspace, name)
+    if name is not None:
+        front.answer(_usage(found[0]), _usage_line(found[0]))
+    lines = [_usage_line(one) for one in found] or ["No policies yet: policies/ holds no *.yaml."]
+    front.answer({"policies": [_usage(one) for one in found]}, lines)
+
+
+def _usage(used: Usage) -> dict[str, Any]:
+    return {
+        "name": used.name,
+        "matched": used.matched,
+        "decisions": {decision: used.decisions[decision] for decision in reversed(EFFECTS)},
+        "last_used": used.last_used,
+    }
+
+
+def _usage_line(used: Usage) -> str:
+    if not used.matched:
+        return f"{one_line(used.name)}: matched no call yet"
+    said = ", ".join(
+        f"{used.decisions[decision]} {decision}" for decision in reversed(EFFECTS) if used.decisions[decision]
+    )
+    return f"{one_line(used.name)}: {said}; last at {used.last_used}"
 
 
 def _summary(found: PolicyFile) -> dict[str, Any]:
