@@ -19,7 +19,7 @@ PRIVATE = re.compile(
     r"|\b(?:private|ssh|signing|gpg|encryption) keys?\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b|\bcredentials?\b|\bpasswords\b|\bsecrets\b(?! manager)|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bwallets?\b|\bseed phrases?\b"
     r"|\b(?:chat|conversation|message|browsing|shell|command) (?:history|histories|logs?|transcripts?)\b|\b\.(?:bash|zsh)_history\b|\bmemories\b|\b(?:core|archival|long-term|agent's|user's|stored|saved|your own) memory\b|\bmemory (?:records?|contents|archive|entries)\b|\bconversations?\b|\bsystem prompt\b"
     r"|\b(?:the |your |their |user'?s? )(?:inbox|mailbox|e-?mails|contacts|address book|calendar|photos|documents|home (?:directory|folder)|files|clipboard|location)\b|\bclipboard\b|\bcustomer (?:data|records|database|list)\b|\beverything (?:you know |known |stored )?about (?:the |your )?(?:user|owner)\b|\bpersonal data\b|\bprivate (?:data|files|repos\w*|notes|messages)\b|\bsource code\b|\buser(?:'s)? data\b|\barchive/"
-    r"|\bgh auth token\b|\bkubectl get secrets?\b|\bvault (?:read|kv get)\b|\bpass show\b|\bsecurity find-\w+-password\b|\bmetadata\.google\.internal\b|169\.254\.169\.254"
+    r"|\bscreen ?shots? of (?:the user|their|the screen|the desktop)|\b(?:sync|cp|scp|rsync|tar|zip)\b[^\n;|]{0,40}\s~/?(?=\s)|\bgh auth token\b|\bkubectl get secrets?\b|\bvault (?:read|kv get)\b|\bpass show\b|\bsecurity find-\w+-password\b|\bmetadata\.google\.internal\b|169\.254\.169\.254"
 )
 SENDS = re.compile(
     rf"\b(?:curl|wget|http)\b[^\n|;]{{0,200}}?(?:\s(?:-d|-f|-t|--data\S*|--form\S*|--upload-file|--post-(?:data|file)|--json|--body-file)\b|\s-x\s*['\"]?(?:post|put)|\s--request\s+(?:post|put)|@-|@[~/.$\w])[^\n|;]{{0,200}}"
@@ -27,6 +27,7 @@ SENDS = re.compile(
     r"|\b(?:nc|ncat|netcat|socat|telnet)\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}\b|/dev/tcp/[\w.-]+/\d+"
     r"|\b(?:scp|rsync|sftp)\b[^\n;|]{0,120}?[\w.-]+@[\w.-]+:|\b(?:nslookup|dig|host|ping)\s[^\n;|]{0,80}?(?:\$\(|`|\$\{?\w)"
     r"|\b(?:requests|httpx|session|axios|aiohttp)\.(?:post|put)\s*\(|\burlopen\s*\([^\n]{0,120}data=|\bfetch\s*\([^\n]{0,200}?method[\"']?\s*:\s*[\"'](?:post|put)|\binvoke-(?:webrequest|restmethod)\b[^\n]{0,160}?-method\s+(?:post|put)|\bsendbeacon\b"
+    r"|\bgh\s+gist\s+create\b[^\n;|]{0,120}|\baws\s+s3\s+(?:cp|sync|mv)\b[^\n;|]{0,160}--acl\s+public\S*|\bsubdomains? of\b"
     rf"|!\[[^\]\n]{{0,200}}\]\(https?://[^)\s]{{1,200}}(?:[?&][\w-]{{1,40}}=|/)(?:\)|\{{|\$|%7b|<|\[)|{URL}[?&][\w-]{{1,40}}=(?:<|\{{|\$|\[)"
 )
 _SENDING = re.compile(
@@ -35,7 +36,7 @@ _SENDING = re.compile(
 )
 _OUTSIDE = re.compile(
     rf"\b(?:to|at|via|into|onto|on|with|through|in|as|using)\b[^\n]{{0,40}}?(?:{URL}|\b(?:an?|the|our|this|that|my) (?:\w+ )?(?:external|remote|third[- ]party|outside|attacker\S*|collection|collector|drop|exfil\S*) (?:\w+ )?(?:server|endpoint|host|url|address|service|site|api|bucket|webhook)\b"
-    r"|\bwebhooks?\b|\bwebhook\.site\b|\bpastebin\b|\bpublic gist\b|\bngrok\b|\brequestbin\b|\btransfer\.sh\b|\bdiscord\b|\btelegram\b|\bpublic (?:bucket|repo\w*|paste|url)\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bquery (?:string|parameter)s?\b|\bdns (?:quer\w+|lookups?|requests?)\b)"
+    r"|\bthe (?:url|link|address) (?:that )?you (?:open|visit|fetch|load|call)\b|\bwebhooks?\b|\bwebhook\.site\b|\bpastebin\b|\bpublic gist\b|\bngrok\b|\brequestbin\b|\btransfer\.sh\b|\bdiscord\b|\btelegram\b|\bpublic (?:bucket|repo\w*|paste|url)\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bquery (?:string|parameter)s?\b|\bdns (?:quer\w+|lookups?|requests?)\b)"
 )
 _REACH = 200
 """How far after its verb the address may stand."""
@@ -47,7 +48,7 @@ _AUTHENTICATES = re.compile(
 _HARD = re.compile(
     r"\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg|/etc/(?:passwd|shadow)|\bprintenv\b|\benv\b\s*[|>`)]|\ball (?:of )?(?:the |your )?environment variables|\bos\.environ|\bprocess\.env"
     r"|(?<![\w.])\.env\b|\.docker/config|\.kube/config|(?:private|ssh|signing|gpg) keys?\b|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bseed phrase|\bwallets?\b|_history\b|\b(?:chat|conversation|browsing|shell) (?:history|log)|\bsystem prompt\b|\bpasswords\b|\bcredentials\b|\bsecrets\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b"
-    r"|\bmemories\b|\bmemory\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b|\beverything (?:you know |known |stored )?about (?:the |your )?(?:user|owner)\b"
+    r"|\s~/?(?=\s)|\bscreen ?shots? of|\bconversation so far\b|\bmemories\b|\bmemory\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b|\beverything (?:you know |known |stored )?about (?:the |your )?(?:user|owner)\b"
 )
 _ASKS = re.compile(
     r"\b(?:confirm\w*|approv\w+|ask\w*|consent\w*|permission|agree\w*|review\w*|allow-?list\w*|draft\w*|sign-?off|before (?:anything|it) (?:is|leaves)|show\w* (?:it )?to)\b"

@@ -253,7 +253,7 @@ PATTERNS: tuple[Pattern, ...] = (
     pattern_of(
         GRANT,
         "tool|permission|command|privilege|approv",
-        r"\b(?:grant|give|allow|enable|auto-?approve|approve|accept|request|assume|take)\s+(?:yourself|the agent|this skill|itself|me|it)?\s*(?:with )?(?:access to )?(?:all|every|any|full|unrestricted|unlimited|blanket|root|admin(?:istrator)?)\s+(?:of the |the |available |future |other |your )*(?:tools?(?: calls?)?|permissions?|permission (?:prompts?|requests?)|privileges?|shell commands?|commands?|tool access|capabilities)\b",
+        r"\b(?:grant|give|allow|enable|auto-?approve|approve|accept|request|assume|take)\s+(?:yourself|the agent|this skill|itself|me|it)?\s*(?:with )?(?:access to )?(?:all|every|any|full|unrestricted|unlimited|blanket|root|admin(?:istrator)?)\s+(?:of the |the |available |future |other |your )*(?:tools?(?: calls?)?|permissions?|permission (?:prompts?|requests?)|privileges?|shell commands?|commands?|tool access|capabilities)\b(?!\s+(?:off|away|from)\b)",
         "allow every tool call",
     ),
     # Instructions that change after the review.
