@@ -103,7 +103,7 @@ def test_targets_need_no_store(
 
     assert code == 0
     found = {target["name"]: target for target in envelope["data"]["targets"]}
-    assert {"langgraph", "react"} <= found.keys()
+    assert {"langgraph", "openai-agents", "react"} <= found.keys()
     for target in found.values():
         assert target["title"] and target["environment"] and target["wires"] and "model" in target["data"]
         assert all("<" in requirement and ">=" in requirement for requirement in target["requires"])

@@ -11,7 +11,11 @@ import pytest
 from projects import TARGETS, project
 
 SECONDS = 280.0
-NEEDS = {"langgraph": ("langgraph", "langchain", "langchain_openai"), "react": ("openai",)}
+NEEDS = {
+    "langgraph": ("langgraph", "langchain", "langchain_openai"),
+    "openai-agents": ("agents",),
+    "react": ("openai",),
+}
 
 
 def run_tests(folder: Path, *arguments: str) -> None:
