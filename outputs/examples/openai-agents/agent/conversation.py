@@ -1,0 +1,51 @@
+"""The conversation of this target: the loop of the rooms, whose model and tools run in the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import cast
+
+import openai
+from agents import OpenAIChatCompletionsModel, set_tracing_disabled
+
+from agent.assembly import Rooms
+from agent.endpoint import RETRIES, Endpoint, clear_faults, endpoint_of
+from agent.interface import Conversation
+from agent.runner_loop import RunnerLoop
+from agent.session import KeptSession
+
+# The SDK uploads what is said to OpenAI, whatever the base URL, unless it is told not to.
+set_tracing_disabled(True)
+# What a person can act on is told by this package, in one line.
+logging.getLogger("openai.agents").addHandler(logging.NullHandler())
+
+
+@contextmanager
+def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+    """Open the conversation of ``rooms``; a session that was kept goes on where it stopped."""
+    endpoint = endpoint_of(rooms.settings)
+    with asyncio.Runner() as events, opened_client(endpoint, events) as client:
+        model = OpenAIChatCompletionsModel(endpoint.model, openai_client=client)
+        agent = rooms.agent(loop=partial(RunnerLoop, endpoint=endpoint, rooms=rooms, events=events), llm_client=model)
+        loop = cast(RunnerLoop, agent.loop)
+        with closing(loop):
+            session = KeptSession(agent, rooms, messages=False)
+            loop.resume()
+            yield session
+
+
+@contextmanager
+def opened_client(endpoint: Endpoint, events: asyncio.Runner) -> Iterator[openai.AsyncOpenAI]:
+    """Return the client of the endpoint, which lives as long as the event loop that its connections belong to."""
+    with clear_faults(endpoint):
+        client = openai.AsyncOpenAI(
+            api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+        )
+    try:
+        yield client
+    finally:
+        events.run(client.close())

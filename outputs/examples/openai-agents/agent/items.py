@@ -1,0 +1,88 @@
+"""Messages as the rooms write them, and as the items of the SDK."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from loop.arguments import read_arguments
+from loop.interface import CallData, Message
+
+STOPPED = "Not known: the process ended before this call came back."
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+UNNAMED = "unknown_tool"
+"""In the place of a name that a model made up and no server would take back."""
+
+
+def to_items(messages: Iterable[Message]) -> list[Any]:
+    """Return ``messages`` as items; a message with tool calls becomes its text and one item a call."""
+    return [item for message in messages for item in _items(message)]
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    text = message.get("content") or ""
+    if message["role"] == "tool":
+        return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": text}]
+    if message["role"] != "assistant":
+        return [{"role": message["role"], "content": text}]
+    said: dict[str, Any] = {
+        "id": "message",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+    }
+    calls = [_call_item(call) for call in message.get("tool_calls") or ()]
+    return [said, *calls] if text else calls
+
+
+def _call_item(call: CallData) -> dict[str, Any]:
+    arguments = json.dumps(call["args"], ensure_ascii=False)
+    name = call["name"] if TOOL_NAME.fullmatch(call["name"]) else UNNAMED
+    return {"type": "function_call", "call_id": call["id"], "name": name, "arguments": arguments}
+
+
+def to_messages(items: Iterable[Any]) -> list[Any]:
+    """Return ``items`` as messages: the text and the calls of one answer are one message."""
+    messages: list[Any] = []
+    names: dict[str, str] = {}
+    for item in items:
+        kind = item.get("type", "message")
+        if kind == "function_call":
+            names[item["call_id"]] = item["name"]
+            if not messages or messages[-1]["role"] != "assistant":
+                messages.append({"role": "assistant", "content": ""})
+            messages[-1].setdefault("tool_calls", []).append(_call_data(item))
+        elif kind == "function_call_output":
+            call_id = item["call_id"]
+            answer = {"role": "tool", "tool_call_id": call_id, "content": _text(item["output"])}
+            messages.append({**answer, "name": names.get(call_id, "")})
+        elif kind == "message":
+            messages.append({"role": item["role"], "content": _text(item["content"])})
+    return messages
+
+
+def _call_data(item: Any) -> CallData:
+    # Arguments that are no JSON object were refused; no server would take them back.
+    return CallData(id=item["call_id"], name=item["name"], args=read_arguments(item["arguments"]) or {})
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text") or part.get("refusal") or "") for part in content)
+
+
+def answered(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return ``messages`` with an answer to every tool call; a run that was killed leaves calls without one."""
+    known = {message["tool_call_id"] for message in messages if message["role"] == "tool"}
+    complete: list[dict[str, Any]] = []
+    for message in messages:
+        complete.append(message)
+        for call in message.get("tool_calls", ()):
+            if call["id"] not in known:
+                answer = {"role": "tool", "tool_call_id": call["id"], "name": call["name"], "content": STOPPED}
+                complete.append(answer)
+    return complete

@@ -1,0 +1,163 @@
+"""The loop of the rooms with the SDK's runner in the place where the model and its tools run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from agents import Agent, Model, ModelSettings, RunConfig, Runner
+from agents.run import CallModelData, ModelInputData
+
+from agent.assembly import Rooms
+from agent.endpoint import Endpoint
+from agent.faults import clear_run_faults
+from agent.items import answered, to_items, to_messages
+from agent.sessions import MaskedSession, is_kept
+from agent.tools import tools_of
+from loop.core import AgentLoop, AgentResponse
+from loop.turn import Intent, Reply
+
+
+class BoundReached(Exception):
+    """The model called a tool where it was to answer."""
+
+
+class RunnerLoop(AgentLoop):
+    """Runs the model and the tools of a turn with the SDK, whose session follows the main context."""
+
+    def __init__(
+        self, *parts: Any, model: Model, endpoint: Endpoint, rooms: Rooms, events: asyncio.Runner, **more: Any
+    ) -> None:
+        super().__init__(*parts, **more)  # without the model, which only the SDK asks
+        self.approve = rooms.approve
+        self._endpoint = endpoint
+        self._rooms = rooms
+        self._events = events
+        self._session: MaskedSession | None = None
+        self._made = 0
+        self._seen = 0
+        self._closing = False
+        self._agent: Agent[RunnerLoop] = Agent(
+            name=rooms.persona.name, model=model, model_settings=ModelSettings(), tools=list(tools_of(self))
+        )
+        self._run_config = RunConfig(
+            tracing_disabled=True,
+            session_input_callback=_only_new,
+            call_model_input_filter=self._main_context,
+            tool_not_found_behavior="return_error_to_model",
+        )
+
+    def act(self, intent: Intent) -> Reply:
+        """Run the agent until the model answers."""
+        self._follow_consent()
+        self._made, self._seen, self._closing = 0, 1, False
+        with clear_run_faults(self._endpoint):
+            said = self._events.run(self._run(self._user_text or ""))
+        return Reply(said, self._made, limited=not self.may_call())
+
+    def remember(self, reply: Reply) -> AgentResponse:
+        """Keep the reply in the session and return it with the report of the turn."""
+        response = super().remember(reply)
+        if self._session is not None:
+            self._session.replace(self._kept(self._rooms.main.messages))
+        return response
+
+    # --- what the tools ask
+
+    def may_call(self) -> bool:
+        """Return whether the model may call another tool in this turn."""
+        return self._made < self.max_tool_calls
+
+    def number_call(self) -> int:
+        """Count one tool call and return its number in this turn."""
+        self._made += 1
+        return self._made
+
+    # --- the model's calls
+
+    async def _run(self, words: str) -> str:
+        run = Runner.run_streamed(
+            self._agent,
+            words,
+            context=self,
+            max_turns=self.max_tool_calls + 2,
+            run_config=self._run_config,
+            session=self._session,
+        )
+        try:
+            async for _ in run.stream_events():
+                pass
+        except BoundReached:
+            return ""
+        return str(run.final_output or "")
+
+    def _main_context(self, data: CallModelData[Any]) -> ModelInputData:
+        """Show the model the main context and core memory as they are now.
+
+        The SDK asks here before each call of the model, when the results of the call before are known: instructions that
+        it renders earlier would not yet tell of what those results page out.
+        """
+        if self._closing:
+            raise BoundReached
+        self._follow(data.model_data.input)
+        self._closing = not self.may_call()
+        system, *messages = self.prompt()
+        return ModelInputData(input=to_items(messages), instructions=system["content"])
+
+    def _follow(self, items: Sequence[Any]) -> None:
+        """Take what the run has added since the last call of the model into the main context."""
+        new, self._seen = to_messages(items[self._seen :]), len(items)
+        tools = {spec.name for spec in self.toolbox.specs()}
+        unknown: dict[str, str] = {}
+        for message in new:
+            for call in message.get("tool_calls", ()):
+                if call["name"] not in tools:  # the SDK has no body to guard, and the policies judge it all the same
+                    self.number_call()
+                    unknown[call["id"]] = self.toolbox.call(call["name"], call["args"]).text
+            if message.get("tool_call_id") in unknown:
+                message["content"] = unknown[message["tool_call_id"]]
+            self._add(message)
+
+    # --- sessions
+
+    def resume(self) -> None:
+        """Put a session that was kept back into the main context."""
+        if not self._rooms.consent.granted() or not is_kept(self._rooms.settings.state_folder):
+            return
+        self._session = self._open()
+        messages = to_messages(self._events.run(self._session.get_items()))
+        if messages:
+            summary = messages.pop(0)["content"] if messages[0]["role"] == "system" else ""
+            self._rooms.main.restore(answered(messages), summary)
+
+    def close(self) -> None:
+        """Close the session's file if it was opened."""
+        if self._session is not None:
+            self._session.close()
+
+    def _open(self) -> MaskedSession:
+        # The name carries the user, so that nobody can resume another user's session by its name.
+        name = f"{self._rooms.user_id}\x1f{self._rooms.session_id}"
+        return MaskedSession(name, self._rooms.settings.state_folder)
+
+    def _kept(self, messages: Sequence[Any]) -> list[Any]:
+        """Return what the session holds: the summary of what was paged out, and ``messages``."""
+        summary = self._rooms.main.summary
+        return [*([{"role": "system", "content": summary}] if summary else []), *to_items(messages)]
+
+    def _follow_consent(self) -> None:
+        """Put the session on disk when the user agrees, and take it off when they withdraw."""
+        granted = self._rooms.consent.granted()
+        if granted and self._session is None:
+            self._session = self._open()
+            self._session.replace(self._kept(self._rooms.main.messages[:-1]))  # the SDK adds the words of this turn
+        elif not granted and self._session is not None:
+            self._events.run(self._session.clear_session())
+            self._session.close()
+            self._session = None
+
+
+def _only_new(history: list[Any], new: list[Any]) -> list[Any]:
+    """Return the words of the turn: what of the history the model sees, the main context decides."""
+    return new
