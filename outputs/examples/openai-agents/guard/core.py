@@ -51,8 +51,8 @@ class Guard:
         """Return the strongest effect of every policy that matches; a call no policy matches is allowed."""
         if self.fault is not None:
             return _denial("policy_set", f"the policies could not be loaded: {self.fault}")
-        if not _are_mappings(args, context):
-            return _denial("policy_set", "arguments and context must be mappings of names to values")
+        if not _is_call(tool, args, context):
+            return _denial("policy_set", "a tool is a name, arguments and context are mappings of names to values")
         call = Call(tool, args, context)
         applying: list[tuple[str, Finding]] = []
         exempted: list[Finding] = []
@@ -103,8 +103,8 @@ class _ToolIndex:
             yield self._policies[place]
 
 
-def _are_mappings(*values: JSON) -> bool:
-    return all(isinstance(value, Mapping) for value in values)
+def _is_call(tool: JSON, args: JSON, context: JSON) -> bool:
+    return isinstance(tool, str) and isinstance(args, Mapping) and isinstance(context, Mapping)
 
 
 def _denial(name: str, reason: str) -> Verdict:

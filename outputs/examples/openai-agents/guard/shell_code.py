@@ -20,12 +20,16 @@ class Inner:
     """Whether a shell reads the text; where only a guess says so, what cannot be read in it is no doubt."""
 
 
-INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|nodejs|deno|php|lua|[gm]?awk|nawk|tclsh|osascript)[\d.]*")
-_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|`|\|\s*getline|%x")
+INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|nodejs|deno|php|lua|[gm]?awk|nawk|tclsh|expect|osascript)[\d.]*")
+_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*getline|%x|qx")
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
 """A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
 _WORD_LIST = re.compile(rf"[\[(]\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*[\])]", re.DOTALL)
+_BARE_WORDS = re.compile(
+    r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
+    r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
+)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -38,6 +42,8 @@ def in_code(code: str) -> Iterator[Inner]:
     if not _CALLS_SHELL.search(code):
         return
     yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
+    for found in _BARE_WORDS.finditer(code):
+        yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
     for found in _WORD_LIST.finditer(code):
         yield Inner(words=tuple(map(literal, strings_of(found.group(1)))), surely=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .texts import words_of
 
@@ -30,6 +30,10 @@ class Wrapper:
     """Whether it runs what follows its options; else only the text in ``script`` options."""
     anywhere: bool = False
     """Whether the program may start at any word, because options take several values."""
+    entry: tuple[str, ...] = ()
+    """Options that name the program, which then gets what would else start with it."""
+    shell: bool = False
+    """Whether it starts a shell where no program is named, which then runs what it reads."""
 
 
 def _wrapper(
@@ -42,9 +46,20 @@ def _wrapper(
     joined: bool = False,
     runs: bool = True,
     anywhere: bool = False,
+    entry: str = "",
+    shell: bool = False,
 ) -> Wrapper:
     return Wrapper(
-        words_of(valued), _spread(flags), operands, tuple(script.split()), joined, words_of(verbs), runs, anywhere
+        words_of(f"{valued} {entry}"),
+        _spread(flags),
+        operands,
+        tuple(script.split()),
+        joined,
+        words_of(verbs),
+        runs,
+        anywhere,
+        tuple(entry.split()),
+        shell,
     )
 
 
@@ -59,13 +74,13 @@ PLAIN = _wrapper(flags="apvfVwr --yes --auto-servernum")
 _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
-    " linux64 npx bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine"
+    " linux64 bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine torify"
 )
 _CONTAINER = _wrapper(
     "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --mount"
-    " --hostname --label --memory --cpus --entrypoint",
+    " --hostname --label --memory --cpus",
     operands=1,
-    script="--entrypoint",
+    entry="--entrypoint",
     verbs="exec run",
     flags="itdPT --rm --privileged --detach --interactive --tty --init --read-only",
 )
@@ -90,6 +105,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "doas": _wrapper("-u -C", flags="nsL"),
     "coreutils": _wrapper(script="--coreutils-prog"),
     "pkexec": _wrapper("--user"),
+    "npx": _wrapper("-p --package", script="-c --call", flags="yq --yes --no --quiet --no-install"),
+    "npm": replace(_RUNNER, script=("-c", "--call")),
     "gosu": _wrapper(operands=1),
     "su-exec": _wrapper(operands=1),
     "env": _wrapper(
@@ -106,12 +123,19 @@ WRAPPERS: dict[str, Wrapper] = {
     "setarch": _wrapper(operands=1),
     "faketime": _wrapper("-f", operands=1),
     "cgexec": _wrapper("-g"),
-    "chroot": _wrapper(operands=1),
+    "cpulimit": _wrapper("-l -p -e --limit", flags="bfikvz --background --foreground --include-children"),
+    "choom": _wrapper("-n --adjust"),
+    "trickle": _wrapper("-d -u -w -t -l -L -n", flags="sv"),
+    **dict.fromkeys(("ts", "tsp"), _wrapper("-L -N -D", flags="nfmBgE")),
+    **dict.fromkeys(("dtach", "abduco"), _wrapper("-n -c -A -N -r -e -l", flags="Ezf")),
+    "watchexec": _wrapper("-e -w -i -f -d -s --exts --watch --ignore --filter --signal --debounce", joined=True),
+    "nodemon": _wrapper("-e -w -i --ext --watch --ignore", script="-x --exec", runs=False),
+    "chroot": _wrapper(operands=1, shell=True),
     "flock": _wrapper("-w -E --timeout", operands=1, script=_POSIX_SCRIPT, flags="sxneuoF"),
     "script": _wrapper(
         "-T -I -O -B", operands=1, script=_POSIX_SCRIPT, flags="aefqt --quiet --append --flush --return"
     ),
-    "su": _wrapper("-g -G -s --group --shell", operands=1, script=_POSIX_SCRIPT, flags="lmpfP --login"),
+    "su": _wrapper("-g -G -s --group --shell", operands=1, script=_POSIX_SCRIPT, flags="lmpfP --login", shell=True),
     "runuser": _wrapper("-u -g -G -s --user --group --shell", script=_POSIX_SCRIPT),
     "sg": _wrapper(operands=1, script=_POSIX_SCRIPT, joined=True),
     "capsh": _wrapper(script="-c"),
@@ -130,9 +154,18 @@ WRAPPERS: dict[str, Wrapper] = {
         "-u -p -M --unit --property --slice --uid --gid",
         flags="Gqtdr --user --system --scope --pty --wait --quiet --collect --no-block --pipe",
     ),
-    "start-stop-daemon": _wrapper(script="-x --exec -a --startas", runs=False),
-    "unshare": _wrapper("-S -G -R -w"),
-    "nsenter": _wrapper("-t -S -G --target"),
+    "start-stop-daemon": _wrapper(
+        "-p -n -u -c -g -k -d -r -R --pidfile --name --user --chuid --group --chdir --chroot --signal --retry",
+        flags="SKTbmqtvo --start --stop --status --background --make-pidfile --quiet --test --verbose --oknodo",
+        entry="-x --exec -a --startas",
+    ),
+    "unshare": _wrapper("-S -G -R -w", shell=True),
+    "nsenter": _wrapper("-t -S -G --target", shell=True),
+    "lxc-attach": _wrapper("-n -P -s -v -u -g --name --lxcpath", shell=True),
+    "wsl": _wrapper("-d -u --distribution --user --cd", flags="e --exec --system", shell=True),
+    "multipass": _wrapper("-d --working-directory", operands=1, verbs="exec"),
+    "machinectl": _wrapper("-E --setenv --uid", operands=1, verbs="shell"),
+    "adb": _wrapper("-n", joined=True, verbs="shell", flags="Ttx", shell=True),
     "bwrap": _wrapper(anywhere=True),
     "systemd-nspawn": _wrapper(anywhere=True),
     "ssh": _wrapper(
@@ -140,7 +173,15 @@ WRAPPERS: dict[str, Wrapper] = {
         operands=1,
         joined=True,
         flags="46AaCfGgKkMNnqsTtVvXxYy",
+        shell=True,
     ),
+    "autossh": _wrapper("-M -p -i -l -o -L -R -D", operands=1, joined=True, shell=True),
+    "mosh": _wrapper("-p --ssh --server --port", operands=1, joined=True, shell=True),
+    "sshpass": _wrapper("-p -f -d -P", flags="eVv"),
+    **dict.fromkeys(
+        ("pssh", "parallel-ssh", "pdsh"), _wrapper("-h -H -l -w -x -t -o -e -p -O -f -u --hosts --host", joined=True)
+    ),
+    "salt": _wrapper("-t -b --timeout --batch", joined=True, verbs="cmd.run cmd.run_all cmd.shell"),
     "screen": _wrapper("-S -c -e -h -p -s -t -T"),
     "tmux": _wrapper(
         "-c -n -s -t -F -x -y -e -l -p",
@@ -155,12 +196,15 @@ WRAPPERS: dict[str, Wrapper] = {
         joined=True,
     ),
     **dict.fromkeys(("nc", "ncat"), _wrapper(script="-e -c --exec --sh-exec", runs=False)),
-    "rsync": _wrapper(script="-e --rsh", runs=False),
-    "tar": _wrapper(script="--to-command --checkpoint-action=exec --use-compress-program", runs=False),
+    "rsync": _wrapper(script="-e --rsh --rsync-path", runs=False),
+    **dict.fromkeys(("scp", "sftp"), _wrapper(script="-S", runs=False)),
+    "man": _wrapper(script="-P --pager", runs=False),
+    **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), _wrapper(script="-C", runs=False)),
+    "tar": _wrapper(script="-I -F --to-command --checkpoint-action=exec --use-compress-program", runs=False),
     **dict.fromkeys(("ansible", "ansible-console"), _wrapper(script="-a --args", runs=False)),
     **dict.fromkeys(("vagrant", "gcloud", "nix-shell", "nix"), _wrapper(script="-c --command --run", runs=False)),
     **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose"), _CONTAINER),
     **dict.fromkeys(("kubectl", "oc", "lxc", "incus"), _CLUSTER),
-    **dict.fromkeys(words_of("poetry pipenv uv pdm rye hatch bundle conda mamba npm pnpm yarn bun mise pixi"), _RUNNER),
+    **dict.fromkeys(words_of("poetry pipenv uv pdm rye hatch bundle conda mamba pnpm yarn bun mise pixi"), _RUNNER),
     "direnv": _wrapper(operands=1, verbs="exec"),
 }

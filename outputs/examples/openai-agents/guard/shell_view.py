@@ -46,11 +46,17 @@ class ShellView:
 
 
 def read_shell(value: str | Sequence[str]) -> ShellView:
-    """Return the view of shell text, or of a list of words that is run without a shell."""
+    """Return the view of shell text, or of a list of words that is run without a shell.
+
+    No program has a blank in its name, so a list that starts with one is also read as a list of shell texts.
+    """
     if isinstance(value, str):
         return _read_text(value)
     view = _Unwrapping()
     view.add(Simple([literal(word) for word in value]), 0)
+    if value and len(value[0].split()) > 1:
+        for text in value:
+            view.add_text(literal(text), 0)
     return view.result()
 
 
@@ -80,7 +86,8 @@ class _Unwrapping:
     def result(self) -> ShellView:
         return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)))
 
-    def add_text(self, text: Word, depth: int) -> None:
+    def add_text(self, text: Word, depth: int, outer: Simple | None = None) -> None:
+        """Add the commands of shell text; those that are given no input read that of the command around them."""
         if not text.certain:
             self.doubts.append(Doubt(RUN_TIME, f"commands made at run time by {text.text[text.fixed :][:40]}"))
         if len(text.text) > _MAX_TEXT or self._exhausted(depth):
@@ -92,6 +99,8 @@ class _Unwrapping:
         commands, doubts = read_shell_text(text.text)
         self.doubts += doubts
         for simple in commands:
+            if outer and not (simple.inputs or simple.piped):
+                simple = replace(simple, inputs=outer.inputs, piped=outer.piped, feeder=outer.feeder)
             self.add(simple, depth)
 
     def _exhausted(self, depth: int) -> bool:
@@ -128,7 +137,7 @@ class _Unwrapping:
         if inner.doubt:
             self.doubts.append(inner.doubt)
         if inner.text:
-            self.add_text(inner.text, depth)
+            self.add_text(inner.text, depth, outer)
         if inner.words:
             self.add(replace(outer, words=list(inner.words)), depth)
         if not inner.surely:

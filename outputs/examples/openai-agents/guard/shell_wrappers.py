@@ -12,15 +12,29 @@ from .shell_words import RUN_TIME, Doubt, Word, literal
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _SHELL_OPTIONS_WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _LOADER = re.compile(r"ld(-linux)?[\w.-]*\.so[\w.]*")
-_ESCAPES = (
-    (re.compile(r"git|n?vim?|ex|ed|less|man"), re.compile(r"(^|[=:])!")),
-    (re.compile(r"socat"), re.compile(r"(exec|system|shell):", re.IGNORECASE)),
+_ESCAPES = tuple(
+    (re.compile(programs), re.compile(sign, re.IGNORECASE | re.MULTILINE))
+    for programs, sign in (
+        (r"git|n?vim?|ex|ed|less|more|man|s?ftp|telnet|gdb|lldb", r"(^|[=:+])!"),
+        (r"git", r"^ext::|^-O"),
+        (r"gdb|lldb", r"^\s*(shell|platform shell)\s"),
+        (r"socat", r"(exec|system|shell):"),
+        (r"ssh|scp|sftp|autossh", r"^(-o)?\s*(proxy|local|remote|knownhosts)command[= ]"),
+        (r"psql|mysql|mariadb|pgcli|mycli|usql", r"\\!|^\s*system\s"),
+        (r"sqlite3?|duckdb", r"^\s*\.(shell|system)\s"),
+        (r"g?sed", r"(^|[;{}\d$/!])\s*e\s*"),
+        (r"g?make", r"^\t|[:;]"),
+    )
 )
-"""Programs that run the rest of a word after a sign, as in ``git -c alias.x='!rm'`` and ``vim -c ':!rm'``."""
+"""Programs that run the rest of a text after a sign, as in ``git -c alias.x='!rm'`` and ``vim -c ':!rm'``."""
 _RUN_VARIABLE = re.compile(
-    r"(\w*commands?|\w*pager|\w*editor|visual|\w*_askpass|git_ssh|git_external_diff|browser)=", re.IGNORECASE
+    r"(-{0,2}[\w.-]*(commands?|cmd|pager|editor|_askpass|upload-pack|receive-pack|textconv)|visual|git_ssh"
+    r"|git_external_diff|diff\.external|browser)=",
+    re.IGNORECASE,
 )
-"""Variables and settings whose value other programs run."""
+"""Variables, settings and options whose value other programs run."""
+_SCHEDULE = re.compile(r"^[ \t]*(@\w+|([^\s#]\S*[ \t]+){5})", re.MULTILINE)
+"""When a line of a crontab runs."""
 _MAX_STARTS = 50
 
 
@@ -32,6 +46,8 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
         yield from _power_shell(words)
     elif name in ("at", "batch"):
         yield from _script_file(None, piped=piped, inputs=inputs)
+    elif name == "crontab":
+        yield from _crontab(words, piped=piped, inputs=inputs)
     elif INTERPRETER.fullmatch(name):
         for code in (*words, *inputs):
             yield from in_code(code.text)
@@ -47,19 +63,23 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
         yield from _wrapped(name, PLAIN, words)
     elif name in WRAPPERS and not _only_looks_up(name, words):
         yield from _wrapped(name, WRAPPERS[name], words)
+        if _opens_shell(name, WRAPPERS[name], words):
+            yield from _script_file(None, piped=piped, inputs=inputs)
     for program, sign in _ESCAPES:
         if program.fullmatch(name):
-            yield from _values(words, sign.search)
+            yield from _values((*words, *inputs), sign.finditer)
 
 
 def set_to_run(words: Sequence[Word]) -> Iterator[Inner]:
     """Yield what is given to variables and settings that programs run, such as ``GIT_SSH_COMMAND='…' git fetch``."""
-    return _values(words, _RUN_VARIABLE.match)
-
-
-def _values(words: Sequence[Word], find: Callable[[str], re.Match[str] | None]) -> Iterator[Inner]:
     for word in words:
-        if found := find(word.text):
+        if found := _RUN_VARIABLE.match(word.text):
+            yield Inner(text=_rest(word, found.end()), surely=False)
+
+
+def _values(words: Sequence[Word], find: Callable[[str], Iterator[re.Match[str]]]) -> Iterator[Inner]:
+    for word in words:
+        for found in find(word.text):
             yield Inner(text=_rest(word, found.end()), surely=False)
 
 
@@ -116,6 +136,25 @@ def _script_file(operand: Word | None, *, piped: bool, inputs: Sequence[Word]) -
             yield Inner(doubt=Doubt(RUN_TIME, "a shell runs what is piped into it"))
 
 
+def _crontab(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+    """Yield the commands of a table that is read from standard input."""
+    if any(word.text != "-" for word in words):  # lists or removes a table, or reads a file
+        return
+    for table in inputs:
+        yield Inner(text=literal(_SCHEDULE.sub("", table.text)))
+    if piped:
+        yield Inner(doubt=Doubt(RUN_TIME, "cron runs what is piped into a table"))
+
+
+def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[Word]) -> bool:
+    """Return whether a wrapper starts a shell that runs what it reads, as in ``ssh host <<E``."""
+    if name == "sudo":
+        return bool(words) and all(word.text in ("-i", "-s", "--login", "--shell") for word in words)
+    if not wrapper.shell or any(True for _ in _scripts(wrapper, words)):
+        return False
+    return all(start >= len(words) for start in _starts(wrapper, _after_verb(wrapper, words) or ()))
+
+
 def _find(words: Sequence[Word]) -> Iterator[Inner]:
     for start, word in enumerate(words):
         if word.text in _FIND_ACTIONS:
@@ -136,16 +175,26 @@ def _power_shell(words: Sequence[Word]) -> Iterator[Inner]:
 
 def _wrapped(name: str, wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
     yield from _scripts(wrapper, words)
-    if wrapper.verbs:
-        verb = next((i for i, word in enumerate(words) if word.text in wrapper.verbs), None)
-        if verb is None:
-            return
-        words = words[verb + 1 :]
+    after_verb = _after_verb(wrapper, words)
+    if after_verb is None:
+        return
+    words = after_verb
+    own, _ = _after_options(wrapper, words, 0)
+    for program in _values_of(wrapper.entry, words[:own]):
+        yield Inner(words=(program, *words[own + wrapper.operands :]))
     starts = _starts(wrapper, words) if wrapper.runs else []
     for start in starts:
         yield from _from_here(name, wrapper, words, start)
     if len(starts) >= _MAX_STARTS:
         yield Inner(doubt=Doubt(RUN_TIME, f"{name} may start its program at more places than are read"))
+
+
+def _after_verb(wrapper: Wrapper, words: Sequence[Word]) -> Sequence[Word] | None:
+    """Return what follows the subcommand that runs a program; ``None`` where there should be one and is none."""
+    if not wrapper.verbs:
+        return words
+    verb = next((i for i, word in enumerate(words) if word.text in wrapper.verbs), None)
+    return None if verb is None else words[verb + 1 :]
 
 
 def _from_here(name: str, wrapper: Wrapper, words: Sequence[Word], start: int) -> Iterator[Inner]:
@@ -162,15 +211,19 @@ def _from_here(name: str, wrapper: Wrapper, words: Sequence[Word], start: int) -
 
 def _scripts(wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
     """Yield the shell text given to options such as ``su -c``, ``script -qc`` and ``env --split-string=``."""
+    yield from (Inner(text=value) for value in _values_of(wrapper.script, words))
+
+
+def _values_of(options: Sequence[str], words: Sequence[Word]) -> Iterator[Word]:
     for position, word in enumerate(words):
-        for option in wrapper.script:
+        for option in options:
             cut = _value_at(option, word.text)
             if cut is None:
                 continue
             if cut < len(word.text):
-                yield Inner(text=_rest(word, cut))
+                yield _rest(word, cut)
             elif position + 1 < len(words):
-                yield Inner(text=words[position + 1])
+                yield words[position + 1]
 
 
 def _value_at(option: str, text: str) -> int | None:

@@ -18,8 +18,10 @@ from .texts import bracketed, shown, words_of
 _CLIENTS = words_of(
     "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"
     " usql osql db2 athena rqlite wrangler turso mariadb cqlsh dolt heroku supabase snow databricks mclient exaplus"
-    " prisma gcloud aws"
+    " prisma gcloud aws influx"
 )
+_STATEMENT_IS_OPERAND = words_of("sqlite sqlite3 duckdb turso")
+"""Clients that are given a database and then a statement."""
 _PROGRAM = re.compile(r"[\w.+-]+")
 _SEVERAL_WORDS = re.compile(r"[\s\"`\[]|/\*")
 _OPTION = re.compile(r"--(command|execute|query|cmd|sql|eval)=?|-[A-Za-z]{0,8}")
@@ -89,6 +91,11 @@ def _option_values(text: str) -> Iterator[str]:
 
 def _at_run_time(command: Command) -> Iterator[SqlView]:
     """Yield a doubt where the running shell makes the statement that a client is given."""
+    if command.name in _STATEMENT_IS_OPERAND:
+        operands = [word for word in command.words if not word.text.startswith("-")]
+        for word in operands[1:]:
+            if word.fixed == 0 and not word.certain:
+                yield SqlView((), (f"a statement made at run time by {shown(word.text)}",), False)
     for option, word in zip((literal(""), *command.words), command.words, strict=False):
         given = _OPTION.fullmatch(option.text) and option.text[-1] not in _OTHER_OPTIONS
         if command.program and not word.certain and word.fixed == 0 and (given or word.text.startswith("<(")):
