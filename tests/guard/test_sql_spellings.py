@@ -117,7 +117,32 @@ def test_tables_are_found_by_name(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("drop table x", "ask"), ("drop index x", "allow"), ("drop /* a */ table if exists x", "ask")],
+    [("copy users to stdout", "ask"), ("describe users", "ask"), ("vacuum full users", "ask"), ("analyze verbose public.users", "ask"),
+     ("drop view if exists users", "ask"), ("drop materialized view users", "ask"), ("grant select on users to ada", "ask"),
+     ("revoke all on table users from ada", "ask"), ("create unique index i on users (a)", "ask"), ("create trigger t after insert on users", "ask"),
+     ("drop trigger t on users", "ask"), ("copy (select 1) to stdout", "allow"), ("create view v as select a from b join c on users.a = c.a", "allow"),
+     ("select trigger from a join b on users.x = b.x", "allow"), ("explain select 1", "allow"), ("vacuum", "allow")],
+)  # fmt: skip
+def test_the_opening_of_a_statement_says_where_its_table_stands(text: str, expected: str) -> None:
+    """Statements about tables name them in places of their own, and a condition of a join names none."""
+    assert guard({"sql": {"table": "users"}}).decide("any", {"q": text}, {}).decision == expected
+
+
+@pytest.mark.parametrize("text", ["shutdown", "SHUTDOWN WITH NOWAIT", "select 1; shutdown"])
+def test_a_statement_that_a_shell_knows_too_is_seen(text: str) -> None:
+    """A word may open a statement and be the name of a program."""
+    assert guard({"sql": {"statement": "shutdown"}}).decide("any", {"q": text}, {}).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("drop table x", "ask"),
+        ("drop index x", "allow"),
+        ("drop /* a */ table if exists x", "ask"),
+        ("drop temporary table x", "ask"),
+        ("drop temporary view x", "allow"),
+    ],
 )
 def test_a_statement_may_be_several_words(text: str, expected: str) -> None:
     """``drop table`` asks for both words."""
