@@ -115,7 +115,7 @@ def _compile(statements: Sequence[str], tables: Sequence[str]) -> Callable[[Stat
     listed = bracketed(statements)
 
     def test(statement: Statement) -> Outcome:
-        if wanted and not any(statement.words[: len(words)] == words for words in wanted):
+        if wanted and not any(map(statement.opens_with, wanted)):
             return NO
         named = _matching_table(statement, table_tests) if tables else ""
         if named is None:

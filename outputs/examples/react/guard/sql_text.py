@@ -29,9 +29,9 @@ _SURE = words_of("select insert truncate grant revoke merge pragma vacuum attach
 _VAGUE = words_of(
     "analyze begin call comment commit deallocate declare desc describe do end exec execute export flush handler"
     " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
-    " start table unlock upsert use values if while"
+    " start table unlock upsert use values if while shutdown backup restore"
 )
-_ALSO_SHELL = frozenset({"set", "declare", "do", "exec", "export", "kill", "end"})
+_ALSO_SHELL = words_of("set declare do exec export kill end shutdown backup restore")
 """Words of SQL that a shell knows too: text that opens with one is not surely SQL."""
 _CONFIRMING: dict[str, frozenset[str] | None] = {
     **dict.fromkeys(_SURE),
@@ -47,12 +47,16 @@ _CONFIRMING: dict[str, frozenset[str] | None] = {
 }
 """Words that open a statement → words of which one must follow before unreadable text counts as SQL; ``None``: none."""
 
+_MODIFIERS = words_of("or replace temporary temp unlogged global local unique external ignore low_priority quick")
 _DATA_WORDS = frozenset({"select", "insert", "update", "delete", "merge", "replace", "truncate", "drop"})
 _OPENERS = frozenset({"begin", "then", "else", "loop", "do", "as", "explain", "analyze", "verbose", "atomic"})
 _TABLE_INTRODUCERS = frozenset({"from", "join", "into", "update", "table", "truncate", "using"})
-_SKIPPED_BEFORE_TABLE = frozenset(
-    {"if", "exists", "not", "only", "lateral", "ignore", "low_priority", "quick", "table", "or", "concurrently"}
+_SKIPPED_BEFORE_TABLE = words_of(
+    "if exists not only lateral ignore low_priority quick table or concurrently full verbose freeze"
 )
+_TABLE_COMES_FIRST = words_of("copy describe desc analyze vacuum")
+_SPEAKS_ON_TABLE = words_of("index trigger policy")
+"""What is created or dropped on a table."""
 _AFTER_TABLES = words_of("where set on from join using select order group limit values")
 _EXECUTORS = frozenset({"execute", "exec", "prepare", "do", "call", "create", "declare", "set"})
 
@@ -95,6 +99,11 @@ class Statement:
     """Its first words in lower case: ``drop``, ``table``, …"""
     tables: frozenset[str]
     """Tables it names, in lower case, with their schema when it is given."""
+
+    def opens_with(self, words: tuple[str, ...]) -> bool:
+        """Return whether it opens with these words, also past ``or replace``, ``temporary`` and the like."""
+        plain = (*self.words[:1], *(word for word in self.words[1:] if word not in _MODIFIERS))
+        return words in (self.words[: len(words)], plain[: len(words)])
 
 
 @dataclass(frozen=True)
@@ -366,12 +375,28 @@ def _statement(part: list[Token]) -> Statement:
 
 
 def _tables(part: list[Token]) -> Iterator[str]:
+    by_opening = _place_by_opening(part)
     for index, token in enumerate(part):
         introduces = _is_word(token, _TABLE_INTRODUCERS) or (
             index == 0 and _is_word(token, frozenset({"delete", "insert", "merge", "replace"}))
         )
-        if introduces:
+        if introduces or index == by_opening:
             yield from _names(part, index + 1)
+
+
+def _place_by_opening(part: list[Token]) -> int | None:
+    """Return the word before the table where only the opening says so, as in ``copy t`` and ``grant … on t``."""
+    opening = part[0].text
+    if opening in _TABLE_COMES_FIRST:
+        return 0
+    if opening in ("grant", "revoke"):
+        words = frozenset({"on"})
+    elif opening in ("create", "drop", "alter", "comment"):
+        on_table = any(_is_word(token, _SPEAKS_ON_TABLE) for token in part[1:5])
+        words = frozenset({"on"} if on_table else {"view"} if opening != "create" else ())
+    else:
+        return None
+    return next((index for index, token in enumerate(part) if _is_word(token, words)), None)
 
 
 def _names(part: list[Token], index: int) -> Iterator[str]:
