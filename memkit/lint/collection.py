@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,19 @@ class Collection:
     """The files of a store, and what git's commit has in their place."""
 
     def __init__(
-        self, root: Path, files: Iterable[Checked], committed: Mapping[str, Any] | None = None, since: str = ""
+        self,
+        root: Path,
+        files: Iterable[Checked],
+        committed: Mapping[str, Any] | None = None,
+        since: str = "",
+        stood_before: Callable[[str, bytes], bool] | None = None,
     ) -> None:
         self.root = root
         self.files = list(files)
         self.committed = committed or {}
         """What the commit to compare with holds, by path, of the files that are otherwise now."""
         self.since = since or "the last commit"
+        self._stood_before = stood_before
 
     @cached_property
     def skills(self) -> dict[str, Checked]:
@@ -60,6 +66,11 @@ class Collection:
             before = self.committed.get(file.source.path.relative_to(self.root).as_posix())
             if file.is_usable and isinstance(before, Mapping):
                 yield file, before
+
+    def is_rolled_back(self, file: Checked) -> bool:
+        """Return whether a file is, to the byte, what it was in a commit before the one to compare with."""
+        path = file.source.path.relative_to(self.root).as_posix()
+        return self._stood_before is not None and self._stood_before(path, file.content)
 
     def _of(self, kind: str) -> dict[str, Checked]:
         return {file.name: file for file in self.files if file.source.kind == kind and file.is_usable}

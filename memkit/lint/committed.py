@@ -35,6 +35,14 @@ def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> di
     return earlier_data({path: before[blob] for path, blob in changed.items() if blob in before}, contents)
 
 
+def stood_before(root: Path, commit: str, path: str, content: bytes) -> bool:
+    """Return whether ``commit``, or one before it, gave the file at ``path`` or took from it just this content."""
+    git = Git(root)
+    id = GitObjects(git).commit_id(commit)
+    blob = _blob_id(content, like=id)
+    return bool(git.run("log", "-1", "--format=%H", f"--find-object={blob}", id, "--", path, check=False).strip())
+
+
 def earlier_data(before: Mapping[str, bytes], contents: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the data of each file in ``contents`` that was otherwise ``before``; what did not load is left out."""
     found: dict[str, Any] = {}

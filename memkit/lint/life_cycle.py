@@ -39,22 +39,26 @@ def life_cycle(files: Collection) -> Iterator[Finding]:
     """Yield what only the whole store and its last commit show."""
     for file, before in files.changed():
         if file.source.kind in _FAMILIES:
-            yield from _since(file, before, _FAMILIES[file.source.kind], files.since)
+            yield from _since(file, before, _FAMILIES[file.source.kind], files)
     for kind, family in _FAMILIES.items():
         known = files.skills if kind == "skill" else files.policies
         yield from _successors(known, files.names(kind), kind, family)
 
 
-def _since(file: Checked, before: Mapping[str, Any], family: str, when: str) -> Iterator[Finding]:
+def _since(file: Checked, before: Mapping[str, Any], family: str, files: Collection) -> Iterator[Finding]:
     now = file.data
     old, new = before.get("version"), now.get("version")
     if not isinstance(old, str):
         return
     if new is None or _number(new) < _number(old):
-        message = f"The version was {old} in {when}, and is {new or 'gone'}. Versions only rise."
+        if files.is_rolled_back(file):
+            return
+        message = f"The version was {old} in {files.since}, and is {new or 'gone'}. Versions only rise."
         yield file.found(family + LOWERED, message, ("version",))
     elif new == old and _content(before) != _content(now):
-        message = f"The content changed since {when}, and the version is still {old}. Raise it, and say what changed."
+        message = (
+            f"The content changed since {files.since}, and the version is still {old}. Raise it, and say what changed."
+        )
         yield file.found(family + UNCHANGED_VERSION, message, ("version",))
 
 

@@ -149,7 +149,8 @@ POLICY_RULES = (
         "MKP402",
         "lowered-policy-version",
         "A policy's version is lower than in the last commit, or gone.",
-        "Versions only rise, so that the higher one is the newer one.",
+        "Versions only rise, so that the higher one is the newer one. To go back, use `memkit policy rollback`: a file "
+        "that is just what an earlier commit held, with its version, is no finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",
         _VERSIONED,
         _PLACE,

@@ -140,9 +140,8 @@ SKILL_RULES = (
         "MKS402",
         "lowered-version",
         "A skill's version is lower than in the last commit, or gone.",
-        "Versions only rise, so that the higher one is the newer one. To go back, use `memkit skill rollback`, "
-        "which makes "
-        "the old text a new version.",
+        "Versions only rise, so that the higher one is the newer one. To go back, use `memkit skill rollback`: a file "
+        "that is just what an earlier commit held, with its version, is no finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",
         VERSIONED,
         PLACE,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,15 +117,17 @@ class StoreFiles:
 
         commit = self._since or head
         before: dict[str, Any] = {}
+        stood: Callable[[str, bytes], bool] | None = None
         if commit or self._earlier is not None:
-            from memkit.lint.committed import committed_data, earlier_data
+            from memkit.lint.committed import committed_data, earlier_data, stood_before
 
             named = {path.relative_to(self.root).as_posix(): content for path, content in contents.items()}
             if self._earlier is not None:
                 before = earlier_data(self._earlier, named)
             elif commit:
                 before = committed_data(self.root, named, commit)
-        collection = Collection(self.root, files, before, self._since)
+                stood = partial(stood_before, self.root, commit)
+        collection = Collection(self.root, files, before, self._since, stood)
         for rule in STORE_RULES:
             yield from rule(collection)
 

@@ -60,6 +60,24 @@ def test_what_changed_since_the_last_commit_has_a_new_version(
     assert codes(select=["MKS4", "MKP4"]) == expected
 
 
+@pytest.mark.parametrize(("name", "text"), [("skills/walk.yaml", SKILL), ("policies/no_deletes.yaml", POLICY)])
+def test_a_rollback_is_no_fall_of_the_version(name: str, text: str, store: Path, put: Put, codes: Codes) -> None:
+    """A file that is just what an earlier commit held passes, before it is committed and in its pull request."""
+    put(name, text)
+    commit(store)
+    raised = text.replace('"1.1.0"', '"1.2.0"')
+    put(name, raised)
+    commit(store)
+
+    put(name, text)
+    before = codes(select=["MKS402", "MKP402"])
+    commit(store)
+
+    assert before == [] and codes(select=["MKS402", "MKP402"], since="HEAD~1") == []
+    put(name, text + "# and more\n")
+    assert codes(select=["MKS402", "MKP402"], since="HEAD~1") == [f"MK{name[0].upper()}402"]
+
+
 def test_another_commit_can_be_compared_with(store: Path, put: Put, codes: Codes) -> None:
     """A pull request is compared with where it starts; a commit that is not there is bad usage."""
     put("skills/walk.yaml", SKILL)
