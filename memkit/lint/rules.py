@@ -39,10 +39,12 @@ def chosen_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> froz
     """Return the codes that begin with one of ``select`` (all when empty) and with none of ``ignore``.
 
     Raises:
-        UsageError: Nothing begins with what was given.
+        UsageError: Nothing begins with what was given, or no rule is left.
     """
-    chosen = _beginning(select) if select else frozenset(RULES)
-    return chosen - _beginning(ignore)
+    chosen = (_beginning(select) if select else frozenset(RULES)) - _beginning(ignore)
+    if not chosen:
+        raise UsageError("No rule is left: --ignore takes away all that --select names.")
+    return chosen
 
 
 def _beginning(prefixes: Iterable[str]) -> frozenset[str]:

@@ -95,7 +95,7 @@ def import_skill(
     reading = skill_of(sheet, _checked(name))
     text = skill_text(reading.data)
     _valid(text, name, shown)
-    losses = (*reading.losses, *_beside(file), *_granted(reading))
+    losses = (*reading.losses, *_elsewhere(file, sheet.fields), *_beside(file), *_granted(reading))
     same = is_same(file.text.replace("\r\n", "\n"), reading.skill)
     plan = _planned(root, name, reading, text)
     done = replace(plan, complete=same, losses=losses)
@@ -119,12 +119,18 @@ def _own_name(file: SheetFile, fields: Mapping[str, Any]) -> str:
     name, folder = sheet_name(fields), file.folder
     if name is None and folder is None:
         raise UsageError(f"{file.path} does not say what the skill is called. Say it with --as NAME.")
-    if name is not None and folder is not None and fields.get("name") != folder:
-        raise UsageError(
-            f"The skill calls itself {str(fields.get('name'))!r:.80} and lies in the folder {folder!r:.80}, which must "
-            "be one name. Say with --as NAME which it is."
-        )
     return name if name is not None else str(folder)
+
+
+def _elsewhere(file: SheetFile, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a note on a folder that is not named as its skill, as the public format wants it."""
+    given = fields.get("name")
+    if given is None or file.folder is None or given == file.folder:
+        return ()
+    return (
+        f"The skill calls itself {one_line(str(given), 80)!r} and lies in the folder {one_line(file.folder, 80)!r}; "
+        "the format wants one name for both.",
+    )
 
 
 def _checked(name: str) -> str:

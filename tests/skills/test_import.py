@@ -240,6 +240,20 @@ def test_the_written_file_loads_as_what_was_meant(steps: list[str], description:
     assert skill_findings(document, "tea") == []
 
 
+def test_a_skill_in_a_folder_of_another_name_keeps_its_own(
+    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A download often lies in a folder of any name; that the names differ is said."""
+    text = (given_skill / "SKILL.md").read_text()
+    (given_skill / "SKILL.md").write_text(text.replace("name: pdf-tools", "name: other-tools"))
+
+    told = answer(capsys, store, given_skill)
+
+    assert told["data"]["name"] == "other-tools"
+    assert any("lies in the folder 'pdf-tools'" in each["message"] for each in told["diagnostics"])
+    assert (store / "skills" / "other-tools.yaml").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -254,10 +268,9 @@ def test_the_written_file_loads_as_what_was_meant(steps: list[str], description:
         (b"---\nname: pdf-tools\ndescription: &a d\n---\n", "anchor"),
         (b"---\nname: pdf-tools\ndescription: \xff\n---\n", "SKILL.md:3: This is not UTF-8"),
         (b"---\nname: pdf-tools\ndescription: d\n---\nGo \x1b[31m\n", "control character"),
-        (b"---\nname: other-tools\ndescription: d\n---\nGo.\n", "lies in the folder 'pdf-tools'"),
         (b"---\nname: pdf-tools\ndescription: " + b"d" * 1025 + b"\n---\nGo.\n", "at most 1024"),
         (b"---\nname: pdf-tools\ndescription: d\n---\n" + b"a" * 1_000_001, "larger than 1,000,000 bytes"),
-        (b"---\nname: PDF Tools\ndescription: d\n---\nGo.\n", "lies in the folder"),
+        (b"---\nname: PDF Tools\ndescription: d\n---\nGo.\n", "cannot name a skill"),
     ],
 )
 def test_a_file_that_is_no_skill_is_refused_with_its_place(
