@@ -42,6 +42,11 @@ CODE = [
     "sed -n '1e rm -rf x' f", "sed '1erm -rf x' f", "gdb -batch -ex 'shell rm -rf x'", "gdb -ex '!rm -rf x'", "less '+!rm -rf x' f",
     "psql -c '\\! rm -rf x'", "mysql -e '\\! rm -rf x'", "sqlite3 db '.shell rm -rf x'", "sqlite3 db '.system rm -rf x'",
 ]  # fmt: skip
+SHELLS = [
+    "bash -euxo pipefail -c 'rm -rf x'", "bash -eo pipefail -c 'rm -rf x'", "sh -euc 'rm -rf x'", "bash -euo pipefail -O extglob -c 'rm -rf x'",
+    "bash -ceuo pipefail 'rm -rf x'", "bash -euo pipefail <<E\nrm -rf x\nE", "env -S '-i A=1 rm -rf x'", "env -iS '-u A rm -rf x'",
+    "#!/usr/bin/env -S bash\nbash -euo pipefail -c 'rm -rf x'",
+]  # fmt: skip
 READ = [
     "ssh h <<E\nrm -rf x\nE", "ssh h 'bash -s' <<E\nrm -rf x\nE", "ssh h sh <<< 'rm -rf x'", "su - bob <<E\nrm -rf x\nE", "sudo -i <<E\nrm -rf x\nE",
     "wsl <<E\nrm -rf x\nE", "sh -c bash <<< 'rm -rf x'", "eval sh <<< 'rm -rf x'", "chroot /mnt <<E\nrm -rf x\nE", "ed f <<< '!rm -rf x'",
@@ -50,13 +55,15 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", [*OPTIONS, *WRAPPED, *CODE, *READ])
+@pytest.mark.parametrize("command", [*OPTIONS, *WRAPPED, *SHELLS, *CODE, *READ])
 def test_a_started_program_is_seen_with_its_flags(command: str) -> None:
     """Options, wrappers, code and what a shell reads are followed to the program and to all of its words."""
     assert FORCED.decide("bash", {"command": command}, {}).decision == "ask"
 
 
-@pytest.mark.parametrize("command", [command.replace("rm -rf x", "rm -r x") for command in [*WRAPPED, *CODE, *READ]])
+@pytest.mark.parametrize(
+    "command", [command.replace("rm -rf x", "rm -r x") for command in [*WRAPPED, *SHELLS, *CODE, *READ]]
+)
 def test_a_started_program_without_the_flags_passes(command: str) -> None:
     """What is seen is the command that would run, and no doubt about it."""
     assert FORCED.decide("bash", {"command": command}, {}).decision == "allow"
