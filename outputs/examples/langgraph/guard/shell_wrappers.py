@@ -10,7 +10,9 @@ from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
 from .shell_words import RUN_TIME, Doubt, Word, literal
 
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
-_SHELL_OPTIONS_WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_LONG_SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
+_VALUED_LETTERS = re.compile(r"[-+][A-Za-bd-z]*[oO]")
+"""Options of a shell whose last letter takes the next word, as in ``-euo pipefail``; one with a ``c`` ends them."""
 _LOADER = re.compile(r"ld(-linux)?[\w.-]*\.so[\w.]*")
 _ESCAPES = tuple(
     (re.compile(programs), re.compile(sign, re.IGNORECASE | re.MULTILINE))
@@ -103,7 +105,7 @@ def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Ite
     position = 0
     while position < len(words) and words[position].text[:1] in ("-", "+") and len(words[position].text) > 1:
         option = words[position].text
-        position += 2 if option in _SHELL_OPTIONS_WITH_VALUE else 1
+        position += 2 if option in _LONG_SHELL_OPTIONS_WITH_VALUE or _VALUED_LETTERS.fullmatch(option) else 1
         if option.partition("=")[0] == "--command":
             yield Inner(text=_after_sign(words[position - 1])) if "=" in option else Inner(text=words[position])
             return
@@ -120,7 +122,9 @@ def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Ite
 def _script_text(words: Sequence[Word], *, valued: bool) -> Iterator[Inner]:
     """Yield the text after ``-c``, past more options; ``valued`` says that one of them has a value."""
     rest = [word for word in words if not word.text.startswith(("-", "+")) or not word.certain]
-    valued = valued or any(word.text in _SHELL_OPTIONS_WITH_VALUE for word in words)
+    valued = valued or any(
+        word.text in _LONG_SHELL_OPTIONS_WITH_VALUE or _VALUED_LETTERS.fullmatch(word.text) for word in words
+    )
     yield from (Inner(text=text) for text in rest[: 2 if valued else 1])
     if not rest:
         yield Inner(doubt=Doubt(RUN_TIME, "a shell whose commands come from elsewhere"))
@@ -174,7 +178,8 @@ def _power_shell(words: Sequence[Word]) -> Iterator[Inner]:
 
 
 def _wrapped(name: str, wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
-    yield from _scripts(wrapper, words)
+    for script in _scripts(wrapper, words):
+        yield script if name != "env" or not script.text else Inner(text=join([literal(name), script.text]))
     after_verb = _after_verb(wrapper, words)
     if after_verb is None:
         return
