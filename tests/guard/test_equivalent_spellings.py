@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.guard.core import Guard
@@ -110,7 +110,14 @@ PREFIXES = [
     "command {}",
     "exec {}",
     ">out {}",
+    "choom -n 0 -- {}",
+    "torify {}",
 ]
+HANDED_ON = [
+    "sh -c {}", "bash -euo pipefail -c {}", "eval {}", "ssh -t host {}", "ssh host bash <<< {}", "su - ada -c {}", "sh -c sh <<< {}",
+    "docker exec -i web sh -c {}", "find . -exec sh -c {} ';'", "xargs -n 1 sh -c {}", "watch -n 1 {}", "crontab <<< '@daily '{}",
+]  # fmt: skip
+"""What takes a whole command as one word of text."""
 AROUND = [
     "{}", "  {}  ", "{} # rest\n", "{} &\n", "ls; {}", "true && {} || true", "{{ {}; }}", "( {} )", "! {}", "if true; then {}; fi", "for i in 1; do {}; done",
     "while true; do {}; done", "case a in a) {} ;; esac", "f() {{ {}; }}; f", "function g {{ {}; }}", "echo $( {} )", 'echo "$( {} )"', "echo hi\n{}\n",
@@ -128,6 +135,17 @@ def test_an_equivalent_spelling_never_changes_the_verdict(words: list[str], data
     before = draw(st.lists(st.sampled_from(PREFIXES), max_size=2))
     for around in [*before, *draw(st.lists(st.sampled_from(AROUND), max_size=3, unique=True))]:
         text = around.format(text)
+
+    assert found(text) == found(shlex.join(words))
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(COMMANDS), st.lists(st.sampled_from(HANDED_ON), min_size=1, max_size=3), st.sampled_from(AROUND))
+def test_a_command_handed_on_as_text_is_the_same_command(words: list[str], shells: list[str], around: str) -> None:
+    """Whoever is given a command as text, in how many layers of quotes, runs that command."""
+    text = around.format(shlex.join(words))
+    for shell in shells:
+        text = shell.format(shlex.quote(text))
 
     assert found(text) == found(shlex.join(words))
 

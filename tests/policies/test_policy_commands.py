@@ -70,6 +70,13 @@ def test_an_argument_that_is_no_pair_is_bad_usage(pair: str, capsys: pytest.Capt
     assert "K=V" in envelope["diagnostics"][0]["message"]
 
 
+def test_a_tool_without_a_name_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unset variable in a script is no call that may run."""
+    code, envelope = ask(capsys, "check", "--tool", "", "--arg", "command=rm x")
+
+    assert (code, envelope["data"]) == (2, None)
+
+
 def test_an_argument_given_twice_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """It is not clear which is meant."""
     code, _ = ask(capsys, "check", "--tool", "bash", "--arg", "a=1", "--arg", "a=2")

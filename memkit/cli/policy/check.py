@@ -10,6 +10,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.pairs import read_pairs
+from memkit.errors import UsageError
 from memkit.guard.core import Finding
 from memkit.store.layout import find_store
 from memkit.terminal import one_line
@@ -28,6 +29,8 @@ _HOLDS = {True: "yes", False: "no ", None: "?  "}
 @click.pass_obj
 def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ...]) -> None:
     """Say what the policies decide about a tool call, and why; nothing is run."""
+    if not tool.strip():
+        raise UsageError("--tool is empty. Name the tool that would be called.")
     root = find_store(front.store)
     checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
     front.answer(_checked_data(checked), _checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
