@@ -44,7 +44,7 @@ SEND = re.compile(
 CALL = re.compile(
     r"^(?:call|use)(?: the)?(?: tool)?\s+`?(?P<tool>[a-z]\w*)`?(?:\s+with)?\s*(?P<args>.*)$", re.IGNORECASE | re.DOTALL
 )
-PAIR = re.compile(r"(\w+)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|\S+)")
+PAIR = re.compile(r"(\w+)\s*[=:]\s*(\"(?:[^\"\\]|\\[\s\S])*\"|'[^']*'|\S+)")
 PLAN = re.compile(r"^(?:make a plan (?:to|for)|plan(?: to| for| how to)?)[\s:]+(?P<task>.+)$", re.IGNORECASE)
 FORGET = re.compile(
     r"^(?:no[\s,]+)?(?:please\s+)?(?:do not|don't|dont)\s+(?:remember|store|keep|save)\b(?P<a>.*)$"
@@ -155,8 +155,15 @@ def _direct(request: str, tools: Sequence[ToolSpec]) -> Action | None:
         except ValueError:
             return None
         return Action(match["tool"], args) if isinstance(args, dict) else None
-    pairs = {name: value.strip("\"'").rstrip(",.") for name, value in PAIR.findall(given)}
+    pairs = {name: _unquoted(value) for name, value in PAIR.findall(given)}
     return Action(match["tool"], pairs) if pairs or not given else None
+
+
+def _unquoted(value: str) -> str:
+    """Return what a value in quotes says, where a quote may stand after a backslash, or a word without its stop."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return re.sub(r'\\(["\\])', r"\1", value[1:-1]) if value[0] == '"' else value[1:-1]
+    return value.strip("\"'").rstrip(",.")
 
 
 def read_forget(text: str) -> str | None:

@@ -58,4 +58,19 @@ def filled_steps(skill: Skill, given: str | None, values: Mapping[str, str]) -> 
                 option = "--input TEXT" if name == INPUT else f"--arg {name}=VALUE"
                 raise UsageError(f"Step {number} of {skill.name} asks for {{{name}}}. Give {option}.")
     # In one pass: a value that looks like a placeholder stays as it was given.
-    return [_PLACEHOLDER.sub(lambda found: filled[found[1]], step) for step in skill.steps]
+    return [_PLACEHOLDER.sub(lambda found: _as_one(filled[found[1]], found), step) for step in skill.steps]
+
+
+def _as_one(value: str, place: re.Match[str]) -> str:
+    r"""Return a value so that it stays one: it does not leave the quotes it stands in, and gets some after ``name=``.
+
+    >>> step = 'Call outbox with message="For {guest}" to={guest}'
+    >>> print(_PLACEHOLDER.sub(lambda found: _as_one('Ann "A" Lee', found), step))
+    Call outbox with message="For Ann \"A\" Lee" to="Ann \"A\" Lee"
+    """
+    before = place.string[: place.start()]
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    if before.count('"') % 2:
+        return escaped
+    is_word = re.fullmatch(r"[^\s\"']*[^\s\"'.,]", value)
+    return f'"{escaped}"' if before.endswith("=") and not is_word else value
