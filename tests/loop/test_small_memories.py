@@ -161,6 +161,13 @@ def test_arguments_of_any_shape_are_read_or_refused(value: object) -> None:
     assert (read_arguments(json.dumps(value)) is not None) == isinstance(value, dict)
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e999"])
+def test_numbers_that_json_does_not_have_are_no_arguments(number: str) -> None:
+    """Python reads them, as text or within a mapping, and no server and no envelope could take them back."""
+    assert read_arguments(f'{{"deep": [{number}]}}') is None
+    assert read_arguments({"deep": [float(number)]}) is None
+
+
 def test_booleans_are_no_numbers() -> None:
     """A schema that wants an integer refuses true, and names the argument."""
     schema = {"properties": {"count": {"type": "integer"}}, "required": []}
