@@ -15,6 +15,8 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
+from loop.arguments import read_arguments
+
 
 class StrictChatOpenAI(ChatOpenAI):
     """Passes text on as it comes, and arguments when they are complete."""
@@ -33,13 +35,9 @@ class StrictChatOpenAI(ChatOpenAI):
 
 
 def whole_or_text(text: str) -> str:
-    r"""Return ``text`` if it is JSON, and otherwise a JSON string of it, which no tool takes for arguments.
+    r"""Return ``text`` if it is a JSON object, and otherwise a JSON string of it, which no tool takes for arguments.
 
     >>> whole_or_text('{"a": 1}'), whole_or_text('{"a": ')
     ('{"a": 1}', '"{\\"a\\": "')
     """
-    try:
-        json.loads(text or "{}")
-    except ValueError:
-        return json.dumps(text)
-    return text
+    return json.dumps(text) if read_arguments(text) is None else text

@@ -31,9 +31,10 @@ def test_a_tool_that_fails_is_told_to_the_model(talk: Talk) -> None:
     assert reply.message == "It did not work."
 
 
-def test_arguments_that_are_no_json_are_told_to_the_model(talk: Talk, compiled: Path) -> None:
+@pytest.mark.parametrize("arguments", ["text is milk", '{"text": "milk", "often": 1e999}', '{"text": NaN}', "[]"])
+def test_arguments_that_are_no_json_are_told_to_the_model(talk: Talk, compiled: Path, arguments: str) -> None:
     """The tool does not run, the protocol stays whole, and the next turn of the session works."""
-    script = [{"tool": "note", "arguments": "text is milk"}, "I will try again another time."]
+    script = [{"tool": "note", "arguments": arguments}, "I will try again another time."]
 
     reply = talk("Write it down", script, "--session", "one", "--consent")
 

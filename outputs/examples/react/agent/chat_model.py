@@ -10,6 +10,7 @@ from typing import Any
 import openai
 
 from agent.endpoint import RETRIES, Endpoint, clear_faults
+from loop.arguments import read_arguments
 from loop.interface import Completion, Message, ToolCall, ToolSpec
 
 
@@ -53,11 +54,8 @@ class Parts:
     def call(self) -> ToolCall:
         """Return the whole call; arguments that are no JSON object stay text, for the toolbox to refuse."""
         text = "".join(self.arguments)
-        try:
-            value = json.loads(text or "{}")
-        except ValueError:
-            value = None
-        return ToolCall(self.id, self.name, value if isinstance(value, dict) else text)
+        given = read_arguments(text)
+        return ToolCall(self.id, self.name, text if given is None else given)
 
 
 def gathered(chunks: Iterable[Any]) -> Completion:

@@ -259,7 +259,7 @@ class Toolbox:
     def _record(self, name: str, args: Mapping[str, JSON] | str, text: str, *, error: bool, decision: str) -> None:
         given = read_arguments(args)
         with self._books:
-            entry = {"name": name, "args": args if given is None else given, "decision": decision, "error": error}
+            entry = {"name": name, "args": str(args) if given is None else given, "decision": decision, "error": error}
             self.ledger.calls.append({**entry, "result": excerpt(text, REPORT_LIMIT)})
 
     def _collect(self) -> None:
