@@ -48,7 +48,7 @@ SHELLS = [
     "#!/usr/bin/env -S bash\nbash -euo pipefail -c 'rm -rf x'",
 ]  # fmt: skip
 READ = [
-    "ssh h <<E\nrm -rf x\nE", "ssh h 'bash -s' <<E\nrm -rf x\nE", "ssh h sh <<< 'rm -rf x'", "su - bob <<E\nrm -rf x\nE", "sudo -i <<E\nrm -rf x\nE",
+    "ssh h <<E\nrm -rf x\nE", "ssh h 'bash -s' <<E\nrm -rf x\nE", "ssh h sh <<< 'rm -rf x'", "su - bob <<E\nrm -rf x\nE", "sudo -i <<E\nrm -rf x\nE", "sudo -iu bob <<E\nrm -rf x\nE", "sudo -u bob -s <<< 'rm -rf x'",
     "wsl <<E\nrm -rf x\nE", "sh -c bash <<< 'rm -rf x'", "eval sh <<< 'rm -rf x'", "chroot /mnt <<E\nrm -rf x\nE", "ed f <<< '!rm -rf x'",
     "crontab <<< '* * * * * rm -rf x'", "crontab - <<E\n# at night\n@daily rm -rf x\nE", "make -f - <<E\na:\n\trm -rf x\nE",
     "psql <<E\n\\! rm -rf x\nE", "sftp h <<E\n!rm -rf x\nE",
@@ -81,7 +81,7 @@ def test_what_is_piped_into_a_shell_elsewhere_is_unknown(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "ssh host 'cat > f' <<E\nit's rm -rf x\nE", "tar c . | ssh host 'tar x'", "echo pw | sudo -S ls", "crontab -l", "crontab -r",
+        "ssh host 'cat > f' <<E\nit's rm -rf x\nE", "tar c . | ssh host 'tar x'", "echo pw | sudo -S ls", "echo pw | sudo -S -v", "echo x | sudo -u bob tee f", "crontab -l", "crontab -r",
         "crontab -l | grep x", "su - bob", "ssh host", "ssh host uptime", "docker run --rm -i alpine cat < f", "make -j4 build", "make a:b",
         "sed -e 's/one;/the end/' f", "sed 's/rm -rf x/y/' f", "git log --format='%h: it''s!'", "git commit -m 'ends here!'", "psql -c 'select 1'",
         "npx tsc -p .", "npm run build -- -c", "npm test", "tar -cf a.tar b", "tar xIf zstd a", "man rm", "wsl --list", "adb devices",
