@@ -35,6 +35,8 @@ _RUN_VARIABLE = re.compile(
     re.IGNORECASE,
 )
 """Variables, settings and options whose value other programs run."""
+_ASKS_FOR_SHELL = re.compile(r"-[AbBEHkKlnPSvV]*[is]\w*|--login|--shell")
+"""Options of sudo that start a shell where no program is named."""
 _SCHEDULE = re.compile(r"^[ \t]*(@\w+|([^\s#]\S*[ \t]+){5})", re.MULTILINE)
 """When a line of a crontab runs."""
 _MAX_STARTS = 50
@@ -152,9 +154,8 @@ def _crontab(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> I
 
 def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[Word]) -> bool:
     """Return whether a wrapper starts a shell that runs what it reads, as in ``ssh host <<E``."""
-    if name == "sudo":
-        return bool(words) and all(word.text in ("-i", "-s", "--login", "--shell") for word in words)
-    if not wrapper.shell or any(True for _ in _scripts(wrapper, words)):
+    shell = any(_ASKS_FOR_SHELL.fullmatch(word.text) for word in words) if name == "sudo" else wrapper.shell
+    if not shell or any(True for _ in _scripts(wrapper, words)):
         return False
     return all(start >= len(words) for start in _starts(wrapper, _after_verb(wrapper, words) or ()))
 
