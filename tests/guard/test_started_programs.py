@@ -81,7 +81,7 @@ def test_what_is_piped_into_a_shell_elsewhere_is_unknown(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "ssh host 'cat > f' <<E\nit's rm -rf x\nE", "tar c . | ssh host 'tar x'", "echo pw | sudo -S ls", "echo pw | sudo -S -v", "echo x | sudo -u bob tee f", "crontab -l", "crontab -r",
+        "ssh host 'cat > f' <<E\nit's rm -rf x\nE", "bash <<< '! git push'", "ed f <<< '!git push'", "tar c . | ssh host 'tar x'", "echo pw | sudo -S ls", "echo pw | sudo -S -v", "echo x | sudo -u bob tee f", "crontab -l", "crontab -r",
         "crontab -l | grep x", "su - bob", "ssh host", "ssh host uptime", "docker run --rm -i alpine cat < f", "make -j4 build", "make a:b",
         "sed -e 's/one;/the end/' f", "sed 's/rm -rf x/y/' f", "git log --format='%h: it''s!'", "git commit -m 'ends here!'", "psql -c 'select 1'",
         "npx tsc -p .", "npm run build -- -c", "npm test", "tar -cf a.tar b", "tar xIf zstd a", "man rm", "wsl --list", "adb devices",
