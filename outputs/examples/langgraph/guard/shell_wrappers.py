@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from .shell_code import INTERPRETER, Inner, in_code
 from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
@@ -53,8 +54,10 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
     elif name == "crontab":
         yield from _crontab(words, piped=piped, inputs=inputs)
     elif INTERPRETER.fullmatch(name):
-        for code in (*words, *inputs):
+        for code in words:
             yield from in_code(code.text)
+        for code in inputs:
+            yield from (replace(inner, read=True) for inner in in_code(code.text))
     elif name in ("source", "."):
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
@@ -71,7 +74,8 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
             yield from _script_file(None, piped=piped, inputs=inputs)
     for program, sign in _ESCAPES:
         if program.fullmatch(name):
-            yield from _values((*words, *inputs), sign.finditer)
+            yield from _values(words, sign.finditer)
+            yield from (replace(inner, read=True) for inner in _values(inputs, sign.finditer))
 
 
 def set_to_run(words: Sequence[Word]) -> Iterator[Inner]:
@@ -137,7 +141,7 @@ def _script_file(operand: Word | None, *, piped: bool, inputs: Sequence[Word]) -
     if operand is not None and not operand.certain:
         yield Inner(doubt=Doubt(RUN_TIME, f"a shell runs what {operand.text} stands for"))
     if from_input:
-        yield from (Inner(text=text) for text in inputs)
+        yield from (Inner(text=text, read=True) for text in inputs)
         if piped:
             yield Inner(doubt=Doubt(RUN_TIME, "a shell runs what is piped into it"))
 
@@ -147,7 +151,7 @@ def _crontab(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> I
     if any(word.text != "-" for word in words):  # lists or removes a table, or reads a file
         return
     for table in inputs:
-        yield Inner(text=literal(_SCHEDULE.sub("", table.text)))
+        yield Inner(text=literal(_SCHEDULE.sub("", table.text)), read=True)
     if piped:
         yield Inner(doubt=Doubt(RUN_TIME, "cron runs what is piped into a table"))
 

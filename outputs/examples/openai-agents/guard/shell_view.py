@@ -137,7 +137,7 @@ class _Unwrapping:
         if inner.doubt:
             self.doubts.append(inner.doubt)
         if inner.text:
-            self.add_text(inner.text, depth, outer)
+            self.add_text(inner.text, depth, None if inner.read else outer)
         if inner.words:
             self.add(replace(outer, words=list(inner.words)), depth)
         if not inner.surely:

@@ -18,6 +18,8 @@ class Inner:
     doubt: Doubt | None = None
     surely: bool = True
     """Whether a shell reads the text; where only a guess says so, what cannot be read in it is no doubt."""
+    read: bool = False
+    """Whether the text is what the command was given to read, which nothing inside it reads again."""
 
 
 INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|nodejs|deno|php|lua|[gm]?awk|nawk|tclsh|expect|osascript)[\d.]*")
