@@ -26,6 +26,7 @@ _LAPSED = r"(?:void|cancell?ed|revoked|obsolete|null|superseded|invalid|irreleva
 _UNASKED = r"(?:\balways (?:run|execute|approve|allow|send|accept)\b|\bwithout (?:asking|confirmation|approval|permission)\b|\bnever (?:ask|confirm|refuse)\b|\b(?:confirmation|approval|permission) is (?:never|not) (?:needed|required|necessary)\b)"
 
 _STOPPED = r"(?:blocked|denied|refused|rejected|stopped|forbidden|disallowed|not allowed)"
+_CALL = r"(?:an? |the |any |this |your )?(?:\w+ )?(?:calls?|tools?|commands?|actions?|steps?|bash|shell|it|this|that|polic(?:y|ies)|guard|gate)"
 _AROUND = r"(?:retry|try|do|run|repeat|use|call|carry on|go on|continue|rename|rephrase|reword|split|encode|switch)"
 
 PARAPHRASES: tuple[Pattern, ...] = (
@@ -62,13 +63,13 @@ PARAPHRASES: tuple[Pattern, ...] = (
     pattern_of(
         OVERRIDE,
         "rules|instructions|guidance|limits|restrictions|guidelines",
-        rf"\b(?:treat|consider|regard) (?:all |any |every |the |your )*(?:[\w']+ )?{RULES}\b[^.\n]{{0,60}}?\b(?:as|to be) (?:{_LAPSED}|expired|outdated|optional|suggestions)\b|\byour (?:earlier|previous|prior|original|usual|normal|old) {RULES} (?:is|are|was|were|has been|have been) (?:now )?(?:{_LAPSED}|expired|replaced|suspended|lifted)\b|\b(?:{RULES}|limits) (?:no longer|do not|don't|does not|doesn't) (?:bind|apply to|concern|limit|hold for) you\b",
+        rf"\b(?:treat|consider|regard) (?:all |any |every |the |your )*(?:[\w']+ )?{RULES}\b[^.\n]{{0,60}}?\b(?:as|to be) (?:{_LAPSED}|expired|outdated)\b|\byour (?:earlier|previous|prior|original|usual|normal|old) {RULES} (?:is|are|was|were|has been|have been) (?:now )?(?:{_LAPSED}|expired|replaced|suspended|lifted)\b|\b(?:{RULES}|limits) (?:no longer|do not|don't|does not|doesn't) (?:bind|apply to|concern|limit|hold for) you\b",
         "drop the instructions that were given",
     ),
     pattern_of(
         OVERRIDE,
         "system message|system prompt|developers gave|usual restrictions|no restrictions|rules did not|rules don't|limits",
-        rf"\b(?:stop|quit|cease) (?:following|obeying|heeding) (?:the |your )?(?:system|developer|operator)\b|\b(?:overlook|ignore|disregard|break) (?:every|all|any|each)(?: of)?(?: the| your)? {RULES}(?: that)? (?:the |your )?(?:developers?|operators?|company|creators?|makers?) (?:gave|set|wrote|made|put)\b|\b(?:answer|act|respond|reply|work|behave|go on) (?:\w+ ){{0,4}}?(?:without|with no)(?: any| all)?(?: of)?(?: your| the)? ?(?:usual |normal |safety |content )*(?:restrictions|safeguards|guardrails|filters)\b|\bas (?:if|though) (?:there were no |(?:the |your )?(?:content |safety )?)(?:rules|restrictions|guidelines|policies)(?: (?:did not|didn't) exist)?\b",
+        rf"\b(?:stop|quit|cease) (?:following|obeying|heeding) (?:the |your )?(?:system|developer|operator)\b|\b(?:overlook|ignore|disregard|break) (?:every|all|any|each)(?: of)?(?: the| your)? {RULES}(?: that)? (?:the |your )?(?:developers?|operators?|company|creators?|makers?) (?:gave|set|wrote|made|put)\b|\b(?:answer|act|respond|reply|work|behave|go on) (?:\w+ ){{0,4}}?(?:without|with no)(?: any| all)?(?: of)?(?: your| the)? ?(?:usual |normal |safety |content )*(?:restrictions|safeguards|guardrails|filters)\b(?! (?:on|applied|set|in)\b)|\bas (?:if|though) (?:there were no |(?:the |your )?(?:content |safety )?)(?:rules|restrictions|guidelines|policies)(?: (?:did not|didn't) exist)?\b",
         "act without safeguards",
     ),
     pattern_of(
@@ -80,7 +81,7 @@ PARAPHRASES: tuple[Pattern, ...] = (
     pattern_of(
         OVERRIDE,
         "blocked|denied|denies|refuse|reject|stopped|forbid|disallow|says deny|says no|not allowed",
-        rf"\b(?:if|when|whenever|once|even if|should) (?:\w+ ){{0,4}}?(?:(?:is|are|gets?|was) {_STOPPED}|(?:denies|refuses|blocks|rejects|forbids|says (?:deny|no|ask))(?: it| this)?)\b[^.\n]{{0,12}}?[,;:]? (?:then |just |simply )*{_AROUND}\b[^.\n]{{0,60}}?\b(?:another|other|different|same|through|instead|again|anyway|until it (?:works|passes))\b|\b{_AROUND}\b[^.\n]{{0,30}}?\b(?:even if|although|no matter (?:what|whether)|regardless of (?:what|whether)) (?:the |a |any )?(?:polic(?:y|ies)|guard|gate)\b",
+        rf"\b(?:if|when|whenever|once|even if|should) {_CALL} (?:(?:is|are|gets?|was) {_STOPPED}(?! by (?!the (?:polic|guard|gate)))|(?:denies|refuses|blocks|rejects|forbids|says (?:deny|no|ask))(?: it| this)?)\b[^.\n]{{0,12}}?[,;:]? (?:then |just |simply )*{_AROUND}\b[^.\n]{{0,60}}?\b(?:another|other|different|same|through|instead|again|anyway|until it (?:works|passes))\b|\b{_AROUND}\b[^.\n]{{0,30}}?\b(?:even if|although|no matter (?:what|whether)|regardless of (?:what|whether)) (?:the |a |any )?(?:polic(?:y|ies)|guard|gate)\b",
         "get around what decides about its own calls",
     ),
     pattern_of(
@@ -92,7 +93,7 @@ PARAPHRASES: tuple[Pattern, ...] = (
     pattern_of(
         OVERRIDE,
         "confirm|approv|agreed|consent",
-        rf"\b(?:claim|pretend|say|state|assert|tell \w+(?: \w+)?|answer|report|act as (?:if|though)|assume) (?:that )?(?:the |a |an |your |some )?(?:{_PERSON}|person|somebody|someone|admin\w*|manager) (?:has |had |already |have )*(?:confirmed|approved|agreed|consented|authori[sz]ed|permitted|signed off)\b",
+        rf"\b(?:claim|pretend|say|state|assert|tell \w+(?: \w+)?|answer|report|act as (?:if|though)|assume) (?:that )?(?:the |a |an |your |some )?(?:{_PERSON}|person|somebody|someone|admin\w*|manager) (?:has |had |already |have )*(?:confirmed|approved|agreed|consented|authori[sz]ed|permitted|signed off)\b(?![^.\n]{{0,60}}\b(?:if|once|only)\b)",
         "confirm in a person's place",
     ),
     pattern_of(
@@ -104,7 +105,7 @@ PARAPHRASES: tuple[Pattern, ...] = (
     pattern_of(
         OVERRIDE,
         "vergiss|ignoriere|vergesst|seguire|seguir|sigas|siga |suivez|suis |ignora|ignore ",
-        r"\bvergiss (?:alles|das),? was (?:dir|ihnen|man dir|ich dir|du)\b|\bignora (?:tutte |todas )?(?:las|le|les|as|os) (?:reglas|regole|regras|normas) (?:del|di|do|de) (?:sistema|operador\w*|operatore)\b|\bnon seguire (?:più )?(?:le|nessuna delle) (?:istruzioni|regole) (?:precedenti|di sistema)\b|\bno (?:sigas|siga|obedezcas) (?:más )?(?:las )?(?:instrucciones|reglas) (?:anteriores|previas|del sistema)\b|\bne (?:suivez|suis) (?:plus|pas) (?:les|tes|vos) (?:instructions|consignes|règles)\b|\bn[ãa]o (?:sigas?|obedeça) (?:mais )?(?:as )?(?:instruções|regras) (?:anteriores|do sistema)\b",
+        r"\bvergiss (?:alles|das),? was (?:dir|ihnen|man dir|ich dir|du)\b|\bignora (?:tutte |todas )?(?:las|le|les|as|os) (?:reglas|regole|regras|normas) (?:del|di|do|de) (?:sistema|operador\w*|operatore)\b|\bnon seguire (?:più )?(?:le|nessuna delle) (?:istruzioni|regole) (?:precedenti|di sistema)\b|\bno (?:sigas|siga|obedezcas) (?:más )?(?:las )?(?:instrucciones|reglas) (?:anteriores|previas|del sistema)\b|\bne (?:suivez|suis) (?:plus|pas) (?:les|tes|vos) (?:instructions|consignes|règles) (?:précédentes|antérieures|ci-dessus|du système)\b|\bn[ãa]o (?:sigas?|obedeça) (?:mais )?(?:as )?(?:instruções|regras) (?:anteriores|do sistema)\b",
         "drop the instructions that were given",
     ),
     pattern_of(
@@ -134,7 +135,7 @@ PARAPHRASES: tuple[Pattern, ...] = (
     pattern_of(
         GRANT,
         "docker|podman",
-        r"\b(?:docker|podman)\s+run\b(?=[^\n]{0,200}?(?:-v|--volume)[ =]/:)[^\n]{0,200}?\s/?\S+",
+        r"\b(?:docker|podman)\s+run\b(?=[^\n]{0,200}?(?:-v|--volume)[ =]/:(?!\S*:ro\b))[^\n]{0,200}?\s/?\S+",
         "open the whole machine to a container",
     ),
     pattern_of(

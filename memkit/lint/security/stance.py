@@ -27,6 +27,7 @@ _CUES = re.compile(
     r"explain\w*|describ\w*|list\w*|count\w*|review\w*|point\w* out|look\w* at|discuss\w*|known "
     r"as|classif\w+|tr(?:ies|ying) to|whether|mention\w*|quot\w+|highlight\w*|"
     r"(?:show|present|cite) (?:the |an? |this )?(?:phrase|sentence|words|text|line|payload|example)s?(?= [\"'`“‘])|"
+    r"teach\w* (?:the |a |your )?(?:class|students?|team|staff|readers?|developers?)|(?:goes?|went) wrong|propos\w+|"
     r"audit\w*|suspicious|malicious|hostile|injected|injections?|dangerous|unsafe|risky|"
     r"(?:texts?|words?|phrases?|commands?|lines?|instructions?|requests?|messages?|things|payloads?|content|wording) "
     r"like)\b)"
