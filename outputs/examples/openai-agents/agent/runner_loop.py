@@ -13,7 +13,7 @@ from agent.assembly import Rooms
 from agent.endpoint import Endpoint
 from agent.faults import clear_run_faults
 from agent.items import answered, to_items, to_messages
-from agent.sessions import MaskedSession, is_kept
+from agent.sessions import MaskedSession, path_of
 from agent.tools import tools_of
 from loop.core import AgentLoop, AgentResponse
 from loop.turn import Intent, Reply
@@ -34,6 +34,7 @@ class RunnerLoop(AgentLoop):
         self._endpoint = endpoint
         self._rooms = rooms
         self._events = events
+        self._path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
         self._session: MaskedSession | None = None
         self._made = 0
         self._seen = 0
@@ -123,9 +124,9 @@ class RunnerLoop(AgentLoop):
 
     def resume(self) -> None:
         """Put a session that was kept back into the main context."""
-        if not self._rooms.consent.granted() or not is_kept(self._rooms.settings.state_folder):
+        if not self._rooms.consent.granted() or not self._path.exists():
             return
-        self._session = self._open()
+        self._session = MaskedSession(self._rooms.session_id, self._path)
         messages = to_messages(self._events.run(self._session.get_items()))
         if messages:
             summary = messages.pop(0)["content"] if messages[0]["role"] == "system" else ""
@@ -136,11 +137,6 @@ class RunnerLoop(AgentLoop):
         if self._session is not None:
             self._session.close()
 
-    def _open(self) -> MaskedSession:
-        # The name carries the user, so that nobody can resume another user's session by its name.
-        name = f"{self._rooms.user_id}\x1f{self._rooms.session_id}"
-        return MaskedSession(name, self._rooms.settings.state_folder)
-
     def _kept(self, messages: Sequence[Any]) -> list[Any]:
         """Return what the session holds: the summary of what was paged out, and ``messages``."""
         summary = self._rooms.main.summary
@@ -150,11 +146,10 @@ class RunnerLoop(AgentLoop):
         """Put the session on disk when the user agrees, and take it off when they withdraw."""
         granted = self._rooms.consent.granted()
         if granted and self._session is None:
-            self._session = self._open()
+            self._session = MaskedSession(self._rooms.session_id, self._path)
             self._session.replace(self._kept(self._rooms.main.messages[:-1]))  # the SDK adds the words of this turn
         elif not granted and self._session is not None:
-            self._events.run(self._session.clear_session())
-            self._session.close()
+            self._session.forget()
             self._session = None
 
 

@@ -18,7 +18,7 @@ from agent.assembly import open_rooms
 from agent.conversation import open_conversation
 from agent.items import STOPPED, to_items, to_messages
 from agent.runner_loop import RunnerLoop
-from agent.sessions import FILE, MaskedSession
+from agent.sessions import MaskedSession, path_of
 from agent.settings import load_settings
 from agent.tools import policy_gate, tools_of
 from tests.conftest import Talk
@@ -30,13 +30,13 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "note", "arguments
 
 
 def file_of(talk: Talk) -> Path:
-    """Return where the sessions are kept."""
-    return talk.store / ".memkit" / "state" / FILE
+    """Return where the session is kept."""
+    return path_of(talk.store / ".memkit" / "state", "ada", "one")
 
 
 def kept_items(talk: Talk) -> list[Any]:
     """Return the items of the session on disk."""
-    session = MaskedSession("ada\x1fone", file_of(talk).parent)
+    session = MaskedSession("one", file_of(talk))
     items = asyncio.run(session.get_items())
     session.close()
     return items
@@ -46,14 +46,13 @@ def kept_items(talk: Talk) -> list[Any]:
 
 
 def test_a_session_is_kept_on_disk_only_after_consent(talk: Talk) -> None:
-    """Without consent no session is written; with it every file of it is for this account only."""
+    """Without consent no session is written; with it the file is for this account only."""
     talk("Hello!", ["Hello."], "--session", "one")
     assert not file_of(talk).exists()
 
     talk("Hello!", ["Hello."], *SESSION)
 
-    files = list(file_of(talk).parent.glob(f"{FILE}*"))
-    assert files and all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
+    assert stat.S_IMODE(file_of(talk).stat().st_mode) == 0o600
 
 
 def test_withdrawing_consent_takes_the_session_off_the_disk(talk: Talk) -> None:
@@ -63,7 +62,19 @@ def test_withdrawing_consent_takes_the_session_off_the_disk(talk: Talk) -> None:
 
     talk("I withdraw my consent.", ["All right."], "--session", "one")
 
-    assert kept_items(talk) == []
+    assert not list(file_of(talk).parent.iterdir())
+
+
+def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
+    """So one user's can be erased, and another's of the same name goes on."""
+    talk("My cat is called Lovelace", ["A fine name."], *SESSION)
+    talk("My dog is called Rex", ["A fine name."], *SESSION, user="bob")
+
+    assert b"Lovelace" in file_of(talk).read_bytes() and b"Rex" not in file_of(talk).read_bytes()
+    file_of(talk).unlink()
+
+    talk("And now?", ["Still here."], "--session", "one", user="bob")
+    assert "Rex" in str(talk.sent[0]["messages"])
 
 
 def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
@@ -110,7 +121,7 @@ def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path)
 def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Path) -> None:
     """Calls without a result get one that says so, in their place, and the call is not repeated."""
     talk("Hello!", ["Hello."], *SESSION)
-    session = MaskedSession("ada\x1fone", file_of(talk).parent)
+    session = MaskedSession("one", file_of(talk))
     asyncio.run(session.add_items([{"role": "user", "content": "Write it down"}, CALL]))
     session.close()
 
