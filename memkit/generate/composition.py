@@ -7,7 +7,7 @@ starts git for every file that it writes. Everything else, the rooms above all, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def compose(order: Order, template: Path, project: Path) -> None:
         sources |= {path.removesuffix(_TEMPLATE): source for path, source in _files(folder / _PROJECT)}
     for room in ROOMS:
         sources |= {f"{room}/{path}": source for path, source in _files(_PACKAGE / room)}
-    sources |= {f"{SERVER}/{path}": source for path, source in _files(_PACKAGE / "testing")}
+    sources |= {f"{SERVER}/{path}": source for path, source in _server(order.target.protocols)}
     (template / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
     for path, source in sources.items():
         if source.name.endswith(_TEMPLATE):
@@ -57,6 +57,14 @@ def compose(order: Order, template: Path, project: Path) -> None:
             _put((template / _PROJECT if "{%" in path else project) / path, source.read_bytes())
     for path, text in _compiled(order).items():
         _put(project / path, text.encode())
+
+
+def _server(protocols: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the files of the local model server that speaks ``protocols`` and no others."""
+    for path, source in _files(_PACKAGE / "testing"):
+        package, slash, _ = path.partition("/")
+        if not slash or package in protocols:
+            yield path, source
 
 
 def sources() -> Iterator[Path]:

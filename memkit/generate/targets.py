@@ -41,7 +41,9 @@ class Target:
     """Requirements of the project, each with bounds."""
     environment: tuple[Variable, ...]
     wires: tuple[str, ...]
-    """Protocols that the project can speak to its model."""
+    """Protocols that the project can speak to its model, as people call them."""
+    protocols: tuple[str, ...]
+    """Local model servers that the project's tests need: packages of ``memkit.testing``."""
     skills: tuple[str, ...]
     """Skills that it can wire."""
     layers: tuple[str, ...]
@@ -102,6 +104,7 @@ def _load(folder: Path) -> Target:
         requires=tuple(data["requires"]),
         environment=tuple(Variable(**variable) for variable in data["environment"]),
         wires=tuple(data["wires"]),
+        protocols=tuple(data["protocols"]),
         skills=tuple(data["skills"]),
         layers=layers,
         questions={key: question for key, question in asked.items() if not key.startswith("_")},
