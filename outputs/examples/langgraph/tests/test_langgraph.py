@@ -73,7 +73,7 @@ def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
         "What is my cat called?",
     ]
     talk("And now?", ["Still here."], "--session", "one")
-    assert "A fine name." in str(talk.sent[0]["messages"])
+    assert "A fine name." in talk.words()[0]
 
 
 def test_the_graphs_state_stays_as_small_as_the_main_context(talk: Talk) -> None:

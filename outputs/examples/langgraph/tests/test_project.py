@@ -10,6 +10,7 @@ import pytest
 
 from agent.assembly import guard_of, open_rooms
 from agent.settings import load_settings
+from tests import wire
 from tests.conftest import Talk
 from tests.offline import PROJECT
 
@@ -56,7 +57,7 @@ def test_no_sampling_parameters_are_sent(talk: Talk) -> None:
     talk("Hello!", ["Hello."])
 
     assert not SAMPLING & set(talk.sent[0])
-    assert talk.sent[0]["stream"] is True
+    assert talk.sent[0].get("stream", False) is wire.STREAMS
 
 
 def test_the_project_is_a_store_with_a_record_of_its_making() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tests.conftest import Talk
+from tests.conftest import Talk, spoken
 
 BUDGET = 700
 SYSTEM_ALLOWANCE = 1500
@@ -20,8 +18,8 @@ def test_a_session_goes_on_in_a_new_process(talk: Talk) -> None:
 
     reply = talk.elsewhere("What did I just say?", ["You told me about Lovelace."], "--session", "one")
 
-    assert "My cat is called Lovelace" in json.dumps(talk.sent[0]["messages"])
-    assert "A fine name." in json.dumps(talk.sent[0]["messages"])
+    assert "My cat is called Lovelace" in talk.words()[0]
+    assert "A fine name." in talk.words()[0]
     assert reply.data["session"] == "one"
 
 
@@ -30,9 +28,9 @@ def test_another_session_starts_empty(talk: Talk) -> None:
     talk("My cat is called Lovelace", ["A fine name."], "--consent", "--session", "one")
 
     talk("Hello!", ["Hello."], "--session", "two")
-    assert "Lovelace" not in json.dumps(talk.sent)
+    assert "Lovelace" not in str(talk.asked)
     talk("Hello!", ["Hello."], "--session", "one", user="bob")
-    assert "Lovelace" not in json.dumps(talk.sent)
+    assert "Lovelace" not in str(talk.asked)
 
 
 def test_the_main_context_stays_bounded(talk: Talk) -> None:
@@ -44,7 +42,7 @@ def test_the_main_context_stays_bounded(talk: Talk) -> None:
                      CONTEXT_MAX_TOKENS=str(BUDGET))  # fmt: skip
         usage = reply.data["context_usage"]
         assert usage["used"] <= usage["budget"] == BUDGET
-        sizes.append(len(json.dumps(talk.sent[-1]["messages"])))
+        sizes.append(len(str(talk.asked[-1].messages)))
 
     assert max(sizes[4:]) < 4 * (BUDGET + SYSTEM_ALLOWANCE)
     assert "Summary of earlier messages" in talk.system_prompts()[-1]
@@ -54,7 +52,7 @@ def test_words_longer_than_the_main_context_are_shortened(talk: Talk) -> None:
     """The request holds them once, within the budget, and not as they were said."""
     talk("rain " * 20_000, ["It rains."], CONTEXT_MAX_TOKENS=str(BUDGET))
 
-    (words,) = [message["content"] for message in talk.sent[0]["messages"] if message["role"] == "user"]
+    words = spoken(talk.asked[0], "user")
     assert 0 < len(words) < 8 * BUDGET
 
 
@@ -71,7 +69,7 @@ def test_secrets_are_masked_in_whatever_a_session_keeps(talk: Talk) -> None:
 
     talk(f"My key is {key}, what is it for?", ["Keep it secret."], "--session", "one", "--consent")
 
-    assert key in json.dumps(talk.sent[0]["messages"])
+    assert key in talk.words()[0]
     assert not [path for path in talk.store.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
     talk("And now?", ["Still here."], "--session", "one")
-    assert "what is it for?" in json.dumps(talk.sent[0]["messages"])
+    assert "what is it for?" in talk.words()[0]

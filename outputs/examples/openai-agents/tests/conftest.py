@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests import material
-from tests.model_server import FakeServer
+from tests import material, wire
+from tests.model_server import Conversation, FakeServer
 from tests.offline import stay_offline
 from tests.processes import Processes
 
@@ -71,8 +71,10 @@ class Talk:
     def __init__(self, folder: Path, compiled: Path, capture: Callable[[], tuple[str, str]], processes: Processes) -> None:
         self.folder = folder
         self.store = folder / "store"
+        self.asked: list[Conversation] = []
+        """What the model was asked to continue in the last run, request by request, whatever the protocol."""
         self.sent: list[Any] = []
-        """What the model was sent in the last run, request by request."""
+        """The bodies of the same requests, in the terms of the protocol."""
         self._compiled = compiled
         self._capture = capture
         self._processes = processes
@@ -93,24 +95,35 @@ class Talk:
         return read_reply(*done)
 
     def system_prompts(self) -> list[str]:
-        """Return the system message of every request of the last run."""
-        return [body["messages"][0]["content"] for body in self.sent]
+        """Return what every request of the last run said in the name of the system."""
+        return [spoken(conversation, "system") for conversation in self.asked]
+
+    def words(self) -> list[str]:
+        """Return what every request of the last run held besides the system's words."""
+        return [spoken(conversation, "user", "assistant", "tool") for conversation in self.asked]
 
     def results(self) -> list[str]:
         """Return every tool result that the last request of the last run carried."""
-        return [message["content"] for message in self.sent[-1]["messages"] if message["role"] == "tool"]
+        return [message.text for message in self.asked[-1].messages if message.role == "tool"]
 
     @contextmanager
     def _model(self, script: Any) -> Iterator[FakeServer]:
-        with FakeServer(script=script) as server:
+        with FakeServer(wire.PROTOCOL, script) as server:
             yield server
-        self.sent = [request.body for request in server.requests]
+        served = [request for request in server.requests if request.conversation is not None]
+        self.asked = [request.conversation for request in served if request.conversation is not None]
+        self.sent = [request.body for request in served]
         broken = [request.error for request in server.requests if request.status in (400, 404, 405, 411, 413)]
         assert not broken, f"The model server refused a request: {broken}"
 
     def variables(self, base_url: str) -> dict[str, str]:
         """Return the environment in which the agent finds the model at ``base_url``."""
-        return {"OPENAI_API_KEY": "local", "OPENAI_BASE_URL": base_url, "MODEL": "local", "MEMORY_DIR": str(self.store)}
+        return {**wire.variables(base_url), "MODEL": "local", "MEMORY_DIR": str(self.store)}
+
+
+def spoken(conversation: Conversation, *roles: str) -> str:
+    """Return the texts of the messages that have one of ``roles``."""
+    return "\n".join(message.text for message in conversation.messages if message.role in roles)
 
 
 def line(text: str, arguments: Sequence[str], user: str | None) -> list[str]:

@@ -74,7 +74,7 @@ def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
     file_of(talk).unlink()
 
     talk("And now?", ["Still here."], "--session", "one", user="bob")
-    assert "Rex" in str(talk.sent[0]["messages"])
+    assert "Rex" in talk.words()[0]
 
 
 def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
@@ -94,7 +94,7 @@ def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
         "What is my cat called?",
     ]
     talk("And now?", ["Still here."], "--session", "one")
-    assert "A fine name." in str(talk.sent[0]["messages"])
+    assert "A fine name." in talk.words()[0]
 
 
 def test_the_session_stays_as_small_as_the_main_context(talk: Talk) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.command import main
+from tests import wire
 from tests.conftest import Reply, Talk
 from tests.material import notes
 
@@ -76,25 +77,25 @@ def test_a_slow_server_is_given_up(talk: Talk) -> None:
 
 def test_a_server_that_is_not_there_is_named(talk: Talk) -> None:
     """The message names the address and what to check."""
-    message = only_error(talk("Hello!", [], OPENAI_BASE_URL="http://127.0.0.1:9/v1"))
+    message = only_error(talk("Hello!", [], **{wire.URL_VARIABLE: "http://127.0.0.1:9/v1"}))
 
-    assert "127.0.0.1:9" in message and "OPENAI_BASE_URL" in message
+    assert "127.0.0.1:9" in message and wire.URL_VARIABLE in message
 
 
 def test_a_missing_key_is_named(talk: Talk) -> None:
     """Without a key nothing is asked of anybody."""
-    assert "OPENAI_API_KEY" in only_error(talk("Hello!", [], OPENAI_API_KEY=""))
-    assert talk.sent == []
+    assert wire.KEY_VARIABLE in only_error(talk("Hello!", [], **{wire.KEY_VARIABLE: ""}))
+    assert talk.asked == []
 
 
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
-        ("OPENAI_BASE_URL", "127.0.0.1:9/v1"),
-        ("OPENAI_BASE_URL", "http://[::1"),
-        ("OPENAI_BASE_URL", "http://127.0.0.1:99999/v1"),
-        ("OPENAI_API_KEY", "ключ"),
-        ("OPENAI_API_KEY", "two\nlines"),
+        (wire.URL_VARIABLE, "127.0.0.1:9/v1"),
+        (wire.URL_VARIABLE, "http://[::1"),
+        (wire.URL_VARIABLE, "http://127.0.0.1:99999/v1"),
+        (wire.KEY_VARIABLE, "ключ"),
+        (wire.KEY_VARIABLE, "two\nlines"),
     ],
 )
 def test_an_address_or_a_key_that_cannot_be_one_is_named(talk: Talk, variable: str, value: str) -> None:
@@ -127,7 +128,7 @@ def test_a_compiled_file_of_another_shape_stops_the_run(talk: Talk, compiled: Pa
     (compiled / file).write_text("[]" if file == "settings.json" else "{}", encoding="utf-8")
 
     assert file in only_error(talk("Hello!", []))
-    assert talk.sent == []
+    assert talk.asked == []
 
 
 @pytest.mark.parametrize("arguments", [[], ["-p", "caf\udce9"]])

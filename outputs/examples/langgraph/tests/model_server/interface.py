@@ -79,6 +79,8 @@ class Request:
     headers: Mapping[str, str]
     """Names in lower case."""
     body: Any = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of the address; of one that is given twice, the last."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ class LoggedRequest:
     status: int
     error: str | None = None
     """Why the request was not served."""
+    conversation: Conversation | None = None
+    """What the model was asked to continue, the same for all protocols; None where it was not asked."""
 
 
 Play = Callable[[Conversation], Answer]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-from .chat import ChatCompletions
 from .errors import Refusal, ScriptError
 from .interface import Answer, Conversation, LoggedRequest, Request, Response, Wire
 from .script import Script, player
 
-PROTOCOLS: Mapping[str, type[Wire]] = {"chat": ChatCompletions}
+PROTOCOLS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")))
+"""Names of the protocols that are here, each a package beside this file; a copy may leave some out."""
 
 _LARGEST_BODY = 64 * 1024 * 1024
 
@@ -53,7 +55,7 @@ class FakeServer:
             raise ScriptError(f"Unknown protocol {protocol!r}. Known: {', '.join(PROTOCOLS)}.")
         self.requests: list[LoggedRequest] = []
         """Every request so far, in the order in which they were answered."""
-        self._wire: Wire = PROTOCOLS[protocol]()
+        self._wire: Wire = importlib.import_module(f".{protocol}", __package__).WIRE()
         self._play = player(script)
         self._api_key = api_key
         self._observe = observe
@@ -102,14 +104,23 @@ class FakeServer:
 
     def respond(self, request: Request) -> Response:
         """Return the response to ``request`` and write it down in ``requests``."""
+        asked: list[Conversation] = []
+
+        def play(conversation: Conversation) -> Answer:
+            asked.append(conversation)
+            return self._answer(conversation)
+
         try:
             self._check_key(request)
-            response, error = self._wire.respond(request, self._answer), None
+            response, error = self._wire.respond(request, play), None
         except Refusal as refusal:
             response, error = self._refused(refusal), refusal.message
         except ScriptError as problem:
             response, error = self._refused(Refusal(500, str(problem), kind="server_error")), str(problem)
-        logged = LoggedRequest(request.method, request.path, request.headers, request.body, response.status, error)
+        conversation = asked[-1] if asked else None
+        logged = LoggedRequest(
+            request.method, request.path, request.headers, request.body, response.status, error, conversation
+        )
         self.requests.append(logged)
         if self._observe is not None:
             self._observe(logged)
@@ -199,16 +210,15 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         """Answer one request of any method."""
         fake = self.server.fake
-        request = Request(
-            self.command, urlsplit(self.path).path, {name.lower(): value for name, value in self.headers.items()}
-        )
+        address = urlsplit(self.path)
+        headers = {name.lower(): value for name, value in self.headers.items()}
         try:
             body = self._body()
         except Refusal as refusal:
             self.close_connection = True  # what is left of the request cannot be told from the next one
             self._write(fake._refused(refusal))
             return
-        self._write(fake.respond(Request(request.method, request.path, request.headers, body)))
+        self._write(fake.respond(Request(self.command, address.path, headers, body, dict(parse_qsl(address.query)))))
 
     def _body(self) -> Any:
         """Return the JSON body, or None where there is none."""

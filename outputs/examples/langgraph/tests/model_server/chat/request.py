@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import Refusal
-from .interface import Call, Conversation, Message
+from ..errors import Refusal
+from ..interface import Call, Conversation, Message
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")

@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from .chat_request import read_conversation
-from .errors import Refusal
-from .interface import Answer, Call, Conversation, Play, Request, Response
+from ..errors import Refusal
+from ..interface import Answer, Call, Conversation, Play, Request, Response
+from .request import read_conversation
 
 _MODEL = "fake-model"
 
