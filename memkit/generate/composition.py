@@ -42,8 +42,7 @@ def compose(order: Order, template: Path, project: Path) -> None:
     """Write what has to be rendered into the empty folder ``template``, and what has not into ``project``."""
     configuration: dict[str, Any] = {}
     sources: dict[str, Path] = {}
-    for layer in order.target.layers:
-        folder = order.target.folder.parent / layer
+    for folder in order.target.layers:
         configuration |= questions_of(folder)
         sources |= {path.removesuffix(_TEMPLATE): source for path, source in _files(folder / _PROJECT)}
     for room in ROOMS:
@@ -130,9 +129,11 @@ def _compiled(order: Order) -> dict[str, str]:
 
 def _record(order: Order) -> dict[str, Any]:
     """Return what is needed to make the same render again; no date and no path, so that it is reproducible."""
+    origin = order.target.origin
     return {
         "format": 1,
         "target": order.target.name,
+        **({} if origin is None else {"plugin": {"distribution": origin.distribution, "version": origin.version}}),
         "templates": __version__,
         "answers": dict(order.answers),
         "skills": list(order.content.wired),
