@@ -107,8 +107,7 @@ def _parts(content: Any, allowed: Sequence[str], param: str) -> list[dict[str, A
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return a part as the server shows it."""
-    extra = {"annotations": [], "logprobs": []} if part["type"] == "output_text" else {}
-    return {**extra, **part}
+    return {"annotations": [], "logprobs": [], **part} if part["type"] == "output_text" else dict(part)
 
 
 def _function_call(data: Mapping[str, Any], param: str) -> Item:

@@ -49,9 +49,9 @@ def check_reasoning(given: Sequence[Item], kept: Mapping[str, Item], led_to: Map
     """
     ids = {item.get("id") for item in given}
     for item in given:
-        item_id = item.get("id")
+        item_id = str(item.get("id"))
         if item["type"] == "reasoning" and "encrypted_content" not in item and item_id not in kept:
-            raise not_found(str(item_id))
+            raise not_found(item_id)
         if item_id in led_to and led_to[item_id] not in ids:
             raise _refused(
                 f"Item '{item_id}' of type '{item['type']}' was provided without its required 'reasoning' item: "

@@ -69,7 +69,7 @@ MOVED = {
 """What Chat Completions calls otherwise."""
 SAMPLING = ("temperature", "top_p", "top_logprobs")
 REASONS = re.compile(r"(o\d|gpt-[5-9]|gpt-\d\d)")
-"""Names of models that reason, and therefore take no sampling parameters."""
+"""Names of models that reason unless asked not to, and therefore take no sampling parameters."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LEAST_OUTPUT = 16
 
@@ -112,7 +112,7 @@ def read_create(body: Any) -> Create:
         model=model,
         stream=stream,
         store=data.get("store") is None or bool(value_of(data, "store", bool, "store")),
-        reasons=effort not in (None, "none") or ENCRYPTED in include,
+        reasons=effort != "none" and (effort is not None or ENCRYPTED in include or bool(REASONS.match(model))),
         encrypted=ENCRYPTED in include,
         shown=_shown(data),
     )
@@ -164,8 +164,9 @@ def _conversation(data: Mapping[str, Any]) -> str | None:
     """Return the id of the conversation, which may stand alone or in an object."""
     given = data.get("conversation")
     if isinstance(given, Mapping):
-        return str(required(given, "id", str, "conversation.id"))
-    return value_of(data, "conversation", str, "conversation")
+        given = required(given, "id", str, "conversation.id")
+    conversation: str | None = value_of({"conversation": given}, "conversation", str, "conversation")
+    return conversation
 
 
 def _include(data: Mapping[str, Any]) -> tuple[str, ...]:
