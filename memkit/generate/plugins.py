@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import MemkitError, UsageError
+from memkit.generate.source import Source, installed_source
 from memkit.generate.targets import QUESTIONS, RECORD, Origin, Target, load_target, questions_of
-from memkit.resources import resource
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
 
@@ -59,12 +59,12 @@ class Plugins:
     problems: tuple[Problem, ...]
 
 
-def load_plugins(own: Collection[str], templates: Path | None = None) -> Plugins:
+def load_plugins(own: Collection[str], source: Source | None = None) -> Plugins:
     """Return the targets of every installed plug-in in alphabetical order, and what is wrong with the others.
 
     Args:
         own: Names of memkit's own targets, which no plug-in may take.
-        templates: Where memkit's own layers lie; those that are installed by default.
+        source: Where memkit's own layers and the rooms lie; what is installed by default.
     """
     offers, problems = _offers()
     taken = Counter(offer.target for offer in offers)
@@ -72,7 +72,7 @@ def load_plugins(own: Collection[str], templates: Path | None = None) -> Plugins
     for offer in sorted(offers, key=lambda offer: offer.target):
         try:
             _refuse_a_name_that_is_taken(offer, own, taken[offer.target])
-            targets[offer.target] = _load(offer, templates or resource("templates"))
+            targets[offer.target] = _load(offer, source or installed_source())
         except (MemkitError, OSError) as error:
             problems.append(Problem(offer.target, f"{_called(offer)} cannot be used: {error}"))
     return Plugins(targets, tuple(problems))
@@ -108,11 +108,11 @@ def _refuse_a_name_that_is_taken(offer: Offer, own: Collection[str], times: int)
         raise UsageError("another plug-in offers that name too. Uninstall one of them.")
 
 
-def _load(offer: Offer, templates: Path) -> Target:
+def _load(offer: Offer, source: Source) -> Target:
     folder = _folder_of(offer.package)
     if problem := next(_problems_of(folder), None):
         raise UsageError(problem)
-    return load_target(folder, templates, name=offer.target, origin=offer.origin)
+    return load_target(folder, source, name=offer.target, origin=offer.origin)
 
 
 def _folder_of(package: str) -> Path:

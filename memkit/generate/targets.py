@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.resources import resource
+from memkit.generate.source import RELEASES, Source, files_of, installed_source
 from memkit.store.yaml import load_yaml
 
 SHARED = "_shared"
@@ -58,33 +58,48 @@ class Target:
     """The folders whose files make up a project; a later one wins over an earlier one."""
     questions: Mapping[str, Any]
     """What ``--data`` can answer: name → its default, help and choices."""
+    source: Source
+    """Where the rooms and memkit's own layers come from."""
     origin: Origin | None = None
     """The plug-in that brought it; None for a target of memkit's own."""
 
+    @property
+    def own_files(self) -> Mapping[str, Path]:
+        """What a plug-in brought: the files of its layers, by layer and path."""
+        own = [layer for layer in self.layers if not layer.is_relative_to(self.source.templates)]
+        return {
+            f"{layer.name}/{path}": place
+            for layer in own
+            for path, place in files_of(layer)
+            if not path.startswith(f"{RELEASES}/")
+        }
 
-def load_targets(templates: Path | None = None) -> dict[str, Target]:
-    """Return every target of memkit's own by name, in alphabetical order."""
-    root = templates or resource("templates")
-    folders = sorted(path.parent for path in root.glob(f"*/{RECORD}"))
+
+def load_targets(source: Source | None = None) -> dict[str, Target]:
+    """Return every target of memkit's own by name, in alphabetical order: what is installed, or those of ``source``."""
+    chosen = source or installed_source()
+    folders = sorted(path.parent for path in chosen.templates.glob(f"*/{RECORD}"))
     if not folders:
-        raise EnvironmentFault(f"No target in {root}. This installation is incomplete: install memkit-agent again.")
-    return {folder.name: load_target(folder, root) for folder in folders}
+        raise EnvironmentFault(
+            f"No target in {chosen.templates}. This installation is incomplete: install memkit-agent again."
+        )
+    return {folder.name: load_target(folder, chosen) for folder in folders}
 
 
-def find_target(name: str, templates: Path | None = None) -> Target:
-    """Return the target ``name``, memkit's own or a plug-in's.
+def find_target(name: str, source: Source | None = None) -> Target:
+    """Return the target ``name``, memkit's own (what is installed, or of ``source``) or a plug-in's.
 
     Raises:
         UsageError: There is none, with the nearest name.
         EnvironmentFault: A plug-in offers it and cannot be used.
     """
-    targets = load_targets(templates)
+    targets = load_targets(source)
     if name in targets:
         return targets[name]
     # Asking what is installed takes longer than everything else here, so only a name that memkit does not know pays.
     from memkit.generate.plugins import load_plugins
 
-    plugins = load_plugins(targets, templates)
+    plugins = load_plugins(targets, source)
     if name in plugins.targets:
         return plugins.targets[name]
     if broken := [problem.message for problem in plugins.problems if problem.target == name]:
@@ -114,10 +129,10 @@ def questions_of(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def load_target(folder: Path, templates: Path, *, name: str = "", origin: Origin | None = None) -> Target:
-    """Return the target in ``folder``; layers are looked up in ``templates``, then beside the folder."""
+def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin | None = None) -> Target:
+    """Return the target in ``folder``; layers are looked up in the templates of ``source``, then beside the folder."""
     data = load_yaml(folder / RECORD).data
-    named = [layer_folder(layer, folder, templates) for layer in (SHARED, *data.get("layers", ()))]
+    named = [layer_folder(layer, folder, source.templates) for layer in (SHARED, *data.get("layers", ()))]
     layers = (*named, folder)
     asked: dict[str, Any] = {}
     for layer in layers:
@@ -134,6 +149,7 @@ def load_target(folder: Path, templates: Path, *, name: str = "", origin: Origin
         skills=tuple(data["skills"]),
         layers=layers,
         questions={key: question for key, question in asked.items() if not key.startswith("_")},
+        source=source,
         origin=origin,
     )
 

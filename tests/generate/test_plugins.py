@@ -56,7 +56,8 @@ def test_a_plug_in_adds_a_target_and_is_not_imported(
     assert (out / "extra.txt").read_text() == '"Mine" Ada\'s'
     assert (out / "agent" / "endpoint.py").is_file() and (out / "tests" / "model_server" / "chat").is_dir()
     record = json.loads((out / ".memkit-gen.json").read_text())
-    assert record["target"] == "mine" and record["plugin"] == {"distribution": "memkit-mine", "version": "1.0"}
+    assert record["target"] == "mine"
+    assert (record["plugin"]["distribution"], record["plugin"]["version"]) == ("memkit-mine", "1.0")
     assert "memkit_mine" not in sys.modules
 
 
