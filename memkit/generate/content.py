@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-SHEETS: Mapping[str, str] = {"agentskills": ".agents/skills", "claude-code": ".claude/skills"}
-"""Profile of a skill's sheet → the folder of a project that tools look for it in."""
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 
 
@@ -21,10 +19,10 @@ class SkillSheet:
     name: str
     description: str
     required_tools: tuple[str, ...]
-    digest: str
-    """Of every field of the skill."""
+    data: Mapping[str, Any]
+    """Every field of the skill."""
     sheets: Mapping[str, str]
-    """Profile → the text of ``SKILL.md`` in it."""
+    """Path in the project → the sheet's text."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Content:
     def digests(self) -> dict[str, dict[str, str]]:
         """Return a digest of every part, so that a later run can say what changed in the store."""
         return {
-            "skills": {skill.name: skill.digest for skill in self.skills},
+            "skills": {skill.name: digest(skill.data) for skill in self.skills},
             "policies": {str(policy["name"]): digest(policy) for policy in self.policies},
             "domains": {str(domain["name"]): digest(domain) for domain in self.domains},
             "settings": {"memkit.yaml": digest(self.settings)},
