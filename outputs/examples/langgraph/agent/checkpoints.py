@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 
@@ -11,17 +10,23 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agent.masking import MaskingSerializer
+from agent.state_files import make_private, remove_database, state_file
 
-FILE = "langgraph.sqlite"
+FOLDER = "langgraph"
 PATIENCE = 30.0
 """Seconds to wait for another process that writes."""
 
 
-class Checkpoints:
-    """Opens the file only when something may be kept in it."""
+def path_of(state_folder: Path, user_id: str, session_id: str) -> Path:
+    """Return where the steps of a session are kept, a file of its own."""
+    return state_file(state_folder / FOLDER, user_id, session_id, ".sqlite")
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+
+class Checkpoints:
+    """The savers of one session; opens the file only when something may be kept in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._transient: BaseCheckpointSaver[str] = InMemorySaver()
         self._connection: sqlite3.Connection | None = None
         self._durable: SqliteSaver | None = None
@@ -31,19 +36,28 @@ class Checkpoints:
         if not durable:
             return self._transient
         if self._durable is None:
-            self._connection = self._open()
+            make_private(self._path)
+            self._connection = sqlite3.connect(self._path, check_same_thread=False, timeout=PATIENCE)
             self._durable = SqliteSaver(self._connection, serde=MaskingSerializer())
             self._durable.setup()
         return self._durable
+
+    def keep_newest(self) -> None:
+        """Drop the steps before the newest, which hold what has left the prompt since."""
+        if self._connection is None:
+            return
+        with self._connection as connection:
+            for table in ("checkpoints", "writes"):
+                older = f"DELETE FROM {table} WHERE checkpoint_id < (SELECT max(checkpoint_id) FROM checkpoints)"
+                connection.execute(older)
+
+    def forget(self) -> None:
+        """Take the session off the disk, to the last byte."""
+        self.close()
+        remove_database(self._path)
 
     def close(self) -> None:
         """Close the file if it was opened."""
         if self._connection is not None:
             self._connection.close()
-
-    def _open(self) -> sqlite3.Connection:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._folder / FILE
-        # Made first, so that it is never readable for other accounts, not even for a moment.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        return sqlite3.connect(path, check_same_thread=False, timeout=PATIENCE)
+        self._connection = self._durable = None

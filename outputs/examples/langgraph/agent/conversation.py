@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import SecretStr
 
 from agent.assembly import Rooms
-from agent.checkpoints import Checkpoints
+from agent.checkpoints import Checkpoints, path_of
 from agent.endpoint import RETRIES, Endpoint, clear_faults, endpoint_of
 from agent.graph_loop import GraphLoop
 from agent.interface import Conversation
@@ -22,7 +22,8 @@ from agent.strict_chat import StrictChatOpenAI
 def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``; a session that was checkpointed goes on where it stopped."""
     endpoint = endpoint_of(rooms.settings)
-    with closing(Checkpoints(rooms.settings.state_folder)) as checkpoints:
+    path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
+    with closing(Checkpoints(path)) as checkpoints:
         loop = partial(GraphLoop, chat_model=chat_model(endpoint), endpoint=endpoint, rooms=rooms, checkpoints=checkpoints)
         agent = rooms.agent(loop=loop)
         session = KeptSession(agent, rooms, messages=False)

@@ -44,10 +44,8 @@ class GraphLoop(AgentLoop):
         self._checkpoints = checkpoints
         self._made = 0
         self._counting = threading.Lock()
-        # The thread carries the user, so that nobody can resume another user's session by its name.
-        thread = f"{rooms.user_id}\x1f{rooms.session_id}"
         self._config: Any = {
-            "configurable": {"thread_id": thread},
+            "configurable": {"thread_id": rooms.session_id},
             "recursion_limit": STEPS_PER_CALL * (self.max_tool_calls + 2),
         }
         self._durable = rooms.consent.granted()
@@ -69,6 +67,7 @@ class GraphLoop(AgentLoop):
         response = super().remember(reply)
         if response.message and isinstance(self._answer, AIMessage):
             self.journal.adopt(self._answer)
+        self._checkpoints.keep_newest()
         return response
 
     # --- what the middleware asks
@@ -116,7 +115,10 @@ class GraphLoop(AgentLoop):
         if self._durable == self._rooms.consent.granted():
             return
         values = self._graph.get_state(self._config).values
-        self._checkpoints.saver(durable=self._durable).delete_thread(self._config["configurable"]["thread_id"])
+        if self._durable:
+            self._checkpoints.forget()
+        else:
+            self._checkpoints.saver(durable=False).delete_thread(self._rooms.session_id)
         self._durable = self._rooms.consent.granted()
         self._graph = self._build()
         if values:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from agent.sendable import sendable_name, sendable_text
 from loop.interface import CallData, Message
 
+_CALLS = ("tool_calls", "invalid_tool_calls")
 STOPPED = "Not known: the process ended before this call came back."
 
 
@@ -27,7 +30,7 @@ def to_langchain(message: Message) -> BaseMessage:
     """Return ``message`` of the rooms as LangChain writes it."""
     role, content = message["role"], message.get("content") or ""
     if role == "assistant":
-        calls: list[Any] = [dict(call) for call in message.get("tool_calls") or ()]
+        calls: list[Any] = [{**call, "name": sendable_name(call["name"])} for call in message.get("tool_calls") or ()]
         return AIMessage(content, tool_calls=calls)
     if role == "tool":
         return ToolMessage(content, tool_call_id=message["tool_call_id"], name=message.get("name"))
@@ -39,6 +42,19 @@ def calls_of(message: AIMessage) -> list[CallData]:
     whole = [CallData(id=str(call["id"]), name=call["name"], args=call["args"]) for call in message.tool_calls]
     broken = [CallData(id=str(call["id"]), name=call["name"] or "", args={}) for call in message.invalid_tool_calls]
     return [*whole, *broken]
+
+
+def sendable(message: BaseMessage) -> BaseMessage:
+    """Return an answer as it can be sent back: whole text, and an id of its own for every tool call.
+
+    Some servers count their calls anew in every answer, or not at all.
+    """
+    if not isinstance(message, AIMessage):
+        return message
+    changes: dict[str, Any] = {
+        kind: [{**call, "id": f"call_{uuid.uuid4().hex}"} for call in getattr(message, kind)] for kind in _CALLS
+    }
+    return message.model_copy(update={**changes, "content": sendable_text(message.text)})
 
 
 def answered(messages: list[BaseMessage]) -> list[BaseMessage]:

@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agent.messages import to_langchain
+from agent.messages import sendable, to_langchain
 
 if TYPE_CHECKING:
     from agent.graph_loop import GraphLoop
@@ -68,7 +68,9 @@ def _bounded_context(loop: GraphLoop) -> Any:
         """Show the model the main context; at the bound on tool calls it has to answer without any."""
         messages: list[Any] = [to_langchain(message) for message in loop.prompt()[1:]]
         tools = request.tools if loop.may_call() else []
-        return handler(request.override(messages=messages, tools=tools))
+        response = handler(request.override(messages=messages, tools=tools))
+        response.result = [sendable(message) for message in response.result]
+        return response
 
     return bounded
 

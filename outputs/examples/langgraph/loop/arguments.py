@@ -19,17 +19,17 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def read_arguments(args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | None:
-    """Return the arguments as a dict, or None when they are no JSON object; JSON has no infinite numbers.
+    r"""Return the arguments as a dict, or None when they are no JSON object; JSON has no infinite numbers.
 
-    >>> read_arguments('{"to": "bob"}'), read_arguments("to bob")
-    ({'to': 'bob'}, None)
+    >>> read_arguments('{"to": "bob"}'), read_arguments("to bob"), read_arguments(r'{"to": "half a pair: \ud83d"}')
+    ({'to': 'bob'}, None, None)
     """
     if args is None or args == "":
         return {}
     try:
         value = {str(key): item for key, item in args.items()} if isinstance(args, Mapping) else json.loads(args)
-        # Python reads NaN and 1e999, which no server takes back and no envelope can hold.
-        json.dumps(value, allow_nan=False, default=str)
+        # Python reads NaN, 1e999 and half of a surrogate pair, which no server takes back and no envelope can hold.
+        json.dumps(value, allow_nan=False, ensure_ascii=False, default=str).encode()
     except (TypeError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

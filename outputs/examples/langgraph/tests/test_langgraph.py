@@ -6,11 +6,10 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assembly import open_rooms
-from agent.checkpoints import FILE, Checkpoints
+from agent.checkpoints import Checkpoints, path_of
 from agent.conversation import open_conversation
 from agent.messages import STOPPED
 from agent.settings import load_settings
@@ -22,14 +21,14 @@ SESSION = ("--session", "one", "--consent")
 
 
 def checkpoint(talk: Talk) -> Path:
-    """Return where the sessions are kept."""
-    return talk.store / ".memkit" / "state" / FILE
+    """Return where the session is kept."""
+    return path_of(talk.store / ".memkit" / "state", "ada", "one")
 
 
 def kept_messages(talk: Talk) -> list[Any]:
     """Return the messages in the newest checkpoint of the session."""
-    checkpoints = Checkpoints(checkpoint(talk).parent)
-    newest = checkpoints.saver(durable=True).get({"configurable": {"thread_id": "ada\x1fone"}})
+    checkpoints = Checkpoints(checkpoint(talk))
+    newest = checkpoints.saver(durable=True).get({"configurable": {"thread_id": "one"}})
     checkpoints.close()
     assert newest is not None
     messages: list[Any] = newest["channel_values"]["messages"]
@@ -49,11 +48,23 @@ def test_a_session_is_kept_on_disk_only_after_consent(talk: Talk) -> None:
 def test_withdrawing_consent_takes_the_session_off_the_disk(talk: Talk) -> None:
     """What was checkpointed of the session is deleted with the consent."""
     talk("My cat is called Lovelace", ["A fine name."], *SESSION)
+    assert kept_messages(talk)
 
     talk("I withdraw my consent.", ["All right."], "--session", "one")
 
-    with pytest.raises(AssertionError):
-        kept_messages(talk)
+    assert not list(checkpoint(talk).parent.iterdir())
+
+
+def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
+    """So one user's can be erased, and another's of the same name goes on."""
+    talk("My cat is called Lovelace", ["A fine name."], *SESSION)
+    talk("My dog is called Rex", ["A fine name."], *SESSION, user="bob")
+
+    assert b"Lovelace" in checkpoint(talk).read_bytes() and b"Rex" not in checkpoint(talk).read_bytes()
+    checkpoint(talk).unlink()
+
+    talk("And now?", ["Still here."], "--session", "one", user="bob")
+    assert "Rex" in str(talk.sent[0]["messages"])
 
 
 def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
@@ -82,6 +93,10 @@ def test_the_graphs_state_stays_as_small_as_the_main_context(talk: Talk) -> None
         talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="700")
 
     assert len(kept_messages(talk)) < 12
+    checkpoints = Checkpoints(checkpoint(talk))
+    steps = list(checkpoints.saver(durable=True).list({"configurable": {"thread_id": "one"}}))
+    checkpoints.close()
+    assert len(steps) == 1
 
 
 def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Path) -> None:
@@ -101,10 +116,10 @@ def leave_unfinished(talk: Talk, messages: list[Any]) -> None:
     """Append ``messages`` to the session as a run would have that died right after them."""
     from langgraph.graph import START, MessagesState, StateGraph
 
-    checkpoints = Checkpoints(checkpoint(talk).parent)
+    checkpoints = Checkpoints(checkpoint(talk))
     graph = StateGraph(MessagesState).add_node("model", lambda state: {}).add_edge(START, "model")
     saved: Any = graph.compile(checkpointer=checkpoints.saver(durable=True))
-    saved.update_state({"configurable": {"thread_id": "ada\x1fone"}}, {"messages": messages}, as_node="model")
+    saved.update_state({"configurable": {"thread_id": "one"}}, {"messages": messages}, as_node="model")
     checkpoints.close()
 
 

@@ -10,13 +10,14 @@ from functools import partial
 from typing import cast
 
 import openai
-from agents import OpenAIChatCompletionsModel, set_tracing_disabled
+from agents import set_tracing_disabled
 
 from agent.assembly import Rooms
 from agent.endpoint import RETRIES, Endpoint, clear_faults, endpoint_of
 from agent.interface import Conversation
 from agent.runner_loop import RunnerLoop
 from agent.session import KeptSession
+from agent.tidy_model import TidyChatModel
 
 # The SDK uploads what is said to OpenAI, whatever the base URL, unless it is told not to.
 set_tracing_disabled(True)
@@ -29,7 +30,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``; a session that was kept goes on where it stopped."""
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, opened_client(endpoint, events) as client:
-        model = OpenAIChatCompletionsModel(endpoint.model, openai_client=client)
+        model = TidyChatModel(endpoint.model, openai_client=client)
         agent = rooms.agent(loop=partial(RunnerLoop, endpoint=endpoint, rooms=rooms, events=events), llm_client=model)
         loop = cast(RunnerLoop, agent.loop)
         with closing(loop):

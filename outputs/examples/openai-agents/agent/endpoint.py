@@ -85,7 +85,8 @@ def clear_faults(endpoint: Endpoint) -> Iterator[None]:
     except openai.OpenAIError as error:
         raise EnvironmentFault(f"{where} failed: {_reason(error)}") from error
     except BROKEN_STREAM as error:
-        raise EnvironmentFault(f"The answer of {where} broke off or is malformed ({type(error).__name__}). Try again.") from error
+        kind = type(error).__name__
+        raise EnvironmentFault(f"The answer of {where} broke off or is malformed ({kind}). Try again.") from error
 
 
 def _reason(error: Exception) -> str:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from agent.sendable import sendable_name
 from loop.arguments import read_arguments
 from loop.interface import CallData, Message
 
 STOPPED = "Not known: the process ended before this call came back."
-TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-UNNAMED = "unknown_tool"
-"""In the place of a name that a model made up and no server would take back."""
 
 
 def to_items(messages: Iterable[Message]) -> list[Any]:
@@ -40,8 +37,7 @@ def _items(message: Message) -> list[dict[str, Any]]:
 
 def _call_item(call: CallData) -> dict[str, Any]:
     arguments = json.dumps(call["args"], ensure_ascii=False)
-    name = call["name"] if TOOL_NAME.fullmatch(call["name"]) else UNNAMED
-    return {"type": "function_call", "call_id": call["id"], "name": name, "arguments": arguments}
+    return {"type": "function_call", "call_id": call["id"], "name": sendable_name(call["name"]), "arguments": arguments}
 
 
 def to_messages(items: Iterable[Any]) -> list[Any]:

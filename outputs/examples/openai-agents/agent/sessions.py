@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -13,6 +11,7 @@ from typing import Any
 
 from agents import SQLiteSession
 
+from agent.state_files import make_private, remove_database, state_file
 from memory.session_file import masked_tree
 
 FOLDER = "openai-agents"
@@ -20,19 +19,16 @@ PATIENCE = 30.0
 """Seconds to wait for another process that writes."""
 
 
-def path_of(folder: Path, user_id: str, session_id: str) -> Path:
-    """Return where a session is kept: a file of its own, by whose name ``memkit memory erase`` knows whose it is."""
-    digest = hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
-    return folder / FOLDER / f"{digest}.sqlite"
+def path_of(state_folder: Path, user_id: str, session_id: str) -> Path:
+    """Return where a session is kept, a file of its own."""
+    return state_file(state_folder / FOLDER, user_id, session_id, ".sqlite")
 
 
 class MaskedSession(SQLiteSession):
     """Keeps the items of a run as they come, without keys and passwords; the run itself holds the originals."""
 
     def __init__(self, session_id: str, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Made first, so that it is never readable for other accounts, not even for a moment.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        make_private(path)
         super().__init__(session_id, path)
 
     async def add_items(self, items: list[Any]) -> None:
@@ -51,6 +47,4 @@ class MaskedSession(SQLiteSession):
     def forget(self) -> None:
         """Close the session and take it off the disk, to the last byte."""
         self.close()
-        path = Path(self.db_path)
-        for file in path.parent.glob(f"{path.name}*"):
-            file.unlink(missing_ok=True)
+        remove_database(Path(self.db_path))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import openai
 
+from agent.call_numbers import CallNumbers
 from agent.endpoint import RETRIES, Endpoint, clear_faults
+from agent.sendable import sendable_name, sendable_text
 from loop.arguments import read_arguments
 from loop.interface import Completion, Message, ToolCall, ToolSpec
 
@@ -34,7 +36,7 @@ class ChatModel:
             with stream:
                 return gathered(stream)
 
-    def __enter__(self) -> ChatModel:
+    def __enter__(self) -> Self:
         """Return the model itself."""
         return self
 
@@ -51,6 +53,13 @@ class Parts:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
+    def add(self, delta: Any) -> None:
+        """Take in one part."""
+        self.id = self.id or delta.id or ""
+        if delta.function is not None:
+            self.name += delta.function.name or ""
+            self.arguments.append(delta.function.arguments or "")
+
     def call(self) -> ToolCall:
         """Return the whole call; arguments that are no JSON object stay text, for the toolbox to refuse."""
         text = "".join(self.arguments)
@@ -62,6 +71,7 @@ def gathered(chunks: Iterable[Any]) -> Completion:
     """Return the completion that a stream of chunks adds up to."""
     texts: list[str] = []
     calls: dict[int, Parts] = {}
+    numbers = CallNumbers()
     usage: dict[str, int] = {}
     for chunk in chunks:
         if chunk.usage is not None:
@@ -69,15 +79,8 @@ def gathered(chunks: Iterable[Any]) -> Completion:
         for choice in chunk.choices:
             texts.append(choice.delta.content or "")
             for delta in choice.delta.tool_calls or ():
-                _add(calls.setdefault(delta.index, Parts()), delta)
-    return Completion("".join(texts), tuple(calls[index].call() for index in sorted(calls)), usage)
-
-
-def _add(parts: Parts, delta: Any) -> None:
-    parts.id = parts.id or delta.id or ""
-    if delta.function is not None:
-        parts.name += delta.function.name or ""
-        parts.arguments.append(delta.function.arguments or "")
+                calls.setdefault(numbers.number_of(delta.index, delta.id), Parts()).add(delta)
+    return Completion(sendable_text("".join(texts)), tuple(parts.call() for parts in calls.values()), usage)
 
 
 def wire_message(message: Message) -> dict[str, Any]:
@@ -95,7 +98,7 @@ def wire_message(message: Message) -> dict[str, Any]:
 def wire_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool call in the form of the protocol."""
     arguments = json.dumps(call["args"], ensure_ascii=False)
-    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+    return {"id": call["id"], "type": "function", "function": {"name": sendable_name(call["name"]), "arguments": arguments}}
 
 
 def wire_tool(spec: ToolSpec) -> dict[str, Any]:

@@ -43,7 +43,8 @@ class Processes:
         source.stdin.flush()
         code = source.stdout.readline()
         assert code, "The process that the agent is forked from ended; its message stands above."
-        return int(code), *(Path(folder, name).read_text(encoding="utf-8") for name in ("printed", "told"))
+        printed, told = (Path(folder, name).read_text(encoding="utf-8") for name in ("printed", "told"))
+        return int(code), printed, told
 
     def close(self) -> None:
         """End what the processes are forked from."""
