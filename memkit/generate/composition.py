@@ -7,26 +7,24 @@ starts git for every file that it writes. Everything else, the rooms above all, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit import __version__
-from memkit.generate.content import Content, distribution_name
+from memkit.generate.content import SHEETS, Content, distribution_name
+from memkit.generate.manifest import MANIFEST, Manifest, Plugin, Stamp, manifest_text
 from memkit.generate.quoting import as_json
+from memkit.generate.releases import Releases, installed_releases
+from memkit.generate.source import RELEASES, TESTING, digest_of, files_of
 from memkit.generate.targets import QUESTIONS, Target, questions_of
-from memkit.resources import resource
+from memkit.skills import kebab_case
 
-ROOMS = ("memory", "guard", "htn", "evolve", "loop")
 COMPILED = "agent/compiled"
-RECORD = ".memkit-gen.json"
-"""The committed file that says how the project was made."""
 SERVER = "tests/model_server"
 """Where a project keeps the local model server that its tests talk to."""
 _PROJECT = "project"
 _TEMPLATE = ".jinja"
-_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -42,13 +40,12 @@ def compose(order: Order, template: Path, project: Path) -> None:
     """Write what has to be rendered into the empty folder ``template``, and what has not into ``project``."""
     configuration: dict[str, Any] = {}
     sources: dict[str, Path] = {}
-    for layer in order.target.layers:
-        folder = order.target.folder.parent / layer
+    for folder in order.target.layers:
         configuration |= questions_of(folder)
-        sources |= {path.removesuffix(_TEMPLATE): source for path, source in _files(folder / _PROJECT)}
-    for room in ROOMS:
-        sources |= {f"{room}/{path}": source for path, source in _files(_PACKAGE / room)}
-    sources |= {f"{SERVER}/{path}": source for path, source in _server(order.target.protocols)}
+        sources |= {path.removesuffix(_TEMPLATE): source for path, source in files_of(folder / _PROJECT)}
+    for room in order.target.source.rooms:
+        sources |= {f"{room}/{path}": source for path, source in files_of(order.target.source.packages / room)}
+    sources |= {f"{SERVER}/{path}": source for path, source in _server(order.target)}
     (template / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
     for path, source in sources.items():
         if source.name.endswith(_TEMPLATE):
@@ -59,25 +56,12 @@ def compose(order: Order, template: Path, project: Path) -> None:
         _put(project / path, text.encode())
 
 
-def _server(protocols: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the files of the local model server that speaks ``protocols`` and no others."""
-    for path, source in _files(_PACKAGE / "testing"):
+def _server(target: Target) -> Iterator[tuple[str, Path]]:
+    """Yield the files of the local model server that speaks the protocols of ``target`` and no others."""
+    for path, source in files_of(target.source.packages / TESTING):
         package, slash, _ = path.partition("/")
-        if not slash or package in protocols:
+        if not slash or package in target.protocols:
             yield path, source
-
-
-def sources() -> Iterator[Path]:
-    """Yield every file of memkit's own that some project is made of, whatever the target."""
-    for folder in (resource("templates"), *(_PACKAGE / name for name in (*ROOMS, "testing"))):
-        yield from (path for _, path in _files(folder))
-
-
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield every file in ``folder`` by its relative path, without what only an installation needs."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
-            yield path.relative_to(folder).as_posix(), path
 
 
 def _put(place: Path, content: bytes) -> None:
@@ -109,7 +93,7 @@ def context_of(order: Order) -> dict[str, Any]:
         "wired": list(content.wired),
         "tools": list(content.tools),
         "plans": "plan_task" in content.tools,
-        "rooms": list(ROOMS),
+        "rooms": list(target.source.rooms),
     }
 
 
@@ -121,23 +105,27 @@ def _compiled(order: Order) -> dict[str, str]:
         f"{COMPILED}/policies.json": as_json(list(content.policies)) + "\n",
         f"{COMPILED}/domains.json": as_json(list(content.domains)) + "\n",
         f"{COMPILED}/settings.json": as_json(dict(content.settings) | {"agent": agent}) + "\n",
-        RECORD: as_json(_record(order)) + "\n",
+        MANIFEST: manifest_text(manifest_of(order)),
     }
     for skill in content.skills:
-        files |= skill.sheets
+        name = kebab_case(skill.name)
+        files |= {f"{SHEETS[profile]}/{name}/SKILL.md": text for profile, text in skill.sheets.items()}
     return files
 
 
-def _record(order: Order) -> dict[str, Any]:
-    """Return what is needed to make the same render again; no date and no path, so that it is reproducible."""
-    return {
-        "format": 1,
-        "target": order.target.name,
-        "templates": __version__,
-        "answers": dict(order.answers),
-        "skills": list(order.content.wired),
-        "from_store": order.content.digests(),
-    }
+def manifest_of(order: Order) -> Manifest:
+    """Return what is needed to make the same render again."""
+    target = order.target
+    templates = Stamp(installed_releases().version(target.source.digest), target.source.digest)
+    return Manifest(target.name, templates, order.answers, order.content, _plugin(target))
+
+
+def _plugin(target: Target) -> Plugin | None:
+    if target.origin is None:
+        return None
+    own = digest_of({path: place.read_bytes() for path, place in target.own_files.items()})
+    folder = Stamp(Releases(target.folder / RELEASES).version(own), own)
+    return Plugin(target.origin.distribution, target.origin.version, folder)
 
 
 def _named(name: str, text: str) -> dict[str, str]:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+SHEETS: Mapping[str, str] = {"agentskills": ".agents/skills", "claude-code": ".claude/skills"}
+"""Profile of a skill's sheet → the folder of a project that tools look for it in."""
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 
 
@@ -19,10 +21,10 @@ class SkillSheet:
     name: str
     description: str
     required_tools: tuple[str, ...]
-    data: Mapping[str, Any]
-    """Every field of the skill."""
+    digest: str
+    """Of every field of the skill."""
     sheets: Mapping[str, str]
-    """Path in the project → the sheet's text."""
+    """Profile → the text of ``SKILL.md`` in it."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Content:
     def digests(self) -> dict[str, dict[str, str]]:
         """Return a digest of every part, so that a later run can say what changed in the store."""
         return {
-            "skills": {skill.name: digest(skill.data) for skill in self.skills},
+            "skills": {skill.name: skill.digest for skill in self.skills},
             "policies": {str(policy["name"]): digest(policy) for policy in self.policies},
             "domains": {str(domain["name"]): digest(domain) for domain in self.domains},
             "settings": {"memkit.yaml": digest(self.settings)},

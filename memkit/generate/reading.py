@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.generate.content import Content, SkillSheet, by_name
+from memkit.generate.content import SHEETS, Content, SkillSheet, by_name, digest
 from memkit.resources import resource
-from memkit.skills import Skill, agent_skill, kebab_case, load_skill
+from memkit.skills import agent_skill, load_skill
 from memkit.store.config import load_settings, tree
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
@@ -38,15 +38,8 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
 
 def _sheet(path: Path) -> SkillSheet:
     skill = load_skill(path, name=f"skills/{path.name}")
-    return SkillSheet(skill.name, skill.description, skill.required_tools, asdict(skill), _sheets(skill))
-
-
-def _sheets(skill: Skill) -> dict[str, str]:
-    folder = kebab_case(skill.name)
-    return {
-        f".agents/skills/{folder}/SKILL.md": agent_skill(skill, "agentskills"),
-        f".claude/skills/{folder}/SKILL.md": agent_skill(skill, "claude-code"),
-    }
+    sheets = {profile: agent_skill(skill, profile) for profile in SHEETS}
+    return SkillSheet(skill.name, skill.description, skill.required_tools, digest(asdict(skill)), sheets)
 
 
 def _checked(folder: Path, schema: str) -> Iterator[dict[str, Any]]:

@@ -44,6 +44,7 @@ def _run_copier(order: Order, place: Path) -> None:
     # copier takes longer to import than the rest of a run, so only a render pays for it.
     from copier import Settings, run_copy
     from copier.errors import CopierError
+    from jinja2 import TemplateError
 
     with tempfile.TemporaryDirectory(prefix="memkit-gen-") as folder:
         compose(order, Path(folder), place)
@@ -61,6 +62,8 @@ def _run_copier(order: Order, place: Path) -> None:
             )
         except (CopierError, ValueError) as error:
             raise UsageError(f"The answers do not fit the target {order.target.name}: {error}") from error
+        except TemplateError as error:
+            raise EnvironmentFault(f"A template of the target {order.target.name} is broken: {error}") from error
 
 
 @contextmanager

@@ -1,16 +1,16 @@
-"""What memkit can render for: every folder of ``templates/`` that has a ``target.yaml``."""
+"""What memkit can render for: every folder of ``templates/`` that has a ``target.yaml``, and what plug-ins add."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.resources import resource
+from memkit.generate.source import RELEASES, Source, files_of, installed_source
 from memkit.store.yaml import load_yaml
 
 SHARED = "_shared"
@@ -30,6 +30,14 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The distribution that a target came with, where that is not memkit's own."""
+
+    distribution: str
+    version: str
+
+
+@dataclass(frozen=True)
 class Target:
     """One kind of project that memkit renders."""
 
@@ -46,27 +54,58 @@ class Target:
     """Local model servers that the project's tests need: packages of ``memkit.testing``."""
     skills: tuple[str, ...]
     """Skills that it can wire."""
-    layers: tuple[str, ...]
-    """Names of the folders whose files make up a project; a later one wins over an earlier one."""
+    layers: tuple[Path, ...]
+    """The folders whose files make up a project; a later one wins over an earlier one."""
     questions: Mapping[str, Any]
     """What ``--data`` can answer: name → its default, help and choices."""
+    source: Source
+    """Where the rooms and memkit's own layers come from."""
+    origin: Origin | None = None
+    """The plug-in that brought it; None for a target of memkit's own."""
+
+    @property
+    def own_files(self) -> Mapping[str, Path]:
+        """What a plug-in brought: the files of its layers, by layer and path."""
+        own = [layer for layer in self.layers if not layer.is_relative_to(self.source.templates)]
+        return {
+            f"{layer.name}/{path}": place
+            for layer in own
+            for path, place in files_of(layer)
+            if not path.startswith(f"{RELEASES}/")
+        }
 
 
-def load_targets(templates: Path | None = None) -> dict[str, Target]:
-    """Return every target by name, in alphabetical order."""
-    root = templates or resource("templates")
-    folders = sorted(path.parent for path in root.glob(f"*/{RECORD}"))
+def load_targets(source: Source | None = None) -> dict[str, Target]:
+    """Return every target of memkit's own by name, in alphabetical order: what is installed, or those of ``source``."""
+    chosen = source or installed_source()
+    folders = sorted(path.parent for path in chosen.templates.glob(f"*/{RECORD}"))
     if not folders:
-        raise EnvironmentFault(f"No target in {root}. This installation is incomplete: install memkit-agent again.")
-    return {folder.name: _load(folder) for folder in folders}
+        raise EnvironmentFault(
+            f"No target in {chosen.templates}. This installation is incomplete: install memkit-agent again."
+        )
+    return {folder.name: load_target(folder, chosen) for folder in folders}
 
 
-def find_target(name: str, templates: Path | None = None) -> Target:
-    """Return the target ``name``; raises ``UsageError`` with the nearest name otherwise."""
-    targets = load_targets(templates)
-    if name not in targets:
-        raise UsageError(f"There is no target {name!r}.{_near(name, targets)} Targets: {', '.join(targets)}.")
-    return targets[name]
+def find_target(name: str, source: Source | None = None) -> Target:
+    """Return the target ``name``, memkit's own (what is installed, or of ``source``) or a plug-in's.
+
+    Raises:
+        UsageError: There is none, with the nearest name.
+        EnvironmentFault: A plug-in offers it and cannot be used.
+    """
+    targets = load_targets(source)
+    if name in targets:
+        return targets[name]
+    # Asking what is installed takes longer than everything else here, so only a name that memkit does not know pays.
+    from memkit.generate.plugins import load_plugins
+
+    plugins = load_plugins(targets, source)
+    if name in plugins.targets:
+        return plugins.targets[name]
+    if broken := [problem.message for problem in plugins.problems if problem.target == name]:
+        raise EnvironmentFault(" ".join(broken))
+    known = [*targets, *plugins.targets]
+    raise UsageError(f"There is no target {name!r}.{_near(name, known)} Targets: {', '.join(known)}.")
 
 
 def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
@@ -90,14 +129,16 @@ def questions_of(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _load(folder: Path) -> Target:
+def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin | None = None) -> Target:
+    """Return the target in ``folder``; layers are looked up in the templates of ``source``, then beside the folder."""
     data = load_yaml(folder / RECORD).data
-    layers = (SHARED, *data.get("layers", ()), folder.name)
+    named = [layer_folder(layer, folder, source.templates) for layer in (SHARED, *data.get("layers", ()))]
+    layers = (*named, folder)
     asked: dict[str, Any] = {}
     for layer in layers:
-        asked |= questions_of(folder.parent / layer)
+        asked |= questions_of(layer)
     return Target(
-        name=folder.name,
+        name=name or folder.name,
         folder=folder,
         title=data["title"],
         description=data["description"],
@@ -108,9 +149,19 @@ def _load(folder: Path) -> Target:
         skills=tuple(data["skills"]),
         layers=layers,
         questions={key: question for key, question in asked.items() if not key.startswith("_")},
+        source=source,
+        origin=origin,
     )
 
 
-def _near(word: str, known: Mapping[str, Any] | list[str]) -> str:
+def layer_folder(layer: str, folder: Path, templates: Path) -> Path:
+    """Return the folder of ``layer``: memkit's own, or one beside the target's folder."""
+    place = next((root / layer for root in (templates, folder.parent) if (root / layer).is_dir()), None)
+    if place is None:
+        raise UsageError(f"The target in {folder} names the layer {layer!r}, which memkit and the plug-in do not have.")
+    return place
+
+
+def _near(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else ""

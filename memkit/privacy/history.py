@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from memkit.errors import EnvironmentFault
 from memkit.privacy.belonging import ARCHIVE, SUFFIX
-from memkit.privacy.plumbing import GitObject, tree_entries
 from memkit.privacy.remainder import Remainder
+from memkit.store.plumbing import GitObject, tree_entries
 
 TREE, LINK = b"40000", b"160000"
 Read = Callable[[str], GitObject | None]

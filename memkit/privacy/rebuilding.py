@@ -10,9 +10,9 @@ from pathlib import Path
 
 from memkit.privacy.history import History
 from memkit.privacy.pack import PackWriter
-from memkit.privacy.plumbing import Plumbing, joined
 from memkit.privacy.remainder import Remainder
 from memkit.privacy.repository import IndexEntry, Repository
+from memkit.store.plumbing import Plumbing, joined
 
 _CARRIED = ("config", "config.worktree", "description", "hooks", "modules", "lfs", "info/exclude", "info/attributes",
             "info/sparse-checkout")  # fmt: skip

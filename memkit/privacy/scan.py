@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memkit.privacy.needles import Needles
-from memkit.privacy.plumbing import GitObject, Plumbing, tree_entries
 from memkit.privacy.views import readings
+from memkit.store.plumbing import GitObject, Plumbing, tree_entries
 
 MOST_NAMED = 20
 """Places that a report names; the count is complete."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from memkit import __version__
 from memkit.errors import EnvironmentFault, NegativeAnswer
-from memkit.generate.composition import sources
+from memkit.generate.source import installed_source
 from memkit.memory.archive import LOCK_SECONDS
 from memkit.memory.lines import encode_line
 from memkit.memory.locking import locked
@@ -23,13 +23,13 @@ from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
 from memkit.privacy.journal import Intent, Journal, Replacement
 from memkit.privacy.keys import keys_home
-from memkit.privacy.plumbing import require_git
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
 from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.store.files import write_whole
 from memkit.store.layout import cache_folder, state_folder
+from memkit.store.plumbing import require_git
 from memkit.use_cases.make_store import starter_files
 from memkit.workspace import Workspace
 
@@ -162,7 +162,7 @@ def _all_locked(store: Path, repository: Repository | None) -> Iterator[None]:
 
 def _shipped() -> Shipped:
     starters = {path: content.decode() for path, content in starter_files("memory").items()}
-    return Shipped(starters, (path.read_text("utf-8", "replace") for path in sources()))
+    return Shipped(starters, (path.read_text("utf-8", "replace") for path in installed_source().files.values()))
 
 
 def _plan(survey: Survey, *, only_key: bool) -> Plan:

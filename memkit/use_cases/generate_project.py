@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from memkit.errors import UsageError
 from memkit.generate.composition import Order
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
-from memkit.generate.targets import checked_answers, find_target
+from memkit.generate.targets import Target, checked_answers, find_target
 from memkit.store.layout import find_store
 
 
@@ -38,7 +39,7 @@ def generate_project(
     Args:
         store: The store's root, or None for the nearest one.
         target: A name that ``memkit targets`` lists.
-        skill: The one skill to wire; both without it.
+        skill: The one skill to wire; all that the target can without it.
         out: A new or empty folder.
         answers: To the questions of the template.
 
@@ -47,12 +48,23 @@ def generate_project(
         EnvironmentFault: There is no store, or the place cannot be written.
     """
     chosen = find_target(target)
+    wired = _wired(chosen, skill)
     given = checked_answers(chosen, answers or {})
     root = find_store(store)
     place = (out if out is not None else root / "outputs" / target).expanduser().absolute()
-    content = content_of(root, WIRED if skill is None else (skill,))
+    content = content_of(root, wired)
     files = render(Order(chosen, content, given), place)
     return Generated(target, place, tuple(files), _foreign_repository(root, place))
+
+
+def _wired(target: Target, skill: str | None) -> tuple[str, ...]:
+    """Return the skills to wire; raises ``UsageError`` for one that the target cannot."""
+    able = tuple(name for name in WIRED if name in target.skills)
+    if skill is None:
+        return able
+    if skill not in able:
+        raise UsageError(f"The target {target.name} cannot wire the skill {skill!r}. Skills: {', '.join(able)}.")
+    return (skill,)
 
 
 def _foreign_repository(root: Path, place: Path) -> Path | None:

@@ -1,10 +1,23 @@
-"""Tell which kinds of projects memkit renders."""
+"""Tell which kinds of projects can be rendered here, and which plug-ins cannot be used."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from memkit.generate.plugins import Problem, load_plugins
 from memkit.generate.targets import Target, load_targets
 
 
-def list_targets() -> list[Target]:
-    """Return every target, in alphabetical order."""
-    return list(load_targets().values())
+@dataclass(frozen=True)
+class Targets:
+    """What can be rendered on this machine."""
+
+    targets: tuple[Target, ...]
+    problems: tuple[Problem, ...]
+
+
+def list_targets() -> Targets:
+    """Return memkit's own targets and those of installed plug-ins, each in alphabetical order."""
+    own = load_targets()
+    plugins = load_plugins(own)
+    return Targets((*own.values(), *plugins.targets.values()), plugins.problems)

@@ -12,7 +12,7 @@ from projects import CHOICES, TARGETS, project, write_store
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.generate import rendering
-from memkit.generate.composition import ROOMS
+from memkit.generate.source import ROOMS
 from memkit.store.yaml import load_yaml
 
 MEMORY = {"archival_memory_insert", "archival_memory_search", "core_memory_append", "core_memory_replace"}

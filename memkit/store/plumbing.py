@@ -97,7 +97,7 @@ def require_git() -> None:
     import shutil
 
     if shutil.which("git") is None:
-        raise MissingExtra("There is no git on the PATH, and the history cannot be cleaned without it. Install git.")
+        raise MissingExtra("There is no git on the PATH, and this cannot be done without it. Install git.")
 
 
 def tree_entries(data: bytes, id_size: int) -> Iterator[tuple[bytes, bytes, str]]:

@@ -1,0 +1,188 @@
+"""``.memkit-gen.json``: what is needed to make the render of a project again, without the store that it came from.
+
+No date and no path is in it, so that the same store gives the same project, byte for byte. It is committed with the
+project: a clone must be able to update as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault
+from memkit.generate.content import Content, SkillSheet, digest
+
+MANIFEST = ".memkit-gen.json"
+FORMAT = 1
+_ADVICE = (
+    "Bring it back from your version control, or render the project anew with 'memkit gen' and carry your edits over."
+)
+
+
+class ProjectFault(EnvironmentFault):
+    """Report a folder that is no generated project, or one whose manifest cannot be relied on."""
+
+    code = "project"
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Which files a render was made of."""
+
+    version: str
+    """The number of the release, with ``+unreleased`` where they were changed since."""
+    digest: str
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """The distribution that brought a target of a third party."""
+
+    distribution: str
+    version: str
+    folder: Stamp
+    """Which files of its own went into the render."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """How a project was made."""
+
+    target: str
+    templates: Stamp
+    answers: Mapping[str, str]
+    content: Content
+    plugin: Plugin | None = None
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """Return the file's text. The order of the settings is kept, because a project's ``memkit.yaml`` has it."""
+    content, plugin = manifest.content, manifest.plugin
+    data = {
+        "format": FORMAT,
+        "about": "How memkit made this project. 'memkit update' needs it as it is: commit it, and do not edit it.",
+        "target": manifest.target,
+        "templates": vars(manifest.templates),
+        **({} if plugin is None else {"plugin": vars(plugin) | {"folder": vars(plugin.folder)}}),
+        "answers": dict(manifest.answers),
+        "skills": list(content.wired),
+        "from_store": content.digests(),
+        "store": {
+            "name": content.name,
+            "settings": content.settings,
+            "skills": [_skill_data(skill) for skill in content.skills],
+            "policies": list(content.policies),
+            "domains": list(content.domains),
+        },
+    }
+    return json.dumps(data | {"checksum": digest(data)}, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def read_manifest(project: Path) -> Manifest:
+    """Return how the project in a folder was made.
+
+    Raises:
+        ProjectFault: There is no manifest, or a broken or edited one, or one of a newer memkit.
+    """
+    path = project / MANIFEST
+    data = _loaded(path)
+    if not isinstance(data.get("format"), int) or data["format"] < 1:
+        raise ProjectFault(f"{path} says no format. {_ADVICE}")
+    if data["format"] > FORMAT:
+        raise ProjectFault(f"{path} was written by a newer memkit (format {data['format']}). Upgrade memkit-agent.")
+    recorded = data.pop("checksum", None)
+    try:
+        unchanged = recorded == digest(data)
+        manifest = _manifest(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise ProjectFault(
+            f"{path} lacks something that a manifest has, or holds it in another form. {_ADVICE}"
+        ) from error
+    if not unchanged:
+        raise ProjectFault(f"{path} was edited by hand: its checksum is that of another text. {_ADVICE}")
+    return manifest
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ProjectFault(
+            f"{path.parent} is no project of memkit's: it has no {MANIFEST}. Name one, or make one with 'memkit gen'."
+        ) from None
+    except OSError as error:
+        raise ProjectFault(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ProjectFault(f"{path} is no JSON: {str(error)[:100]}. {_ADVICE}") from error
+    if not isinstance(data, dict):
+        raise ProjectFault(f"{path} is no manifest. {_ADVICE}")
+    return data
+
+
+def _manifest(data: Mapping[str, Any]) -> Manifest:
+    store, plugin = data["store"], data.get("plugin")
+    return Manifest(
+        target=_text(data["target"]),
+        templates=_stamp(data["templates"]),
+        answers={_text(key): _text(value) for key, value in data["answers"].items()},
+        content=Content(
+            name=_text(store["name"]),
+            settings=_map(store["settings"]),
+            skills=tuple(_skill(skill) for skill in store["skills"]),
+            wired=_texts(data["skills"]),
+            policies=tuple(_named(policy) for policy in store["policies"]),
+            domains=tuple(_named(domain) for domain in store["domains"]),
+        ),
+        plugin=plugin and Plugin(_text(plugin["distribution"]), _text(plugin["version"]), _stamp(plugin["folder"])),
+    )
+
+
+def _skill_data(skill: SkillSheet) -> dict[str, Any]:
+    """Return what a render needs of a skill; a sheet as its lines, which read better than one string."""
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "required_tools": list(skill.required_tools),
+        "digest": skill.digest,
+        "sheets": {profile: text.split("\n") for profile, text in skill.sheets.items()},
+    }
+
+
+def _skill(data: Mapping[str, Any]) -> SkillSheet:
+    return SkillSheet(
+        _text(data["name"]),
+        _text(data["description"]),
+        _texts(data["required_tools"]),
+        _text(data["digest"]),
+        {_text(profile): "\n".join(_texts(lines)) for profile, lines in data["sheets"].items()},
+    )
+
+
+def _stamp(data: Mapping[str, Any]) -> Stamp:
+    return Stamp(_text(data["version"]), _text(data["digest"]))
+
+
+def _named(data: Any) -> Mapping[str, Any]:
+    _text(_map(data)["name"])
+    return _map(data)
+
+
+def _map(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(value)
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return tuple(_text(item) for item in value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value

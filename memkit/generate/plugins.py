@@ -1,0 +1,164 @@
+"""Targets that other distributions add through the entry point group ``memkit.targets``.
+
+An entry point's name is the target's, its value the package that holds ``target.yaml`` and ``project/``::
+
+    [project.entry-points."memkit.targets"]
+    plain-http = "memkit_target_plain_http"
+
+Nothing of a plug-in is imported: the package is looked up and its files are read. What is wrong with one plug-in is a
+``Problem`` that names it, and the others work.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.errors import MemkitError, UsageError
+from memkit.generate.source import Source, installed_source
+from memkit.generate.targets import QUESTIONS, RECORD, Origin, Target, load_target, questions_of
+from memkit.store.schema import check, load_schema
+from memkit.store.yaml import load_yaml
+
+GROUP = "memkit.targets"
+INTERFACE = 1
+"""Version of what a target builds on: what templates see, which layers there are, what ``_shared`` expects."""
+PROJECT = "project"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one entry point says: this package holds a target of that name."""
+
+    target: str
+    package: str
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a plug-in's target cannot be used."""
+
+    target: str
+    """The name that it was offered under, empty where not even that can be read."""
+    message: str
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """What the installed plug-ins add."""
+
+    targets: Mapping[str, Target]
+    problems: tuple[Problem, ...]
+
+
+def load_plugins(own: Collection[str], source: Source | None = None) -> Plugins:
+    """Return the targets of every installed plug-in in alphabetical order, and what is wrong with the others.
+
+    Args:
+        own: Names of memkit's own targets, which no plug-in may take.
+        source: Where memkit's own layers and the rooms lie; what is installed by default.
+    """
+    offers, problems = _offers()
+    taken = Counter(offer.target for offer in offers)
+    targets: dict[str, Target] = {}
+    for offer in sorted(offers, key=lambda offer: offer.target):
+        try:
+            _refuse_a_name_that_is_taken(offer, own, taken[offer.target])
+            targets[offer.target] = _load(offer, source or installed_source())
+        except (MemkitError, OSError) as error:
+            problems.append(Problem(offer.target, f"{_called(offer)} cannot be used: {error}"))
+    return Plugins(targets, tuple(problems))
+
+
+def _offers() -> tuple[list[Offer], list[Problem]]:
+    """Return what every installed distribution offers; of one that lies on the path twice the first counts."""
+    offers: list[Offer] = []
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for distribution in importlib.metadata.distributions():
+        if GROUP not in (distribution.read_text("entry_points.txt") or ""):
+            continue
+        origin = Origin(str(distribution.metadata["Name"]), str(distribution.metadata["Version"]))
+        if origin.distribution in seen:
+            continue
+        seen.add(origin.distribution)
+        try:
+            found = distribution.entry_points.select(group=GROUP)
+        except (TypeError, ValueError) as error:  # what the reader of the file raises for a line without "="
+            problems.append(Problem("", f"The entry points of {_named(origin)} cannot be read: {error}"))
+            continue
+        offers += [Offer(entry.name, entry.value.strip(), origin) for entry in found]
+    return offers, problems
+
+
+def _refuse_a_name_that_is_taken(offer: Offer, own: Collection[str], times: int) -> None:
+    if not _NAME.fullmatch(offer.target):
+        raise UsageError(f"a target's name is made of a-z, 0-9, - and _, and {offer.target[:80]!r} is not.")
+    if offer.target in own:
+        raise UsageError("memkit has a target of that name, and it stays memkit's. Give the plug-in's another one.")
+    if times > 1:
+        raise UsageError("another plug-in offers that name too. Uninstall one of them.")
+
+
+def _load(offer: Offer, source: Source) -> Target:
+    folder = _folder_of(offer.package)
+    if problem := next(_problems_of(folder), None):
+        raise UsageError(problem)
+    return load_target(folder, source, name=offer.target, origin=offer.origin)
+
+
+def _folder_of(package: str) -> Path:
+    """Return the folder of ``package``, which is looked up and not run."""
+    if not _PACKAGE.fullmatch(package):
+        raise UsageError(f"its entry point must name a package, and is {package[:80]!r}.")
+    top, *inner = package.split(".")
+    try:
+        # Of a dotted name this would import the parents; of the first part it imports nothing.
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"the package {top} cannot be found: {error}.") from error
+    places = [Path(place, *inner) for place in (spec.submodule_search_locations if spec else None) or ()]
+    folder = next((place for place in places if (place / RECORD).is_file()), None)
+    if folder is None:
+        raise UsageError(f"there is no folder of the package {package} with a {RECORD}. Is it part of the wheel?")
+    return folder
+
+
+def _problems_of(folder: Path) -> Iterator[str]:
+    """Yield what keeps the files in ``folder`` from being a target; what follows relies on what came before."""
+    document = load_yaml(folder / RECORD)
+    for finding in check(document.data, load_schema("target")):
+        line, column = finding.position(document)
+        yield f"{document.path}:{line}:{column}: {finding.message}"
+    interface = document.data.get("interface")
+    if interface is None:
+        made_for = "for which interface of memkit's templates it was made"
+        yield f"{document.path} does not say {made_for}: add interface: {INTERFACE}."
+    if interface != INTERFACE:
+        yield (
+            f"it was made for interface {interface} of memkit's templates, and this memkit has {INTERFACE}. "
+            + ("Upgrade memkit-agent." if interface > INTERFACE else "Look for a newer version of the plug-in.")
+        )
+    if not (folder / PROJECT).is_dir():
+        yield f"{folder} has no folder {PROJECT}. Is it part of the wheel?"
+    for key, question in questions_of(folder).items():
+        if key.startswith("_"):
+            yield f"{folder / QUESTIONS} may ask questions only, and {key!r} configures copier."
+        if not isinstance(question, dict):
+            yield f"{folder / QUESTIONS}: the question {key!r} must be a map with type, help and default."
+
+
+def _called(offer: Offer) -> str:
+    return f"The target {offer.target[:80]!r} of {_named(offer.origin)}"
+
+
+def _named(origin: Origin) -> str:
+    return f"{origin.distribution} {origin.version}"

@@ -1,0 +1,86 @@
+"""The manifest holds all that a render was made of, and says what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from projects import CHOICES, TARGETS, project
+
+from memkit.generate.composition import Order
+from memkit.generate.manifest import MANIFEST, ProjectFault, manifest_text, read_manifest
+from memkit.generate.rendering import render
+from memkit.generate.targets import find_target
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Return the content of every file in ``folder`` by its relative path."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_render_can_be_made_again_without_the_store(target: str, choice: str, starters: Path, tmp_path: Path) -> None:
+    """From the manifest alone the same files come out, byte for byte, the manifest too."""
+    first = project(starters, target, tmp_path / "first", choice, project_name="Ada's: 'é☃' {{ 7 * 7 }}")
+
+    manifest = read_manifest(first)
+    render(Order(find_target(manifest.target), manifest.content, manifest.answers), tmp_path / "second")
+
+    assert tree(tmp_path / "second") == tree(first)
+
+
+def test_the_manifest_reads_back_as_it_was_written(starters: Path, tmp_path: Path) -> None:
+    """Text and value are the same thing; the version is a number, alone or with what was changed since."""
+    folder = project(starters, "react", tmp_path / "out")
+
+    manifest = read_manifest(folder)
+
+    assert manifest_text(manifest) == (folder / MANIFEST).read_text(encoding="utf-8")
+    assert manifest.templates.version.removesuffix("+unreleased").isdigit()
+    assert str(tmp_path) not in manifest_text(manifest)
+
+
+def _without(key: str) -> Callable[[dict[str, Any]], Any]:
+    return lambda data: {name: value for name, value in data.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: data | {"format": 99}, "newer memkit"),
+        (lambda data: data | {"format": "1"}, "says no format"),
+        (lambda data: data | {"format": True}, "edited by hand"),
+        (lambda data: data | {"answers": {"model": "mine"}}, "edited by hand"),
+        (lambda data: data | {"answers": ["model"]}, "lacks something"),
+        (lambda data: data | {"store": data["store"] | {"policies": [{}]}}, "lacks something"),
+        (lambda data: [data], "no manifest"),
+        (lambda data: "{", "no JSON"),
+        (lambda data: "[" * 100_000, "no JSON"),
+        (_without("store"), "lacks something"),
+        (_without("checksum"), "edited by hand"),
+        (_without("target"), "lacks something"),
+    ],
+)
+def test_a_manifest_that_cannot_be_relied_on_is_named(
+    change: Callable[[dict[str, Any]], Any], words: str, starters: Path, tmp_path: Path
+) -> None:
+    """Newer, broken and edited ones are exit code 3, each with its own line."""
+    folder = project(starters, "react", tmp_path / "out")
+    changed = change(json.loads((folder / MANIFEST).read_text()))
+    (folder / MANIFEST).write_text(changed if isinstance(changed, str) else json.dumps(changed))
+
+    with pytest.raises(ProjectFault, match=words) as raised:
+        read_manifest(folder)
+
+    assert raised.value.exit_code == 3 and MANIFEST in str(raised.value)
+
+
+def test_a_folder_without_a_manifest_is_no_project(tmp_path: Path) -> None:
+    """The line says what is missing and what makes a project."""
+    with pytest.raises(ProjectFault, match="memkit gen"):
+        read_manifest(tmp_path)
