@@ -21,7 +21,7 @@ def wrong(param: str, reason: str) -> Refusal:
 def object_of(data: Any, param: str) -> Mapping[str, Any]:
     """Return ``data`` if it is a JSON object."""
     if not isinstance(data, Mapping):
-        raise wrong(param, "expected an object")
+        raise wrong(param, "an object is required")
     return data
 
 

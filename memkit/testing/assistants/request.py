@@ -16,6 +16,11 @@ _PARTS = ("text", "image_url", "image_file")
 _SETTINGS = ("temperature", "top_p", "response_format", "reasoning_effort")
 """Taken and given back as they are."""
 _ASSISTANT = ("model", "name", "description", "instructions", "tools", "tool_resources", "metadata", *_SETTINGS)
+_FRESH: Mapping[str, Any] = {
+    "name": None, "description": None, "instructions": None, "tools": [], "tool_resources": None, "metadata": {},
+    "temperature": 1.0, "top_p": 1.0, "response_format": "auto", "reasoning_effort": None,
+}  # fmt: skip
+"""An assistant of whom nothing is said."""
 _MESSAGE = ("role", "content", "attachments", "metadata")
 _THREAD = ("messages", "tool_resources", "metadata")
 _LIMITS = ("max_prompt_tokens", "max_completion_tokens", "truncation_strategy")
@@ -70,9 +75,8 @@ def read_assistant(body: Any, *, known: Mapping[str, Any] | None = None) -> dict
         _optional_text(body, key, longest)
     read_tools(body.get("tools"))
     metadata_of(body)
-    defaults = {key: None for key in ("name", "description", "instructions", "tool_resources", "reasoning_effort")}
-    fresh = {**defaults, "tools": [], "metadata": {}, "temperature": 1.0, "top_p": 1.0, "response_format": "auto"}
-    return {**(fresh if known is None else known), **{key: value for key, value in body.items() if value is not None}}
+    said = {key: value for key, value in body.items() if value is not None}
+    return {**(_FRESH if known is None else known), **said}
 
 
 def read_thread(body: Any, *, changing: bool = False) -> tuple[tuple[MessageOrder, ...], Mapping[str, Any]]:
@@ -116,7 +120,7 @@ def _part(part: Any, param: str) -> Mapping[str, Any]:
     if part.get("type") not in _PARTS:
         raise wrong(f"{param}.type", f"{part.get('type')!r} is not one of {', '.join(_PARTS)}")
     if part["type"] != "text":
-        return part
+        return dict(part)
     text = part.get("text")
     if not isinstance(text, str) or not text.strip():
         raise Refusal(400, "Message content must be non-empty.", param=param, code="invalid_value")
@@ -200,6 +204,13 @@ def read_outputs(body: Any) -> tuple[dict[str, str], bool]:
             raise wrong(f"{param}.tool_call_id", f"{call_id!r} is answered twice")
         outputs[call_id] = data["output"]
     return outputs, flag(body, "stream")
+
+
+def read_metadata(body: Any) -> Mapping[str, Any]:
+    """Return the metadata of a request that changes nothing else."""
+    body = body_of(body)
+    check_keys(body, ("metadata",))
+    return metadata_of(body)
 
 
 def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Answer, Call, Conversation, Message
-from ..streaming import halves
+from ..sse import halves
 from .request import MessageOrder, RunOrder, function_names
 from .thread import Step, Thread, ThreadMessage, new_id, now, wire_call
 
@@ -48,14 +48,12 @@ class Run:
         """Return whether the run locks its thread."""
         return self.status not in ENDED
 
-    def conversation(self, outputs: Mapping[str, str]) -> Conversation:
-        """Return what the model is asked to continue, ``outputs`` to its last calls included."""
-        messages = self.thread.conversation(self.order.last_messages)
-        if self._calls is not None:
-            messages.append(Message("assistant", "", self._calls.calls))
-            messages += [Message("tool", outputs[call.id], call_id=call.id) for call in self._calls.calls]
+    def conversation(self, outputs: Mapping[str, str] | None = None, *, stream: bool | None = None) -> Conversation:
+        """Return what the model is asked to continue, ``outputs`` of the calls that the run waits for included."""
         system = [Message("system", self.instructions)] if self.instructions else []
-        return Conversation((*system, *messages), function_names(self.tools), self.model, self.order.stream)
+        messages = self.thread.conversation(self.order.last_messages, outputs or {})
+        streamed = self.order.stream if stream is None else stream
+        return Conversation((*system, *messages), function_names(self.tools), self.model, streamed)
 
     # --- what a client does
 
@@ -67,19 +65,18 @@ class Run:
         if set(wanted) != set(outputs):
             raise Refusal(400, f"Expected tool outputs for call_ids {wanted}, got {list(outputs)}.")
 
-    def answered(self, outputs: Mapping[str, str]) -> Iterator[Event]:
-        """Take in the outputs of the calls that the run waits for."""
+    def take_in(self, outputs: Mapping[str, str]) -> Iterator[Event]:
+        """Keep the outputs of the calls that the run waits for."""
         step, self._calls = self._calls, None
-        assert step is not None, "outputs are checked before they are taken in"
-        step.outputs.update(outputs)
-        step.end("completed")
-        yield "thread.run.step.completed", step.body()
+        if step is not None:
+            step.outputs.update(outputs)
+            step.end("completed")
+            yield "thread.run.step.completed", step.body()
 
-    def hears(self, answer: Answer, asked: Conversation) -> Iterator[Event]:
+    def hear(self, answer: Answer, asked: Conversation) -> None:
         """Keep what the model said for the client's next look at the run."""
         self._answer = replace(answer, calls=tuple(_named(call) for call in answer.calls))
         self._count(asked, answer)
-        yield from self._enter("queued")
 
     def cancel(self) -> None:
         """Begin to end the run."""
@@ -146,7 +143,8 @@ class Run:
             head = wire_call(replace(call, arguments=""), None)
             parts: list[dict[str, Any]] = [{"index": index, **head}]
             parts += [
-                {"index": index, "type": "function", "function": {"arguments": text}} for text in halves(call.arguments)
+                {"index": index, "type": "function", "function": {"arguments": text}}
+                for text in halves(call.arguments or "")
             ]
             for part in parts:
                 delta = {"step_details": {"type": "tool_calls", "tool_calls": [part]}}

@@ -31,6 +31,7 @@ class ThreadMessage:
 
     thread_id: str
     order: MessageOrder
+    metadata: dict[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=lambda: new_id("msg"))
     created_at: int = field(default_factory=now)
     assistant_id: str | None = None
@@ -58,7 +59,7 @@ class ThreadMessage:
             "role": self.order.role,
             "content": [] if started else list(self.order.content),
             "attachments": list(self.order.attachments),
-            "metadata": dict(self.order.metadata),
+            "metadata": self.metadata,
             "status": self.status,
             "completed_at": now() if self.status == "completed" else None,
             "incomplete_at": now() if self.incomplete else None,
@@ -110,9 +111,7 @@ class Step:
     def _details(self, bare: bool) -> dict[str, Any]:
         if not self.calls:
             return {"type": "message_creation", "message_creation": {"message_id": self.message_id}}
-        calls = [wire_call(call, self.outputs.get(call.id)) for call in () if bare] or [
-            wire_call(call, self.outputs.get(call.id)) for call in self.calls
-        ]
+        calls = [wire_call(call, self.outputs.get(call.id)) for call in self.calls]
         return {"type": "tool_calls", "tool_calls": [] if bare else calls}
 
 
@@ -137,7 +136,7 @@ class Thread:
 
     def add(self, order: MessageOrder) -> ThreadMessage:
         """Put a client's message into the thread."""
-        message = ThreadMessage(self.id, order)
+        message = ThreadMessage(self.id, order, dict(order.metadata))
         self.history.append(message)
         return message
 
@@ -160,25 +159,20 @@ class Thread:
             "tool_resources": {},
         }
 
-    def conversation(self, last_messages: int | None) -> list[Message]:
-        """Return what a model sees of the thread: messages, and the calls that were answered."""
-        entries = self.history
-        if last_messages is not None:
-            first = self.messages[-last_messages:][:1]
-            entries = entries[entries.index(first[0]) :] if first else entries
+    def conversation(self, last_messages: int | None, outputs: Mapping[str, str]) -> list[Message]:
+        """Return what a model sees of the thread: messages, and calls with their results, ``outputs`` among them."""
+        first = self.messages[-last_messages:][:1] if last_messages is not None else []
+        entries = self.history[self.history.index(first[0]) :] if first else self.history
         seen: list[Message] = []
+        said: ThreadMessage | None = None
         for entry in entries:
             if isinstance(entry, ThreadMessage):
+                said = entry
                 seen.append(Message(entry.order.role, entry.text))
-            elif entry.calls and all(call.id in entry.outputs for call in entry.calls):
-                seen += _exchange(entry, seen)
+            elif entry.calls and all(call.id in (known := {**entry.outputs, **outputs}) for call in entry.calls):
+                # What the run said before its calls belongs to the same message.
+                text = seen.pop().text if said is not None and said.run_id == entry.run_id else ""
+                seen.append(Message("assistant", text, entry.calls))
+                seen += [Message("tool", known[call.id], call_id=call.id) for call in entry.calls]
+                said = None
         return seen
-
-
-def _exchange(step: Step, seen: list[Message]) -> list[Message]:
-    """Return the calls of a step with their results; what the run said before them belongs to the same message."""
-    said = ""
-    if seen and seen[-1].role == "assistant" and not seen[-1].calls:
-        said = seen.pop().text
-    results = [Message("tool", step.outputs[call.id], call_id=call.id) for call in step.calls]
-    return [Message("assistant", said, step.calls), *results]
