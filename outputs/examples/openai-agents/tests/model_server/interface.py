@@ -61,13 +61,15 @@ class Answer:
     status: int | None = None
     """An error status instead of an answer."""
     message: str = ""
-    """The reason given with ``status``."""
+    """The reason given with ``status`` or with a stop."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Sent with ``status``, for example ``retry-after``."""
     delay: float = 0.0
     """Seconds to wait before the first byte."""
     cut: bool = False
     """Close the connection half-way through the answer."""
+    stop: str = ""
+    """Why the answer ends early: ``length`` (at the token limit) or ``failed`` (on the side of the model)."""
 
 
 @dataclass(frozen=True)

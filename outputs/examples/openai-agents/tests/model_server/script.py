@@ -2,7 +2,8 @@
 
 An answer is ``{text}``, ``{tool, args}``, ``{tools: [{tool, args}, ...]}`` or ``{status, message, headers}``; ``text``
 may stand beside tool calls. ``{delay: seconds}`` waits, alone before the next answer or inside one; ``cut: true``
-closes the connection half-way. ``arguments`` in place of ``args`` sends that text as it is.
+closes the connection half-way, and ``stop: length`` or ``stop: failed`` (with a ``message``) ends the answer early in
+the way in which the protocol tells of it. ``arguments`` in place of ``args`` sends that text as it is.
 
 A rule is ``{when: regex, role: tool, reply: answer}``: ``when`` is searched in the last message, which must have
 ``role`` if one is given; the first rule that fits answers. Without ``when`` a rule fits everything.
@@ -28,7 +29,8 @@ Script = Sequence[Any] | Callable[[Conversation], Any]
 """Answers in order, rules, or a function from a conversation to an answer."""
 
 _CALL_KEYS = ("tool", "args", "arguments", "id")
-_ANSWER_KEYS = ("text", *_CALL_KEYS, "tools", "status", "message", "headers", "delay", "cut")
+_ANSWER_KEYS = ("text", *_CALL_KEYS, "tools", "status", "message", "headers", "delay", "cut", "stop")
+_STOPS = ("", "length", "failed")
 _RULE_KEYS = ("when", "role", "reply")
 _ROLES = ("system", "user", "assistant", "tool")
 _PLACEHOLDER = re.compile(r"\$\$\{|\$\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
@@ -67,9 +69,12 @@ def answer_from(data: Any, where: str) -> Answer:
         "headers": {name: str(value) for name, value in _typed(data, "headers", Mapping, where, {}).items()},
         "delay": float(_typed(data, "delay", (int, float), where, 0)),
         "cut": _typed(data, "cut", bool, where, False),
+        "stop": _typed(data, "stop", str, where, ""),
     }
-    if not (calls or "text" in data or "status" in data or "delay" in data):
-        raise ScriptError(f"{where} says nothing: give it `text`, `tool`, `tools`, `status` or `delay`.")
+    if fields["stop"] not in _STOPS:
+        raise ScriptError(f"{where}: `stop` is {fields['stop']!r}; it can be {' or '.join(_STOPS[1:])}.")
+    if not (calls or "text" in data or "status" in data or "delay" in data or fields["stop"]):
+        raise ScriptError(f"{where} says nothing: give it `text`, `tool`, `tools`, `status`, `stop` or `delay`.")
     return Answer(calls=tuple(calls), **fields)
 
 

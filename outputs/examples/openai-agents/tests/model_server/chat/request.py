@@ -2,78 +2,54 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Refusal
 from ..interface import Call, Conversation, Message
+from ..reading import check_choice, flag, function_name, parsed, text_of, tool_name, wrong
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 _PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
-_CHOICES = ("none", "auto", "required")
 
 
 def read_conversation(body: Any) -> Conversation:
     """Return the conversation of a request body, or raise ``Refusal`` with the first thing that is wrong."""
     if not isinstance(body, Mapping):
-        raise _wrong("body", "the body must be a JSON object")
-    model = _text_of(body, "model", "model")
+        raise wrong("body", "the body must be a JSON object")
+    model = text_of(body, "model", "model")
     listed = body.get("messages")
     if not isinstance(listed, list) or not listed:
-        raise _wrong("messages", "a non-empty list of messages is required")
-    stream = _flag(body, "stream")
+        raise wrong("messages", "a non-empty list of messages is required")
+    stream = flag(body, "stream")
     if body.get("stream_options") is not None and not stream:
-        raise _wrong("stream_options", "it is only allowed when 'stream' is true")
+        raise wrong("stream_options", "it is only allowed when 'stream' is true")
     if body.get("n") not in (None, 1):
-        raise _wrong("n", "this server gives one choice")
+        raise wrong("n", "this server gives one choice")
     for old in ("functions", "function_call"):
         if old in body:
-            raise _wrong(old, "it is deprecated: use 'tools' and 'tool_choice'")
+            raise wrong(old, "it is deprecated: use 'tools' and 'tool_choice'")
     messages = tuple(_message(message, f"messages[{index}]") for index, message in enumerate(listed))
     check_tool_order(messages)
     return Conversation(messages, _tools(body), model, stream)
 
 
-def _wrong(param: str, reason: str) -> Refusal:
-    """Return the refusal of one parameter."""
-    return Refusal(400, f"Invalid '{param}': {reason}.", param=param, code="invalid_value")
-
-
-def _text_of(data: Mapping[str, Any], key: str, param: str) -> str:
-    """Return a required text that is not empty."""
-    value = data.get(key)
-    if not isinstance(value, str) or not value:
-        raise _wrong(param, "a non-empty string is required")
-    return value
-
-
-def _flag(body: Mapping[str, Any], key: str) -> bool:
-    """Return an optional boolean."""
-    value = body.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise _wrong(key, "expected a boolean")
-    return bool(value)
-
-
 def _message(data: Any, param: str) -> Message:
     """Return one message in the common form."""
     if not isinstance(data, Mapping):
-        raise _wrong(param, "expected an object")
+        raise wrong(param, "expected an object")
     role = data.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise _wrong(f"{param}.role", f"unknown role {role!r}; supported are {', '.join(_ROLES)}")
+        raise wrong(f"{param}.role", f"unknown role {role!r}; supported are {', '.join(_ROLES)}")
     if role != "assistant" and "tool_calls" in data:
-        raise _wrong(f"{param}.tool_calls", f"a message of role {role!r} cannot call tools")
+        raise wrong(f"{param}.tool_calls", f"a message of role {role!r} cannot call tools")
     if role != "tool" and "tool_call_id" in data:
-        raise _wrong(f"{param}.tool_call_id", f"a message of role {role!r} cannot answer a tool call")
+        raise wrong(f"{param}.tool_call_id", f"a message of role {role!r} cannot answer a tool call")
     calls = _calls(data["tool_calls"], f"{param}.tool_calls") if data.get("tool_calls") is not None else ()
-    call_id = _text_of(data, "tool_call_id", f"{param}.tool_call_id") if role == "tool" else None
+    call_id = text_of(data, "tool_call_id", f"{param}.tool_call_id") if role == "tool" else None
     if data.get("content") is None and role == "assistant":
         if not calls and not data.get("refusal"):
-            raise _wrong(f"{param}.content", "an assistant message needs content unless it calls tools")
+            raise wrong(f"{param}.content", "an assistant message needs content unless it calls tools")
         return Message("assistant", "", calls)
     return Message(_ROLES[role], _content(data.get("content"), role, f"{param}.content"), calls, call_id)
 
@@ -83,16 +59,16 @@ def _content(content: Any, role: str, param: str) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not content:
-        raise _wrong(param, f"a message of role {role!r} needs a string or a non-empty list of parts")
+        raise wrong(param, f"a message of role {role!r} needs a string or a non-empty list of parts")
     allowed = _PARTS.get(role, ("text",))
     texts = []
     for index, part in enumerate(content):
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind not in allowed:
-            raise _wrong(f"{param}[{index}].type", f"{kind!r} is not one of {', '.join(allowed)}")
+            raise wrong(f"{param}[{index}].type", f"{kind!r} is not one of {', '.join(allowed)}")
         if kind == "text":
             if not isinstance(part.get("text"), str):
-                raise _wrong(f"{param}[{index}].text", "a string is required")
+                raise wrong(f"{param}[{index}].text", "a string is required")
             texts.append(part["text"])
     return "".join(texts)
 
@@ -100,39 +76,22 @@ def _content(content: Any, role: str, param: str) -> str:
 def _calls(listed: Any, param: str) -> tuple[Call, ...]:
     """Return the tool calls of an assistant message."""
     if not isinstance(listed, list) or not listed:
-        raise _wrong(param, "a non-empty list is required; leave it out when there are no calls")
+        raise wrong(param, "a non-empty list is required; leave it out when there are no calls")
     return tuple(_call(call, f"{param}[{index}]") for index, call in enumerate(listed))
 
 
 def _call(data: Any, param: str) -> Call:
     """Return one tool call."""
     if not isinstance(data, Mapping) or data.get("type") != "function":
-        raise _wrong(f"{param}.type", "only calls of type 'function' are supported")
+        raise wrong(f"{param}.type", "only calls of type 'function' are supported")
     function = data.get("function")
     if not isinstance(function, Mapping):
-        raise _wrong(f"{param}.function", "an object is required")
+        raise wrong(f"{param}.function", "an object is required")
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
-        raise _wrong(f"{param}.function.arguments", "the arguments are a string that holds JSON")
-    name = _tool_name(function, f"{param}.function.name")
-    return Call(name, _parsed(arguments), _text_of(data, "id", f"{param}.id"), arguments)
-
-
-def _parsed(arguments: str) -> Mapping[str, Any]:
-    """Return arguments as a mapping; what a model got wrong goes back to it unread, so it is no error here."""
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _tool_name(data: Mapping[str, Any], param: str) -> str:
-    """Return a valid tool name."""
-    name = data.get("name")
-    if not isinstance(name, str) or not _TOOL_NAME.match(name):
-        raise _wrong(param, f"{name!r} does not match the pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
-    return name
+        raise wrong(f"{param}.function.arguments", "the arguments are a string that holds JSON")
+    name = tool_name(function, f"{param}.function.name")
+    return Call(name, parsed(arguments), text_of(data, "id", f"{param}.id"), arguments)
 
 
 def check_tool_order(messages: tuple[Message, ...]) -> None:
@@ -146,7 +105,7 @@ def check_tool_order(messages: tuple[Message, ...]) -> None:
         _check_answered(waiting, index)
         for call in message.calls:
             if call.id in seen:
-                raise _wrong(f"messages[{index}].tool_calls", f"duplicate tool call id {call.id!r}")
+                raise wrong(f"messages[{index}].tool_calls", f"duplicate tool call id {call.id!r}")
             seen.add(call.id)
             waiting[call.id] = None
     _check_answered(waiting, len(messages))
@@ -181,53 +140,22 @@ def _tools(body: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the offered tools."""
     listed = body.get("tools")
     if listed is not None and (not isinstance(listed, list) or not listed):
-        raise _wrong("tools", "a non-empty list is required; leave it out when there are no tools")
+        raise wrong("tools", "a non-empty list is required; leave it out when there are no tools")
     names: list[str] = []
     for index, tool in enumerate(listed or []):
         name = _tool(tool, f"tools[{index}]")
         if name in names:
-            raise _wrong(f"tools[{index}].function.name", f"tool names must be unique, {name!r} occurs twice")
+            raise wrong(f"tools[{index}].function.name", f"tool names must be unique, {name!r} occurs twice")
         names.append(name)
     for key in ("tool_choice", "parallel_tool_calls"):
         if body.get(key) is not None and not names and body[key] != "none":
-            raise _wrong(key, "it is only allowed when 'tools' are specified")
-    _check_choice(body.get("tool_choice"), names)
+            raise wrong(key, "it is only allowed when 'tools' are specified")
+    check_choice(body.get("tool_choice"), names)
     return tuple(names)
 
 
 def _tool(data: Any, param: str) -> str:
     """Return the name of one offered tool whose definition is sound."""
     if not isinstance(data, Mapping) or data.get("type") != "function":
-        raise _wrong(f"{param}.type", "only tools of type 'function' are supported")
-    function = data.get("function")
-    if not isinstance(function, Mapping):
-        raise _wrong(f"{param}.function", "an object is required")
-    name = _tool_name(function, f"{param}.function.name")
-    if not isinstance(function.get("description", ""), (str, type(None))):
-        raise _wrong(f"{param}.function.description", "expected a string")
-    parameters = function.get("parameters")
-    if parameters is not None:
-        _check_schema(parameters, f"{param}.function.parameters")
-    return name
-
-
-def _check_schema(parameters: Any, param: str) -> None:
-    """Refuse parameters that are not a JSON schema of an object."""
-    if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
-        raise _wrong(param, "a JSON schema with type 'object' is required")
-    properties = parameters.get("properties", {})
-    if not isinstance(properties, Mapping):
-        raise _wrong(f"{param}.properties", "expected an object")
-    required = parameters.get("required", [])
-    if not isinstance(required, list) or any(name not in properties for name in required):
-        raise _wrong(f"{param}.required", "it must list names that 'properties' holds")
-
-
-def _check_choice(choice: Any, names: list[str]) -> None:
-    """Refuse a tool choice that names no offered tool."""
-    if choice is None or choice in _CHOICES:
-        return
-    function = choice.get("function") if isinstance(choice, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if name not in names:
-        raise _wrong("tool_choice", f"{choice!r} is neither {', '.join(_CHOICES)} nor one of the offered tools")
+        raise wrong(f"{param}.type", "only tools of type 'function' are supported")
+    return function_name(data, param)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Answer, Call, Conversation, Play, Request, Response
+from ..sse import halves
 from .request import read_conversation
 
 _MODEL = "fake-model"
@@ -117,12 +118,6 @@ def _chunks(text: str, calls: tuple[dict[str, Any], ...]) -> Iterator[dict[str, 
     for delta in deltas:
         yield {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
     yield {"index": 0, "delta": {}, "logprobs": None, "finish_reason": _finish_reason(calls)}
-
-
-def halves(text: str) -> list[str]:
-    """Return ``text`` in two parts, or in as many as it has characters where that is fewer."""
-    middle = (len(text) + 1) // 2
-    return [part for part in (text[:middle], text[middle:]) if part]
 
 
 def _event(frame: Any, *, choice: dict[str, Any] | None, usage: dict[str, int] | None, wants_usage: bool) -> str:
