@@ -13,6 +13,7 @@ from typing import Any
 
 from agent import DEFAULT_MODEL
 from agent.errors import EnvironmentFault
+from memory.settings import MemorySettings
 
 COMPILED = Path(__file__).resolve().parent / "compiled"
 PROJECT_FOLDER = COMPILED.parent.parent
@@ -38,6 +39,11 @@ class Settings:
     timeout: float
     """Seconds to wait for the model."""
     environment: Mapping[str, str]
+
+    @property
+    def limits(self) -> MemorySettings:
+        """Return what the store says about memory."""
+        return MemorySettings.from_mapping(self.values)
 
     @property
     def state_folder(self) -> Path:

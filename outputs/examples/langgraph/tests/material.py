@@ -82,6 +82,7 @@ def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
         "context": {"max_tokens": 8000},
         "recall": {},
         "forget": {},
+        "consolidate": {},
         "importance": 0.5,
         "privacy": {"consent": "agent", "long_term": "on"},
         "agent": dict(offered),

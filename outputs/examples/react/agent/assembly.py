@@ -26,7 +26,6 @@ PLANNING = "plan_task"
 PROPOSING = "propose_subtasks"
 EVOLVING = "evolve_expression"
 STORING = "archival_memory_insert"
-MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "importance")
 SEED = 0
 """Of evolutionary search: the same question has the same answer."""
 
@@ -67,7 +66,7 @@ class Rooms:
 
 def open_rooms(settings: Settings, user: str | None, session: str, approve: Approval | None = None) -> Rooms:
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
-    limits = MemorySettings.from_mapping({name: settings.values[name] for name in MEMORY_SECTIONS})
+    limits = settings.limits
     user_id = user if user is not None else "nobody"
     archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)
     consent = Consent(archive, user, session, switched_off=settings.values["privacy"]["long_term"] == "off")

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from agent import PROJECT
 from agent.assembly import Rooms, open_rooms
+from agent.consolidation import as_data, consolidate
 from agent.errors import AgentError, EnvironmentFault
 from agent.interface import Conversation
 from agent.settings import load_settings
@@ -20,6 +21,7 @@ from loop.interface import Verdict
 from memory.identifiers import new_id
 
 SCHEMA = "memkit.chat/1"
+CONSOLIDATED = "memkit.memory.consolidate/1"
 INTERRUPTED = 130
 ASK_CONSENT = "May this agent keep what you tell it, for later conversations?"
 
@@ -42,8 +44,9 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
     """Run one command line and return its exit code; whatever a person can act on is one line and no trace."""
     streams = Streams(sys.stdin, sys.stdout, sys.stderr)
     options = parser().parse_args(arguments)
+    work = tidy_up if options.consolidate else converse
     try:
-        return converse(options, environment, streams)
+        return work(options, environment, streams)
     except KeyboardInterrupt:
         print("Interrupted.", file=streams.messages)
         return INTERRUPTED
@@ -58,7 +61,9 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
     reader = argparse.ArgumentParser(prog="python -m agent", description=f"Talk to {PROJECT}.".replace("%", "%%"))
-    reader.add_argument("-p", "--prompt", metavar="TEXT", help="answer TEXT and end; without it, talk")
+    work = reader.add_mutually_exclusive_group()
+    work.add_argument("-p", "--prompt", metavar="TEXT", help="answer TEXT and end; without it, talk")
+    work.add_argument("--consolidate", action="store_true", help="tell memory in fewer words, of U or of everybody, and end")
     reader.add_argument("--user", metavar="U", help="whose memory it is; without a user nothing is kept (or AGENT_USER)")
     reader.add_argument("--session", metavar="S", help="the conversation to go on with (default: a new one)")
     reader.add_argument("--consent", action="store_true", help="the user has agreed to long-term memory")
@@ -83,6 +88,21 @@ def converse(options: argparse.Namespace, environment: Mapping[str, str] | None,
                 answer(text, conversation, rooms, options.json, streams)
     finally:
         rooms.close()
+    return 0
+
+
+def tidy_up(options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams) -> int:
+    """Consolidate memory and say what came of it; no model is asked."""
+    done = consolidate(load_settings(environment), options.user)
+    data = as_data(done)
+    if options.json:
+        notes = [diagnostic("consolidation", note, "warning") for note in done.refused]
+        print(envelope(data, notes, schema=CONSOLIDATED), file=streams.result)
+        return 0
+    counts = [f"{len(found)} {what}" for what, found in data.items() if found and what != "added"]
+    print(f"{', '.join(counts) or 'Nothing to consolidate'}.", file=streams.result)
+    for note in done.refused:
+        print(f"consolidation: {harmless(note)}", file=streams.messages)
     return 0
 
 
@@ -157,9 +177,11 @@ def tell_error(error: Exception, as_json: bool, streams: Streams) -> None:
         print(f"agent: {message}", file=streams.messages)
 
 
-def envelope(data: Mapping[str, Any] | None, diagnostics: Sequence[Mapping[str, Any]], *, ok: bool = True) -> str:
+def envelope(
+    data: Mapping[str, Any] | None, diagnostics: Sequence[Mapping[str, Any]], *, ok: bool = True, schema: str = SCHEMA
+) -> str:
     """Return the JSON object that ``--json`` prints."""
-    body = {"schema": SCHEMA, "ok": ok, "data": data, "diagnostics": list(diagnostics)}
+    body = {"schema": schema, "ok": ok, "data": data, "diagnostics": list(diagnostics)}
     return json.dumps(body, ensure_ascii=False, allow_nan=False)
 
 
