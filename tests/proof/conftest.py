@@ -1,0 +1,37 @@
+"""What the proofs share: environments that are kept between runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from environments import Environments
+from ownership import OUTSIDE, Owned
+from rendered import Case
+
+
+@pytest.fixture(scope="session")
+def environments() -> Environments:
+    """Return the environments beside the one that the tests run in; cleaning that up removes them."""
+    return Environments(Path(sys.prefix) / "proof", OUTSIDE)
+
+
+@pytest.fixture
+def own(environments: Environments, tmp_path: Path) -> Callable[[Case, str], Owned]:
+    """Return what renders a project and gives it an environment of its own."""
+
+    def own(case: Case, edition: str) -> Owned:
+        project = case.render(tmp_path / "project")
+        return Owned(project, environments.copy(project, edition, tmp_path / "environment"))
+
+    return own
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what takes minutes and an installer to 'make prove'."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker("prove")
