@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 WORKERS ?= 2
 
-.PHONY: help demo test check outputs bench clean
+.PHONY: help demo test prove check outputs bench clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -15,6 +15,9 @@ demo: $(STAMPS)/demo ## Run the tour: remember, page out, recall, obey a policy,
 
 test: $(STAMPS)/test ## Run every test that pip can install for; says what it skips
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+prove: $(STAMPS)/prove ## Set every rendered project up in an environment of its own, test, lint and type-check it there
+	$(BIN)/python -m pytest -m prove tests/proof -n $(WORKERS) --dist worksteal --timeout 900
 
 check: $(STAMPS)/check ## Run the linter, the type checker, the import contract and memkit's own lint
 	$(BIN)/ruff check .
@@ -55,4 +58,8 @@ $(STAMPS)/bench: $(BIN)/python pyproject.toml
 
 $(STAMPS)/check: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group check
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/prove: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group prove
 	@mkdir -p $(STAMPS) && touch $@

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import enclosure
 
-SECONDS = 280.0
+SECONDS = 600.0
 ENCLOSED = enclosure.is_possible()
 _OURS = ("PYTHON", "PYTEST", "VIRTUAL_ENV", "MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_")
 OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
