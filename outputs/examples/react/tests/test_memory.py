@@ -136,7 +136,8 @@ def test_a_record_found_earlier_in_the_session_can_be_cited_in_a_later_process(t
     """The ids that a session may cite outlive the process."""
     with ArchivalStore(talk.store) as archive:
         record_id = archive.offer(Draft(text="Ada owns a telescope"), Origin(actor="person", user_id="ada")).id
-    talk("What do I own?", [{"tool": "archival_memory_search", "args": {"query": "telescope"}}, "A telescope."], "--session", "one", "--consent")
+    search = {"tool": "archival_memory_search", "args": {"query": "telescope"}}
+    talk("What do I own?", [search, "A telescope."], "--session", "one", "--consent")
 
     reply = talk("Are you sure?", [f"Yes, you own a telescope [{record_id}]."], "--session", "one")
 
