@@ -18,6 +18,7 @@ from memory.settings import MemorySettings
 COMPILED = Path(__file__).resolve().parent / "compiled"
 PROJECT_FOLDER = COMPILED.parent.parent
 MANIFEST = "memkit.yaml"
+MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "importance")
 _QUOTES = "\"'"
 
 
@@ -43,7 +44,7 @@ class Settings:
     @property
     def limits(self) -> MemorySettings:
         """Return what the store says about memory."""
-        return MemorySettings.from_mapping(self.values)
+        return MemorySettings.from_mapping({name: self.values[name] for name in MEMORY_SECTIONS})
 
     @property
     def state_folder(self) -> Path:
