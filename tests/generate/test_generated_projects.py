@@ -14,6 +14,7 @@ SECONDS = 280.0
 NEEDS = {
     "langgraph": ("langgraph", "langchain", "langchain_openai"),
     "openai-agents": ("agents",),
+    "openai-assistants": ("openai",),
     "react": ("openai",),
 }
 
