@@ -1,0 +1,31 @@
+"""Who answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.run import Run
+from agent.thread import Thread
+from agent.wire import Wire
+from loop.interface import ToolSpec
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """A model with a name, instructions and tools, reached by a wire."""
+
+    name: str
+    model: str
+    instructions: Callable[[], str]
+    """Asked for whenever the wire sends them, because they hold core memory, which tools change."""
+    tools: tuple[ToolSpec, ...]
+    wire: Wire
+    most_calls: int = 8
+    """So many tool calls it may make in one run."""
+
+    def run(self, thread: Thread) -> Run:
+        """Begin to answer ``thread``; the run that comes back waits for tool outputs or is complete."""
+        run = Run(thread, self.wire.open(self, thread), self.most_calls)
+        run.start()
+        return run

@@ -1,0 +1,21 @@
+"""The conversation of this target: the loop of the rooms, whose turns are runs of an assistant in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from agent.assembly import Rooms
+from agent.endpoint import endpoint_of
+from agent.interface import Conversation
+from agent.responses_wire import ResponsesWire
+from agent.run_loop import RunLoop
+from agent.session import KeptSession
+
+
+@contextmanager
+def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+    """Open the conversation of ``rooms``, with the turns of its session back in the thread."""
+    with ResponsesWire(endpoint_of(rooms.settings)) as wire:
+        yield KeptSession(rooms.agent(loop=partial(RunLoop, wire=wire, rooms=rooms)), rooms)

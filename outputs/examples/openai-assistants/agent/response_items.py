@@ -1,0 +1,94 @@
+"""Messages as the rooms write them, and as the items of the Responses API."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agent.sendable import sendable_name, sendable_text
+from agent.thread import ITEMS
+from loop.arguments import read_arguments
+from loop.interface import CallData, ToolCall
+
+Item = dict[str, Any]
+
+
+def to_items(messages: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """Return ``messages`` as items: as the server wrote them in this run, and otherwise made from what is kept."""
+    return [item for message in messages for item in _written(message) or _made(message)]
+
+
+def _written(message: Mapping[str, Any]) -> list[Item]:
+    """Return what the server wrote, unless the main context shortened it or no server would take it back."""
+    items: list[Item] = message.get(ITEMS, [])
+    text, calls, _ = read_items(items)
+    given = [{"id": call.id, "name": call.name, "args": _arguments(call)} for call in calls]
+    same = text == message.get("content") and given == message.get("tool_calls")
+    return items if same and all(map(_can_be_sent, items)) else []
+
+
+def _can_be_sent(item: Item) -> bool:
+    try:
+        json.dumps(item, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    if item.get("type") != "function_call":
+        return True
+    name = str(item.get("name"))
+    return sendable_name(name) == name
+
+
+def _made(message: Mapping[str, Any]) -> list[Item]:
+    text = message.get("content") or ""
+    if message["role"] == "tool":
+        return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": text}]
+    phase = {"phase": message["phase"]} if "phase" in message else {}
+    said = {"role": message["role"], "content": text, **phase}
+    calls = [_call_item(call) for call in message.get("tool_calls") or ()]
+    return [said, *calls] if text or not calls else calls
+
+
+def _call_item(call: CallData) -> Item:
+    arguments = json.dumps(call["args"], ensure_ascii=False)
+    return {"type": "function_call", "call_id": call["id"], "name": sendable_name(call["name"]), "arguments": arguments}
+
+
+def read_items(items: Iterable[Item]) -> tuple[str, list[ToolCall], str | None]:
+    """Return what the model said in ``items``, what it called, and the phase that the server gives its words."""
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    phase: str | None = None
+    for item in items:
+        if item.get("type") == "message":
+            texts += [str(part.get("text") or part.get("refusal") or "") for part in item.get("content") or ()]
+            phase = item.get("phase", phase)
+        elif item.get("type") == "function_call":
+            text = str(item.get("arguments") or "")
+            given = read_arguments(text)
+            # What is no JSON object stays text, for the toolbox to refuse.
+            calls.append(ToolCall(str(item.get("call_id") or ""), str(item.get("name") or ""), text if given is None else given))
+    return sendable_text("".join(texts)), calls, phase
+
+
+def _arguments(call: ToolCall) -> dict[str, Any]:
+    return {} if isinstance(call.args, str) else dict(call.args)
+
+
+def renumbered(items: Sequence[Item], taken: Iterable[str]) -> list[Item]:
+    """Return ``items`` with an id for every call that no other call of the thread has; some servers count anew."""
+    used = set(taken)
+    fresh: list[Item] = []
+    for item in items:
+        if item.get("type") == "function_call":
+            if not item.get("call_id") or item["call_id"] in used:
+                item = {**item, "call_id": f"call_{uuid.uuid4().hex}"}
+            used.add(item["call_id"])
+        fresh.append(item)
+    return fresh
+
+
+def resendable(items: Iterable[Item]) -> list[Item]:
+    """Return ``items`` without reasoning that is nothing but an id: a server that stores nothing would not find it."""
+    return [item for item in items if item.get("type") != "reasoning" or item.get("encrypted_content") or item.get("content")]

@@ -1,0 +1,133 @@
+"""Runs over the Responses API, which followed OpenAI's Assistants: one request for each step of the model.
+
+Nothing is stored on the server (``store=False``). Each request carries the thread as it is, so what was paged out or
+erased here is gone from there too. Within a run the model's own items go back whole, its encrypted reasoning with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import openai
+
+from agent.assistant import Assistant
+from agent.endpoint import RETRIES, Endpoint, clear_faults
+from agent.errors import EnvironmentFault
+from agent.response_items import read_items, renumbered, resendable, to_items
+from agent.thread import Thread
+from agent.wire import Step, ToolOutput
+from loop.interface import ToolSpec
+
+ENCRYPTED = "reasoning.encrypted_content"
+
+
+class ResponsesWire:
+    """Asks one model; sends no sampling parameters, because vendors reject them."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._encrypted = True
+        with clear_faults(endpoint):
+            self._client = openai.OpenAI(
+                api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+            )
+
+    def open(self, assistant: Assistant, thread: Thread) -> ResponsesRun:
+        """Return a run of ``assistant`` in ``thread``."""
+        return ResponsesRun(self, assistant, thread)
+
+    def ask(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the items that the model answers with; raises ``EnvironmentFault`` when the server cannot serve."""
+        with clear_faults(self.endpoint), self._stream(request) as events:
+            return self._finished(events)
+
+    def _stream(self, request: Mapping[str, Any]) -> openai.Stream[Any]:
+        try:
+            return self._opened({**request, "include": [ENCRYPTED]} if self._encrypted else request)
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            # A model that does not reason has no reasoning to encrypt, and says so by refusing.
+            if not self._encrypted or not any(word in str(error).lower() for word in ("encrypted", "include")):
+                raise
+            self._encrypted = False
+            return self._opened(request)
+
+    def _opened(self, request: Mapping[str, Any]) -> openai.Stream[Any]:
+        stream: openai.Stream[Any] = self._client.responses.create(**request, store=False, stream=True)
+        return stream
+
+    def _finished(self, events: Iterable[Any]) -> list[dict[str, Any]]:
+        """Return the items of a stream that came to its end."""
+        items: dict[int, dict[str, Any]] = {}
+        for event in events:
+            kind = getattr(event, "type", "")
+            if kind == "response.output_item.done":
+                items[event.output_index] = as_sent(event.item)
+            elif kind in ("response.completed", "response.incomplete"):
+                # Some servers leave the output out of the last event.
+                return [as_sent(item) for item in event.response.output or ()] or [items[place] for place in sorted(items)]
+            elif kind in ("response.failed", "error"):
+                raise EnvironmentFault(f"{self._where} failed: {reason_of(event)}")
+        raise EnvironmentFault(f"The answer of {self._where} broke off before its end. Try again.")
+
+    @property
+    def _where(self) -> str:
+        return self.endpoint.base_url or "OpenAI"
+
+    def __enter__(self) -> Self:
+        """Return the wire itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+class ResponsesRun:
+    """One run: the server keeps nothing of it, so each step sends the thread as it is by then."""
+
+    def __init__(self, wire: ResponsesWire, assistant: Assistant, thread: Thread) -> None:
+        self._wire = wire
+        self._assistant = assistant
+        self._thread = thread
+
+    def begin(self) -> Step:
+        """Show the model the thread and return what it does."""
+        return self._step(self._assistant.tools)
+
+    def submit(self, outputs: Sequence[ToolOutput], *, closing: bool) -> Step:
+        """Show the model the thread, which holds the outputs, and return what it does next."""
+        return self._step(() if closing else self._assistant.tools)
+
+    def cancel(self) -> None:
+        """Leave it at that: the server waits for nothing."""
+
+    def _step(self, tools: Sequence[ToolSpec]) -> Step:
+        request: dict[str, Any] = {
+            "model": self._assistant.model,
+            "instructions": self._assistant.instructions(),
+            "input": to_items(self._thread.messages()),
+        }
+        if tools:
+            request["tools"] = [wire_tool(spec) for spec in tools]
+        items = renumbered(self._wire.ask(request), self._thread.call_ids())
+        text, calls, phase = read_items(items)
+        return Step(text, tuple(calls), tuple(resendable(items)) if calls else (), phase)
+
+
+def wire_tool(spec: ToolSpec) -> dict[str, Any]:
+    """Return a tool in the form of the protocol; the toolbox checks the arguments, so the schema is passed on as it is."""
+    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    return {"type": "function", **function, "strict": False}
+
+
+def as_sent(item: Any) -> dict[str, Any]:
+    """Return an item of the SDK as the server wrote it, without what was null."""
+    sent: dict[str, Any] = item.to_dict(mode="json", exclude_unset=True, exclude_none=True)
+    return sent
+
+
+def reason_of(event: Any) -> str:
+    """Return why a response failed, on one line."""
+    error = getattr(getattr(event, "response", event), "error", None) or event
+    return " ".join(str(getattr(error, "message", None) or "no reason was given").split())[:500]

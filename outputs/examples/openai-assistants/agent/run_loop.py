@@ -1,0 +1,60 @@
+"""The loop of the rooms with a run of an assistant in the place where the model and its tools act."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.assembly import Rooms
+from agent.assistant import Assistant
+from agent.run import Run
+from agent.thread import ITEMS, Thread
+from agent.wire import ToolOutput, Wire
+from loop.core import AgentLoop, AgentResponse
+from loop.turn import Intent, Reply
+
+TOO_MANY = "Not run: too many calls in one turn."
+
+
+class RunLoop(AgentLoop):
+    """Answers each turn with one run; the policies judge every call that the run waits for before its tool runs."""
+
+    def __init__(self, *parts: Any, wire: Wire, rooms: Rooms, **more: Any) -> None:
+        super().__init__(*parts, **more)  # without the model, which only the wire asks
+        self.thread = Thread(rooms.session_id, lambda: self.prompt()[1:], self._add)
+        self.assistant = Assistant(
+            name=rooms.persona.name,
+            model=rooms.settings.model,
+            instructions=lambda: self.prompt()[0]["content"],
+            tools=tuple(self.toolbox.specs()),
+            wire=wire,
+            most_calls=self.max_tool_calls,
+        )
+        self._phase: str | None = None
+
+    def act(self, intent: Intent) -> Reply:
+        """Run the assistant until it answers."""
+        run = self.assistant.run(self.thread)
+        try:
+            while run.status == "requires_action":
+                run.submit_tool_outputs(self._outputs(run))
+        finally:
+            run.cancel()
+        self._phase = run.phase
+        return Reply(run.text, run.calls_made, limited=run.at_bound)
+
+    def remember(self, reply: Reply) -> AgentResponse:
+        """Keep the reply, and of the run what the rooms need: its words, its calls and what came of them."""
+        response = super().remember(reply)
+        messages: list[Any] = self.memory.main.messages
+        for message in messages:
+            message.pop(ITEMS, None)
+        if self._phase and messages and messages[-1]["role"] == "assistant":
+            messages[-1]["phase"] = self._phase
+        return response
+
+    def _outputs(self, run: Run) -> list[ToolOutput]:
+        """Run the tools that the run waits for, one after another, as far as the bound allows."""
+        return [
+            ToolOutput(call.id, self.toolbox.call(call.name, call.args).text if number < self.max_tool_calls else TOO_MANY)
+            for number, call in enumerate(run.required_calls, run.calls_made)
+        ]

@@ -1,0 +1,84 @@
+"""What a run expects of the protocol that its model is served by.
+
+An assistant, a thread and a run are this project's own (``assistant.py``, ``thread.py``, ``run.py``). A wire brings them
+to a server. It asks the server and reads the answer; it runs no tool, judges none, and changes no thread.
+
+    wire = ResponsesWire(endpoint)                      # or another one: the facade does not know which
+    asked = wire.open(assistant, thread)                # one run, nothing sent yet
+    step = asked.begin()                                # thread and instructions as they are now → text, calls, or both
+    step = asked.submit(outputs, closing=False)         # the thread holds the calls and the outputs by then
+
+- ``assistant.instructions()`` and ``thread.messages()`` give what holds at the moment. A wire asks for them as often as
+  its server takes them: with every request where it can, so that core memory and paging show at once; where a server
+  freezes them for a run, when the run begins.
+- ``thread.messages()`` is bounded and has every call answered. A wire sends those messages and keeps none on a server
+  longer than the run, or what was paged out, or erased, would live on there.
+- ``closing=True``: the bound on tool calls is reached. The model has to answer in words; where a server cannot be told
+  so, the wire ends the run and says nothing.
+- ``cancel()`` is called when a run ends otherwise than by its last step, an interrupt included. It must not fail.
+- Failures of the server leave a wire as ``EnvironmentFault`` (``agent.endpoint.clear_faults``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from loop.interface import ToolCall
+
+if TYPE_CHECKING:
+    from agent.assistant import Assistant
+    from agent.thread import Thread
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the model did: it said something, it wants tools to run, or both."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    items: tuple[Mapping[str, Any], ...] = ()
+    """The same as the server wrote it, where the wire sends it back whole; the thread carries it until the run ends."""
+    phase: str | None = None
+    """What the server calls this text, where it tells commentary and final answer apart."""
+
+
+@dataclass(frozen=True)
+class ToolOutput:
+    """What a tool gave back for one call."""
+
+    call_id: str
+    output: str
+
+
+class ServerRun(Protocol):
+    """The server's side of one run."""
+
+    def begin(self) -> Step:
+        """Show the model the thread and return what it does."""
+        ...
+
+    def submit(self, outputs: Sequence[ToolOutput], *, closing: bool) -> Step:
+        """Go on after the tools ran and return what the model does next."""
+        ...
+
+    def cancel(self) -> None:
+        """Give the run up."""
+        ...
+
+
+class Wire(Protocol):
+    """A protocol by which runs reach a server."""
+
+    def open(self, assistant: Assistant, thread: Thread) -> ServerRun:
+        """Return a run of ``assistant`` in ``thread``; nothing is sent yet."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Return the wire itself."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections."""
+        ...

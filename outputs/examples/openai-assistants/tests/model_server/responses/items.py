@@ -1,0 +1,206 @@
+"""The items of a conversation: read strictly, and turned into messages that are the same for all protocols."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ..errors import Refusal
+from ..interface import Call, Message
+from .values import choice_of, missing, required, tool_name, unsupported_value, value_of, wrong
+
+Item: TypeAlias = dict[str, Any]
+"""One item as the protocol writes it, its content a list of parts."""
+
+ROLES = ("assistant", "system", "developer", "user")
+STATES = ("in_progress", "completed", "incomplete")
+PHASES = ("commentary", "final_answer")
+PARTS = {
+    "input_text": ("text",),
+    "output_text": ("text",),
+    "refusal": ("refusal",),
+    "input_image": (),
+    "input_file": (),
+}
+SAID = ("output_text", "refusal")
+"""Parts of what the model said."""
+GIVEN = ("input_text", "input_image", "input_file")
+"""Parts of everything else."""
+PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fc", "reasoning": "rs"}
+LONGEST_CALL_ID = 64
+OUTPUTS = {"message", "function_call", "reasoning"}
+
+
+def new_id(prefix: str) -> str:
+    """Return an id such as ``msg_…``."""
+    return f"{prefix}_{uuid.uuid4().hex}"
+
+
+def encrypted(item_id: str) -> str:
+    """Return what stands for the encrypted reasoning of an item; every copy of this server can check it."""
+    return "gAAAAAB" + hashlib.sha256(item_id.encode()).hexdigest()
+
+
+def read_input(given: Any, param: str = "input") -> list[Item]:
+    """Return the items of ``given``, a text or a list, or raise ``Refusal`` with the first thing that is wrong."""
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]}]
+    if not isinstance(given, list):
+        raise Refusal(
+            400, f"Invalid type for '{param}': expected a string or an array.", param=param, code="invalid_type"
+        )
+    return [read_item(item, f"{param}[{number}]") for number, item in enumerate(given)]
+
+
+def read_item(data: Any, param: str) -> Item:
+    """Return one item with its content as parts."""
+    if not isinstance(data, Mapping):
+        raise wrong(param, "expected an object", "invalid_type")
+    kind = data.get("type") or ("message" if "role" in data else "item_reference")
+    if kind not in _READERS:
+        raise unsupported_value(f"{param}.type", kind, list(_READERS))
+    _check_id(data, kind, param)
+    choice_of(data, "status", STATES, f"{param}.status")
+    kept = {key: data[key] for key in ("id", "status") if data.get(key) is not None}
+    return {"type": kind, **kept, **_READERS[kind](data, param)}
+
+
+def _check_id(data: Mapping[str, Any], kind: str, param: str) -> None:
+    """Refuse an id that an item of this kind cannot have."""
+    item_id = value_of(data, "id", str, f"{param}.id")
+    prefix = PREFIXES.get(kind, "")
+    if item_id is not None and not item_id.startswith(prefix):
+        raise wrong(f"{param}.id", f"{item_id!r}. Expected an ID that begins with '{prefix}'")
+
+
+def _message(data: Mapping[str, Any], param: str) -> Item:
+    """Return what is a message's own."""
+    role = choice_of(data, "role", ROLES, f"{param}.role")
+    if role is None:
+        raise missing(f"{param}.role")
+    phase = choice_of(data, "phase", PHASES, f"{param}.phase")
+    if "content" not in data or data["content"] is None:
+        raise missing(f"{param}.content")
+    parts = _parts(data["content"], SAID if role == "assistant" else GIVEN, f"{param}.content")
+    return {"role": role, "content": parts, **({"phase": phase} if phase else {})}
+
+
+def _parts(content: Any, allowed: Sequence[str], param: str) -> list[dict[str, Any]]:
+    """Return a content as parts; a text is one part of the first kind that is allowed."""
+    if isinstance(content, str):
+        return [_part({"type": allowed[0], "text": content})]
+    if not isinstance(content, list):
+        raise wrong(param, "expected a string or an array of parts", "invalid_type")
+    for number, part in enumerate(content):
+        where = f"{param}[{number}]"
+        if not isinstance(part, Mapping):
+            raise wrong(where, "expected an object", "invalid_type")
+        if part.get("type") not in allowed:
+            raise unsupported_value(f"{where}.type", part.get("type"), allowed)
+        for key in PARTS[part["type"]]:
+            required(part, key, str, f"{where}.{key}")
+    return [_part(part) for part in content]
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part as the server shows it."""
+    return {"annotations": [], "logprobs": [], **part} if part["type"] == "output_text" else dict(part)
+
+
+def _function_call(data: Mapping[str, Any], param: str) -> Item:
+    """Return what is a call's own."""
+    return {
+        "call_id": _call_id(data, param),
+        "name": tool_name(data, f"{param}.name"),
+        "arguments": required(data, "arguments", str, f"{param}.arguments"),
+    }
+
+
+def _call_output(data: Mapping[str, Any], param: str) -> Item:
+    """Return what is an output's own."""
+    output = data.get("output")
+    if output is None:
+        raise missing(f"{param}.output")
+    if not isinstance(output, str):
+        output = _parts(output, GIVEN, f"{param}.output")
+    return {"call_id": _call_id(data, param), "output": output}
+
+
+def _call_id(data: Mapping[str, Any], param: str) -> str:
+    """Return the id that ties a call and its output together."""
+    call_id: str = required(data, "call_id", str, f"{param}.call_id")
+    if not 0 < len(call_id) <= LONGEST_CALL_ID:
+        raise wrong(f"{param}.call_id", f"expected a string of 1 to {LONGEST_CALL_ID} characters")
+    return call_id
+
+
+def _reasoning(data: Mapping[str, Any], param: str) -> Item:
+    """Return what is a reasoning item's own; encrypted content that was altered is refused."""
+    item_id = required(data, "id", str, f"{param}.id")
+    summary = required(data, "summary", list, f"{param}.summary")
+    content = value_of(data, "encrypted_content", str, f"{param}.encrypted_content")
+    if content is not None and content != encrypted(item_id):
+        message = f"The encrypted content for item {item_id} could not be verified."
+        raise Refusal(400, message, param=f"{param}.encrypted_content", code="invalid_encrypted_content")
+    return {"summary": summary, **({"encrypted_content": content} if content is not None else {})}
+
+
+def _reference(data: Mapping[str, Any], param: str) -> Item:
+    """Return a reference, which is nothing but an id."""
+    return {"id": required(data, "id", str, f"{param}.id")}
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any], str], Item]] = {
+    "message": _message,
+    "function_call": _function_call,
+    "function_call_output": _call_output,
+    "reasoning": _reasoning,
+    "item_reference": _reference,
+}
+
+
+def stored(item: Item) -> Item:
+    """Return ``item`` as the server keeps it: with an id and a status."""
+    named = {**item, "id": item.get("id") or new_id(PREFIXES[item["type"]])}
+    return named if item["type"] == "reasoning" else {"status": "completed", **named}
+
+
+def to_messages(items: Iterable[Item]) -> list[Message]:
+    """Return ``items`` as messages: a text of the model and the calls after it are one, reasoning is none."""
+    messages: list[Message] = []
+    for item in items:
+        if item["type"] == "function_call":
+            _add_call(messages, item)
+        elif item["type"] == "function_call_output":
+            messages.append(Message("tool", text_of(item["output"]), call_id=item["call_id"]))
+        elif item["type"] == "message":
+            role = "system" if item["role"] == "developer" else item["role"]
+            messages.append(Message(role, text_of(item["content"])))
+    return messages
+
+
+def _add_call(messages: list[Message], item: Item) -> None:
+    """Put a call on the message of the model that it belongs to."""
+    call = Call(item["name"], _parsed(item["arguments"]), item["call_id"], item["arguments"])
+    if not messages or messages[-1].role != "assistant":
+        messages.append(Message("assistant"))
+    messages[-1] = Message("assistant", messages[-1].text, (*messages[-1].calls, call))
+
+
+def _parsed(arguments: str) -> Mapping[str, Any]:
+    """Return arguments as a mapping; what a model got wrong goes back to it unread, so it is no error here."""
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def text_of(content: str | Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of a content."""
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text") or part.get("refusal") or "") for part in content)

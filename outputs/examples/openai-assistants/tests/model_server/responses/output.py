@@ -1,0 +1,131 @@
+"""What the server answers: the items of a response, the response itself, and its stream of events."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..interface import Answer, Call, Conversation
+from .items import Item, encrypted, new_id
+from .request import Create
+
+
+def output_items(answer: Answer, request: Create) -> list[Item]:
+    """Return the items that ``answer`` becomes: reasoning where the model reasons, the text, the calls."""
+    items = [_reasoning(request)] if request.reasons else []
+    if answer.text or not answer.calls:
+        items.append(_message(answer.text, final=not answer.calls))
+    return items + [_call(call) for call in answer.calls]
+
+
+def _reasoning(request: Create) -> Item:
+    item_id = new_id("rs")
+    hidden = {"encrypted_content": encrypted(item_id)} if request.encrypted else {}
+    return {"id": item_id, "type": "reasoning", "summary": [], **hidden}
+
+
+def _message(text: str, *, final: bool) -> Item:
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    phase = "final_answer" if final else "commentary"
+    frame = {"id": new_id("msg"), "type": "message", "role": "assistant", "status": "completed"}
+    return {**frame, "content": [part], "phase": phase}
+
+
+def _call(call: Call) -> Item:
+    arguments = json.dumps(call.args, ensure_ascii=False) if call.arguments is None else call.arguments
+    call_id = call.id or new_id("call")
+    frame = {"id": new_id("fc"), "type": "function_call", "status": "completed"}
+    return {**frame, "call_id": call_id, "name": call.tool, "arguments": arguments}
+
+
+def usage_of(conversation: Conversation, output: Sequence[Item]) -> dict[str, Any]:
+    """Return token counts, estimated at four characters each."""
+    given = input_tokens(conversation)
+    said = sum(len(json.dumps(item.get("content") or item.get("arguments") or "")) for item in output) // 4 + 1
+    return {
+        "input_tokens": given,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": said,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": given + said,
+    }
+
+
+def input_tokens(conversation: Conversation) -> int:
+    """Return the tokens of a conversation, estimated at four characters each."""
+    texts = (
+        len(message.text) + sum(len(call.arguments or "") for call in message.calls)
+        for message in conversation.messages
+    )
+    return sum(texts) // 4 + 1
+
+
+def response_body(request: Create, output: Sequence[Item], usage: dict[str, Any]) -> dict[str, Any]:
+    """Return a response that is complete."""
+    now = int(time.time())
+    return {
+        "id": new_id("resp"),
+        "object": "response",
+        "created_at": now,
+        "completed_at": now,
+        "status": "completed",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        "model": request.model,
+        "output": list(output),
+        "previous_response_id": request.previous,
+        "conversation": {"id": request.conversation} if request.conversation else None,
+        "store": request.store,
+        "usage": usage,
+        **request.shown,
+    }
+
+
+def events_of(body: dict[str, Any]) -> tuple[str, ...]:
+    """Return the stream that a complete response becomes, its events numbered."""
+    return tuple(
+        f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': number}, ensure_ascii=False)}"
+        for number, event in enumerate(_events(body))
+    )
+
+
+def _events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    begun = {**body, "status": "in_progress", "completed_at": None, "output": [], "usage": None}
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
+    for index, item in enumerate(body["output"]):
+        yield {"type": "response.output_item.added", "output_index": index, "item": _opened(item)}
+        place = {"item_id": item["id"], "output_index": index}
+        if item["type"] == "message":
+            yield from _text_events(item["content"][0], {**place, "content_index": 0})
+        elif item["type"] == "function_call":
+            for delta in halves(item["arguments"]):
+                yield {"type": "response.function_call_arguments.delta", **place, "delta": delta}
+            whole = {"name": item["name"], "arguments": item["arguments"]}
+            yield {"type": "response.function_call_arguments.done", **place, **whole}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": "response.completed", "response": body}
+
+
+def _opened(item: Item) -> Item:
+    """Return an item as it stands before its content comes."""
+    if item["type"] == "message":
+        return {**item, "status": "in_progress", "content": []}
+    return {**item, "status": "in_progress", "arguments": ""} if item["type"] == "function_call" else item
+
+
+def _text_events(part: dict[str, Any], place: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
+    for delta in halves(part["text"]):
+        yield {"type": "response.output_text.delta", **place, "delta": delta, "logprobs": []}
+    yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **place, "part": part}
+
+
+def halves(text: str) -> list[str]:
+    """Return ``text`` in two parts, or in as many as it has characters where that is fewer."""
+    middle = (len(text) + 1) // 2
+    return [part for part in (text[:middle], text[middle:]) if part]

@@ -1,0 +1,229 @@
+"""Read the request for a response strictly: what the vendor answers with 400 is a ``Refusal`` here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Refusal
+from .items import Item, read_input
+from .tools import check_choice, read_tools
+from .values import check_known, choice_of, metadata_of, required, unsupported_value, value_of, wrong
+
+ENCRYPTED = "reasoning.encrypted_content"
+INCLUDABLE = (
+    ENCRYPTED,
+    "message.output_text.logprobs",
+    "message.input_image.image_url",
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+)
+COUNTED = (
+    "conversation",
+    "input",
+    "instructions",
+    "model",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "reasoning",
+    "text",
+    "tool_choice",
+    "tools",
+    "truncation",
+)
+"""What a request to count tokens may hold."""
+KNOWN = (
+    *COUNTED,
+    "background",
+    "include",
+    "max_output_tokens",
+    "max_tool_calls",
+    "metadata",
+    "prompt",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "stream",
+    "stream_options",
+    "temperature",
+    "top_logprobs",
+    "top_p",
+    "user",
+)
+MOVED = {
+    "messages": "'input'",
+    "max_tokens": "'max_output_tokens'",
+    "max_completion_tokens": "'max_output_tokens'",
+    "response_format": "'text.format'",
+    "reasoning_effort": "'reasoning.effort'",
+    "functions": "'tools'",
+    "function_call": "'tool_choice'",
+}
+"""What Chat Completions calls otherwise."""
+SAMPLING = ("temperature", "top_p", "top_logprobs")
+REASONS = re.compile(r"(o\d|gpt-[5-9]|gpt-\d\d)")
+"""Names of models that reason unless asked not to, and therefore take no sampling parameters."""
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+LEAST_OUTPUT = 16
+
+
+@dataclass(frozen=True)
+class Create:
+    """A request for a response."""
+
+    model: str
+    items: tuple[Item, ...]
+    tools: tuple[str, ...]
+    instructions: str | None = None
+    previous: str | None = None
+    """The id of the response that this one continues."""
+    conversation: str | None = None
+    """The id of the conversation that this one belongs to."""
+    stream: bool = False
+    store: bool = True
+    reasons: bool = False
+    """Whether the model thinks before it answers."""
+    encrypted: bool = False
+    """Whether its reasoning is returned encrypted."""
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    """What the response repeats of the request."""
+
+
+def read_create(body: Any) -> Create:
+    """Return the request in ``body``, or raise ``Refusal`` with the first thing that is wrong."""
+    data = _checked(body, KNOWN)
+    model: str = required(data, "model", str, "model")
+    _check_not_served(data)
+    include = _include(data)
+    effort = _effort(data)
+    _check_sampling(data, model, effort)
+    stream = bool(value_of(data, "stream", bool, "stream"))
+    if value_of(data, "stream_options", Mapping, "stream_options") is not None and not stream:
+        raise wrong("stream_options", "it is only allowed when 'stream' is set to true")
+    return Create(
+        **_context(data),
+        model=model,
+        stream=stream,
+        store=data.get("store") is None or bool(value_of(data, "store", bool, "store")),
+        reasons=effort != "none" and (effort is not None or ENCRYPTED in include or bool(REASONS.match(model))),
+        encrypted=ENCRYPTED in include,
+        shown=_shown(data),
+    )
+
+
+def read_count(body: Any) -> Create:
+    """Return the request to count tokens in ``body``."""
+    data = _checked(body, COUNTED)
+    _effort(data)
+    return Create(**_context(data), model=value_of(data, "model", str, "model") or "")
+
+
+def _checked(body: Any, known: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return a body that holds nothing but ``known`` parameters."""
+    if not isinstance(body, Mapping):
+        raise wrong("body", "the body must be a JSON object")
+    for old, new in MOVED.items():
+        if old in body:
+            message = f"Unsupported parameter: '{old}'. In the Responses API, this parameter has moved to {new}."
+            raise Refusal(400, message, param=old, code="unsupported_parameter")
+    check_known(body, known)
+    return body
+
+
+def _context(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model is asked to continue, and with what."""
+    previous = value_of(data, "previous_response_id", str, "previous_response_id")
+    conversation = _conversation(data)
+    if previous is not None and conversation is not None:
+        message = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Provide only one of them."
+        raise Refusal(400, message, param="previous_response_id", code="mutually_exclusive_parameters")
+    if data.get("input") is None and previous is None and conversation is None:
+        message = "One of 'input', 'previous_response_id' or 'conversation' must be provided."
+        raise Refusal(400, message, param="input", code="missing_required_parameter")
+    tools = read_tools(data)
+    check_choice(data.get("tool_choice"), tools)
+    value_of(data, "parallel_tool_calls", bool, "parallel_tool_calls")
+    choice_of(data, "truncation", ("auto", "disabled"), "truncation")
+    return {
+        "items": tuple(read_input(data["input"])) if data.get("input") is not None else (),
+        "tools": tools,
+        "instructions": value_of(data, "instructions", str, "instructions"),
+        "previous": previous,
+        "conversation": conversation,
+    }
+
+
+def _conversation(data: Mapping[str, Any]) -> str | None:
+    """Return the id of the conversation, which may stand alone or in an object."""
+    given = data.get("conversation")
+    if isinstance(given, Mapping):
+        given = required(given, "id", str, "conversation.id")
+    conversation: str | None = value_of({"conversation": given}, "conversation", str, "conversation")
+    return conversation
+
+
+def _include(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what else the response has to hold."""
+    listed = value_of(data, "include", list, "include") or []
+    for number, name in enumerate(listed):
+        if name not in INCLUDABLE:
+            raise unsupported_value(f"include[{number}]", name, INCLUDABLE)
+    return tuple(listed)
+
+
+def _effort(data: Mapping[str, Any]) -> str | None:
+    """Return how much the model has to think; an object without an effort asks for the model's own."""
+    reasoning = value_of(data, "reasoning", Mapping, "reasoning")
+    if reasoning is None:
+        return None
+    check_known(reasoning, ("context", "effort", "generate_summary", "mode", "summary"), "reasoning")
+    choice_of(reasoning, "summary", ("auto", "concise", "detailed"), "reasoning.summary")
+    return choice_of(reasoning, "effort", EFFORTS, "reasoning.effort") or "medium"
+
+
+def _check_sampling(data: Mapping[str, Any], model: str, effort: str | None) -> None:
+    """Refuse sampling parameters where the model reasons, and impossible ones everywhere."""
+    for name in SAMPLING:
+        value = value_of(data, name, float, name)
+        if value is not None and REASONS.match(model) and effort != "none":
+            message = f"Unsupported parameter: '{name}' is not supported with this model."
+            raise Refusal(400, message, param=name, code="unsupported_parameter")
+    temperature = data.get("temperature")
+    if temperature is not None and not 0 <= temperature <= 2:
+        raise wrong("temperature", "a decimal between 0 and 2 is expected")
+
+
+def _check_not_served(data: Mapping[str, Any]) -> None:
+    """Refuse what needs more than a script."""
+    if value_of(data, "background", bool, "background"):
+        raise wrong("background", "this server answers at once; leave it out")
+    if data.get("prompt") is not None:
+        raise wrong("prompt", "this server keeps no prompts; send 'instructions' and 'input'")
+    most = value_of(data, "max_output_tokens", int, "max_output_tokens")
+    if most is not None and most < LEAST_OUTPUT:
+        raise wrong("max_output_tokens", f"expected a value >= {LEAST_OUTPUT}, but got {most} instead")
+
+
+def _shown(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the response repeats of the request."""
+    format_given = (value_of(data, "text", Mapping, "text") or {}).get("format") or {"type": "text"}
+    return {
+        "instructions": data.get("instructions"),
+        "max_output_tokens": data.get("max_output_tokens"),
+        "metadata": metadata_of(data),
+        "parallel_tool_calls": data.get("parallel_tool_calls", True) is not False,
+        "reasoning": data.get("reasoning") or {"effort": None, "summary": None},
+        "temperature": data.get("temperature"),
+        "text": {"format": format_given},
+        "tool_choice": data.get("tool_choice") or "auto",
+        "tools": data.get("tools") or [],
+        "top_p": data.get("top_p"),
+        "truncation": data.get("truncation") or "disabled",
+    }

@@ -1,0 +1,92 @@
+"""Read the tools that a request offers, which are functions of the client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .values import check_known, required, tool_name, unsupported_value, value_of, wrong
+
+CHOICES = ("none", "auto", "required")
+KEYS = (
+    "allowed_callers",
+    "defer_loading",
+    "description",
+    "name",
+    "output_schema",
+    "parameters",
+    "strict",
+    "type",
+)
+
+
+def read_tools(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the offered tools."""
+    names: list[str] = []
+    for number, tool in enumerate(value_of(data, "tools", list, "tools") or ()):
+        param = f"tools[{number}]"
+        name = _read_tool(tool, param)
+        if name in names:
+            raise wrong(f"{param}.name", f"tool names must be unique, {name!r} occurs twice")
+        names.append(name)
+    return tuple(names)
+
+
+def _read_tool(tool: Any, param: str) -> str:
+    """Return the name of one tool."""
+    if not isinstance(tool, Mapping):
+        raise wrong(param, "expected an object", "invalid_type")
+    kind = required(tool, "type", str, f"{param}.type")
+    if kind != "function":
+        raise wrong(f"{param}.type", f"this server runs no tool of type {kind!r}, only functions of the client")
+    name = tool_name(tool, f"{param}.name")  # first, as the form of Chat Completions has it one level deeper
+    check_known(tool, KEYS, param)
+    value_of(tool, "description", str, f"{param}.description")
+    strict = value_of(tool, "strict", bool, f"{param}.strict")
+    parameters = value_of(tool, "parameters", Mapping, f"{param}.parameters")
+    if parameters is not None:
+        _check_schema(parameters, f"{param}.parameters", strict=bool(strict))
+    return name
+
+
+def _check_schema(parameters: Mapping[str, Any], param: str, *, strict: bool) -> None:
+    """Refuse parameters that are not a JSON schema of an object, or not one that can be kept to strictly."""
+    if parameters.get("type") != "object":
+        raise wrong(param, "schema must be a JSON Schema of 'type: \"object\"'", "invalid_function_parameters")
+    properties = value_of(parameters, "properties", Mapping, f"{param}.properties") or {}
+    asked = value_of(parameters, "required", list, f"{param}.required") or []
+    if any(name not in properties for name in asked):
+        raise wrong(f"{param}.required", "it must list names that 'properties' holds", "invalid_function_parameters")
+    if strict and parameters.get("additionalProperties") is not False:
+        reason = "'additionalProperties' is required to be supplied and to be false"
+        raise wrong(param, reason, "invalid_function_parameters")
+    if strict and set(asked) != set(properties):
+        reason = "'required' is required to be an array that includes every key in properties"
+        raise wrong(param, reason, "invalid_function_parameters")
+
+
+def check_choice(choice: Any, names: tuple[str, ...]) -> None:
+    """Refuse a choice of a tool that is not offered."""
+    if choice is None or (isinstance(choice, str) and choice in ("none", "auto")):
+        return
+    if isinstance(choice, str) and choice not in CHOICES:
+        raise unsupported_value("tool_choice", choice, CHOICES)
+    if not isinstance(choice, (str, Mapping)):
+        raise wrong("tool_choice", "expected a string or an object", "invalid_type")
+    if not names:
+        raise wrong("tool_choice", "it needs 'tools' to choose from")
+    for name in _chosen(choice):
+        if name not in names:
+            raise wrong("tool_choice", f"tool choice {name!r} not found in 'tools' parameter")
+
+
+def _chosen(choice: str | Mapping[str, Any]) -> list[str]:
+    """Return the names that a choice holds."""
+    if isinstance(choice, str):
+        return []
+    if choice.get("type") == "function":
+        return [tool_name(choice, "tool_choice.name")]
+    if choice.get("type") == "allowed_tools":
+        listed = required(choice, "tools", list, "tool_choice.tools")
+        return [str(tool.get("name")) if isinstance(tool, Mapping) else str(tool) for tool in listed]
+    raise unsupported_value("tool_choice.type", choice.get("type"), ("function", "allowed_tools"))
