@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +22,49 @@ from memkit.use_cases.serve_fake_llm import serve_fake_llm
     "--script", required=True, type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON: answers, or rules."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen (default: a free port).")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
-def fake_llm(front: Front, protocol: str, script: Path, port: int) -> None:
-    """Serve a scripted model until interrupted.
+def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tuple[str, ...]) -> None:
+    """Serve a scripted model until interrupted, or as long as COMMAND runs.
 
     Prints the base URL to give to a client; each request is shown on standard error, with the reason where it was
-    refused. A script is a list of answers in order, {text: …} or {tool: NAME, args: {…}}, or of rules,
+    refused. COMMAND, after --, gets base URL and key through the variables that the vendor's clients read, and its
+    exit code is that of this command.
+
+    A script is a list of answers in order, {text: …} or {tool: NAME, args: {…}}, or of rules,
     {when: REGEX, reply: {…}}.
     """
+    servers: list[FakeServer] = []
 
     def open_server(answers: Any) -> FakeServer:
         try:
-            return FakeServer(protocol, answers, port=port, observe=lambda request: front.note(_line(request)))
+            server = FakeServer(protocol, answers, port=port, observe=lambda request: front.note(_line(request)))
         except ScriptError as problem:
             raise UsageError(f"{script}: {problem}", path=str(script)) from problem
+        servers.append(server)
+        return server
 
-    def announce(base_url: str) -> None:
-        data = {"base_url": base_url, "protocol": protocol}
-        click.echo(envelope(command_name(), data, ok=True) if front.json else base_url)
+    def announce(server: Any) -> None:
+        if command:
+            return
+        data = {"base_url": server.base_url, "protocol": protocol, "environment": server.environment}
+        click.echo(envelope(command_name(), data, ok=True) if front.json else server.base_url)
 
-    serve_fake_llm(script, open_server=open_server, announce=announce)
+    output = sys.stderr.fileno() if front.json else None  # standard output is for the envelope alone
+    code = serve_fake_llm(script, open_server=open_server, announce=announce, command=command, output=output)
+    (server,) = servers
+    if server.unused:
+        front.note(f"Answers of {script} that nobody asked for: {server.unused}.")
+    front.answer(_account(server, protocol, code), ok=code == 0, code=code)
+
+
+def _account(server: FakeServer, protocol: str, code: int) -> dict[str, Any]:
+    """Return what became of a program that ran against ``server``."""
+    requests = [
+        {"method": request.method, "path": request.path, "status": request.status, "error": request.error}
+        for request in server.requests
+    ]
+    return {"protocol": protocol, "exit": code, "requests": requests, "unused": server.unused}
 
 
 def _line(request: LoggedRequest) -> str:

@@ -121,6 +121,8 @@ class Wire(Protocol):
 
     base_path: str
     """What clients of this protocol expect at the end of the base URL."""
+    variables: tuple[str, str]
+    """The environment variables from which the vendor's clients take base URL and key."""
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``; raise ``Refusal`` where the protocol is not kept."""

@@ -16,11 +16,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 from .errors import Refusal, ScriptError
 from .interface import Answer, Conversation, LoggedRequest, Request, Response, Wire
-from .script import Script, player
+from .script import Script, answers_left, player
 
 PROTOCOLS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")))
 """Names of the protocols that are here, each a package beside this file; a copy may leave some out."""
 
+ANY_KEY = "local"
+"""What stands for a key where every key is accepted: clients do not start without one."""
 _LARGEST_BODY = 64 * 1024 * 1024
 
 
@@ -72,6 +74,17 @@ class FakeServer:
     def base_url(self) -> str:
         """Return what a client of the protocol takes as its base URL."""
         return f"http://127.0.0.1:{self.port}{self._wire.base_path}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables by which the vendor's clients find this server."""
+        url, key = self._wire.variables
+        return {url: self.base_url, key: self._api_key or ANY_KEY}
+
+    @property
+    def unused(self) -> int:
+        """Return how many answers of a script in order were not asked for; rules and functions have none."""
+        return answers_left(self._play)
 
     def start(self) -> Self:
         """Serve in a thread of its own and return the server."""

@@ -1,14 +1,19 @@
-"""Serve a scripted model until somebody interrupts it."""
+"""Serve a scripted model until somebody interrupts it, or as long as a program runs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.yaml import load_yaml
+
+SIGNALLED = 128
+"""Plus the number of a signal: the exit code of a program that it ended, as shells count."""
 
 
 class Server(Protocol):
@@ -17,6 +22,15 @@ class Server(Protocol):
     @property
     def base_url(self) -> str:
         """Return what a client takes as its base URL."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Return the variables by which clients find the server."""
+        ...
+
+    def start(self) -> Self:
+        """Serve in a thread."""
         ...
 
     def serve_forever(self) -> None:
@@ -28,13 +42,28 @@ class Server(Protocol):
         ...
 
 
-def serve_fake_llm(script: Path, *, open_server: Callable[[Any], Server], announce: Callable[[str], None]) -> None:
+def serve_fake_llm(
+    script: Path,
+    *,
+    open_server: Callable[[Any], Server],
+    announce: Callable[[Server], None],
+    command: Sequence[str] = (),
+    output: int | None = None,
+) -> int:
     """Serve the script in ``script``, a YAML or JSON file, from a server that ``open_server`` makes.
 
-    ``announce`` gets the base URL as soon as clients can connect.
+    Args:
+        script: The file.
+        open_server: Makes the server of what the file holds.
+        announce: Gets the server as soon as clients can connect.
+        command: A program to run against the server, which it finds through its environment; the server ends with it.
+        output: Where the program prints its result; as this process where it is None.
+
+    Returns:
+        The exit code of ``command``; without one the server runs until it is interrupted.
 
     Raises:
-        UsageError: The script cannot be read.
+        UsageError: The script cannot be read, or the program cannot be started.
         EnvironmentFault: The port is taken.
     """
     answers = _read(script)
@@ -43,10 +72,22 @@ def serve_fake_llm(script: Path, *, open_server: Callable[[Any], Server], announ
     except OSError as problem:
         raise EnvironmentFault(f"The server cannot listen: {problem.strerror}. Choose another --port.") from problem
     try:
-        announce(server.base_url)
+        announce(server)
+        if command:
+            return _run(command, server.start(), output)
         server.serve_forever()
     finally:
         server.stop()
+    return 0
+
+
+def _run(command: Sequence[str], server: Server, output: int | None) -> int:
+    """Run ``command`` to its end and return its exit code."""
+    try:
+        done = subprocess.run(command, env={**os.environ, **server.environment}, stdout=output, check=False)
+    except OSError as problem:
+        raise UsageError(f"{command[0]} cannot be started: {problem.strerror}.") from problem
+    return done.returncode if done.returncode >= 0 else SIGNALLED - done.returncode
 
 
 def _read(script: Path) -> Any:

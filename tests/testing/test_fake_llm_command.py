@@ -77,14 +77,63 @@ def test_rules_from_json_are_served_on_the_given_port(tmp_path: Path) -> None:
         answer = said(envelope["data"]["base_url"], "my name is Ada")
 
     assert envelope["schema"] == "memkit.fake-llm/1" and envelope["ok"] is True
-    assert envelope["data"] == {"base_url": f"http://127.0.0.1:{port}/v1", "protocol": "chat"}
+    url = f"http://127.0.0.1:{port}/v1"
+    variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "local"}
+    assert envelope["data"] == {"base_url": url, "protocol": "chat", "environment": variables}
     assert answer == "Hi Ada"
+
+
+CLIENT = """
+import openai, sys
+model = openai.OpenAI(max_retries=0)
+print(model.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}]).choices[0].message.content)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+def test_a_program_finds_the_server_by_its_environment_and_gives_the_exit_code(tmp_path: Path) -> None:
+    """Base URL and key come to it in the vendor's own variables; what the script has left is told."""
+    script = tmp_path / "script.yaml"
+    script.write_text("[Hello, Never asked for.]\n", encoding="utf-8")
+
+    done = run("--script", str(script), "--", sys.executable, "-c", CLIENT, "4")
+
+    assert (done.returncode, done.stdout) == (4, "Hello\n")
+    assert done.stderr.splitlines() == [
+        "POST /v1/chat/completions 200",
+        f"Answers of {script} that nobody asked for: 1.",
+    ]
+
+
+def test_the_account_of_a_program_is_an_envelope(tmp_path: Path) -> None:
+    """With ``--json`` standard output is the envelope alone: every request, its refusal, and what was left."""
+    script = tmp_path / "script.yaml"
+    script.write_text("[]\n", encoding="utf-8")
+
+    done = run("--json", "--script", str(script), "--", sys.executable, "-c", CLIENT, "0")
+
+    envelope = json.loads(done.stdout)
+    (request,) = envelope["data"]["requests"]
+    assert (done.returncode, envelope["ok"], envelope["data"]["exit"]) == (1, False, 1)
+    assert request["status"] == 500 and "exhausted" in request["error"]
+    assert envelope["data"]["unused"] == 0
+
+
+def test_a_program_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    """One line names it, and the server is gone."""
+    script = tmp_path / "script.yaml"
+    script.write_text("[]\n", encoding="utf-8")
+
+    done = run("--script", str(script), "--", "./no-such-program")
+
+    assert done.returncode == 2 and "./no-such-program cannot be started" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
         ("a.yaml", "- txt: Hello\n", "Did you mean 'text'"),
+        ("a.yaml", "- {text: Half of, stop: size}\n", "`stop` is 'size'; it can be length or failed"),
         ("a.yaml", "- text: [\n", "a.yaml:"),
         ("a.yaml", "text: Hello\n", "a list of answers"),
         ("a.json", "[{]", "is not JSON"),

@@ -41,6 +41,7 @@ class AssistantsV2:
     """Speaks Assistants v2."""
 
     base_path = "/v1"
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 
     def __init__(self) -> None:
         self._assistants: dict[str, dict[str, Any]] = {}

@@ -20,6 +20,7 @@ class ChatCompletions:
     """Speaks Chat Completions."""
 
     base_path = "/v1"
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
