@@ -130,6 +130,8 @@ class FakeServer:
             response, error = self._refused(refusal), refusal.message
         except ScriptError as problem:
             response, error = self._refused(Refusal(500, str(problem), kind="server_error")), str(problem)
+        if response.delay:
+            self._stopping.wait(response.delay)
         conversation = asked[-1] if asked else None
         logged = LoggedRequest(
             request.method, request.path, request.headers, request.body, response.status, error, conversation
@@ -150,9 +152,9 @@ class FakeServer:
             raise Refusal(401, "Incorrect API key provided.", kind="authentication_error", code="invalid_api_key")
 
     def _answer(self, conversation: Conversation) -> Answer:
-        """Return what the script says now, after the pause that it asks for."""
+        """Return what the script says now, after the pause that it asks for unless the protocol sees to that."""
         answer = self._play(conversation)
-        if answer.delay:
+        if answer.delay and (answer.status is not None or not self._wire.keeps_time):
             self._stopping.wait(answer.delay)
         if answer.status is not None:
             message = answer.message or f"The script answers with status {answer.status}."

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
+import time
 from typing import Any
 
 import openai
@@ -303,25 +302,40 @@ def test_a_connection_that_breaks_leaves_no_run_behind() -> None:
             list(stream)
 
 
-@pytest.fixture
-def slow() -> Iterator[FakeServer]:
-    """Serve an answer that takes a while."""
+def test_a_thread_is_locked_while_a_run_takes_its_time() -> None:
+    """The delay of an answer is time in progress, in which nobody can put a message before the answer."""
     with FakeServer("assistants", [{"text": "Late.", "delay": 0.3}]) as server:
-        yield server
+        talk = Talk(server)
+        started = time.monotonic()
+        run = talk.threads.runs.create(**talk.ids)
+        states = {talk.threads.runs.retrieve(run.id, thread_id=talk.thread.id).status for _ in range(3)}
+        with pytest.raises(openai.BadRequestError, match=r"while a run run_\w+ is active"):
+            talk.threads.messages.create(talk.thread.id, role="user", content="Wait!")
+        with pytest.raises(openai.BadRequestError, match="already has an active run"):
+            talk.threads.runs.create(**talk.ids)
+        done = talk.threads.runs.poll(run.id, talk.thread.id)
+
+    assert states == {"in_progress"} and done.status == "completed"
+    assert time.monotonic() - started >= 0.3
 
 
-def test_a_thread_is_locked_while_the_model_is_asked(slow: FakeServer) -> None:
-    """Nobody can put a message between the words of the user and the answer to them."""
-    talk = Talk(slow)
-    runs: list[Any] = []
-    thread = threading.Thread(target=lambda: runs.append(talk.run()))
-    thread.start()
-    while not list(talk.threads.runs.list(talk.thread.id)):
-        pass
-    with pytest.raises(openai.BadRequestError, match=r"while a run run_\w+ is active"):
-        talk.threads.messages.create(talk.thread.id, role="user", content="Wait!")
-    with pytest.raises(openai.BadRequestError, match="already has an active run"):
-        talk.threads.runs.create(**talk.ids)
-    thread.join(10)
+def test_a_delay_comes_before_the_first_event_of_a_stream() -> None:
+    """Nothing of a late answer arrives early."""
+    with FakeServer("assistants", [{"text": "Late.", "delay": 0.3}]) as server:
+        talk = Talk(server)
+        started = time.monotonic()
+        next(iter(talk.threads.runs.create(**talk.ids, stream=True)))
 
-    assert [run.status for run in runs] == ["completed"]
+    assert time.monotonic() - started >= 0.3
+
+
+def test_calls_have_ids_of_their_own_whatever_the_script_says() -> None:
+    """An id stands for one call of a thread, so that each can be answered."""
+    twin = {"tool": "look", "id": "call_0"}
+    with FakeServer("assistants", [{"tools": [twin, twin]}, twin, "Done."]) as server:
+        talk = Talk(server)
+        first = talk.run()
+        second = talk.answer(first, "one", "two")
+        assert talk.answer(second, "three").status == "completed"
+
+    assert [message.text for message in talk.asked()[-1].messages if message.role == "tool"] == ["one", "two", "three"]

@@ -21,6 +21,8 @@ class Messages:
 
     base_path = ""
     """Clients of this vendor add ``/v1`` themselves."""
+    variables = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
+    keeps_time = False
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +41,7 @@ class Run:
         self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         self._answer: Answer | None = None
         """What the model said and no client has seen yet."""
+        self._ready_at = 0.0
         self._calls: Step | None = None
         """The step whose calls wait for their outputs."""
 
@@ -73,9 +75,11 @@ class Run:
             step.end("completed")
             yield "thread.run.step.completed", step.body()
 
-    def hear(self, answer: Answer, asked: Conversation) -> None:
-        """Keep what the model said for the client's next look at the run."""
-        self._answer = replace(answer, calls=tuple(_named(call) for call in answer.calls))
+    def hear(self, answer: Answer, asked: Conversation, *, at_once: bool) -> None:
+        """Keep what the model said until the client looks at the run, and until the answer's delay is over."""
+        self._ready_at = 0.0 if at_once else time.monotonic() + answer.delay
+        taken = {call.id for step in self.thread.steps() for call in step.calls}
+        self._answer = replace(answer, calls=_named(answer.calls, taken))
         self._count(asked, answer)
 
     def cancel(self) -> None:
@@ -95,7 +99,7 @@ class Run:
             yield from self._enter("cancelled")
         elif self.status == "queued" and self._answer is not None:
             yield from self._enter("in_progress")
-        elif self.status == "in_progress" and self._answer is not None:
+        elif self.status == "in_progress" and self._answer is not None and time.monotonic() >= self._ready_at:
             answer, self._answer = self._answer, None
             yield from self._say(answer)
 
@@ -212,7 +216,12 @@ class Run:
         return {"type": "submit_tool_outputs", "submit_tool_outputs": {"tool_calls": calls}}
 
 
-def _named(call: Call) -> Call:
-    """Return ``call`` with an id and its arguments as text."""
-    arguments = json.dumps(call.args, ensure_ascii=False) if call.arguments is None else call.arguments
-    return replace(call, id=call.id or new_id("call"), arguments=arguments)
+def _named(calls: Iterable[Call], taken: set[str]) -> tuple[Call, ...]:
+    """Return ``calls`` with their arguments as text, each with an id of its own: the protocol has none twice."""
+    named: list[Call] = []
+    for call in calls:
+        arguments = json.dumps(call.args, ensure_ascii=False) if call.arguments is None else call.arguments
+        name = new_id("call") if call.id in {"", *taken} else call.id
+        taken.add(name)
+        named.append(replace(call, id=name, arguments=arguments))
+    return tuple(named)

@@ -145,9 +145,9 @@ class Thread:
         """Return the messages, oldest first."""
         return [entry for entry in self.history if isinstance(entry, ThreadMessage)]
 
-    def steps(self, run_id: str) -> list[Step]:
-        """Return the steps of a run, oldest first."""
-        return [entry for entry in self.history if isinstance(entry, Step) and entry.run_id == run_id]
+    def steps(self, run_id: str | None = None) -> list[Step]:
+        """Return the steps of a run, or of all of them, oldest first."""
+        return [entry for entry in self.history if isinstance(entry, Step) and run_id in (None, entry.run_id)]
 
     def body(self) -> dict[str, Any]:
         """Return the thread as clients see it."""

@@ -1,8 +1,9 @@
 """The Assistants v2 protocol: assistants, threads with messages, runs with steps, all kept by the server.
 
 A run asks the model when it is made and when it gets the outputs of its calls, so what a script says about the request
-(an error, a pause, a broken connection) meets these two. What the model said then shows as it does at the vendor: each
-look at the thread takes the run one state further, ``queued``, ``in_progress`` and the state that it ends in.
+(an error, a broken connection) meets these two. What the model said then shows as it does at the vendor: each look at
+the thread takes the run one state further, ``queued``, ``in_progress`` for as long as the script's delay says, and the
+state that it ends in.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class AssistantsV2:
 
     base_path = "/v1"
     variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    keeps_time = True
 
     def __init__(self) -> None:
         self._assistants: dict[str, dict[str, Any]] = {}
@@ -217,13 +219,14 @@ def _broken_off(run: Run, undo: Callable[[], None]) -> Response:
 
 def _told(run: Run, answer: Answer, asked: Conversation, stream: bool, before: Sequence[Event]) -> Response:
     """Return the run, or all that becomes of it until it ends or waits for its client."""
-    run.hear(answer, asked)
+    run.hear(answer, asked, at_once=stream)
     if not stream:
         return Response(body=run.body(), headers=_POLL)
     told = [*before, ("thread.run.queued", run.body())]
     while more := list(run.proceed()):
         told += more
-    return Response(events=(*(sse.event(*event) for event in told), "event: done\ndata: [DONE]"), cut=answer.cut)
+    events = (*(sse.event(*event) for event in told), "event: done\ndata: [DONE]")
+    return Response(events=events, cut=answer.cut, delay=answer.delay)
 
 
 def _messages(thread: Thread, request: Request, path: list[str]) -> dict[str, Any]:

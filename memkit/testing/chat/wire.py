@@ -21,6 +21,7 @@ class ChatCompletions:
 
     base_path = "/v1"
     variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    keeps_time = False
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
