@@ -95,6 +95,8 @@ class Response:
     """Complete event blocks without their blank line."""
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
+    delay: float = 0.0
+    """Seconds to wait before it is sent."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,10 @@ class Wire(Protocol):
 
     base_path: str
     """What clients of this protocol expect at the end of the base URL."""
+    variables: tuple[str, str]
+    """The environment variables from which the vendor's clients take base URL and key."""
+    keeps_time: bool
+    """Whether an answer's delay shows in what the server keeps, so that requests are answered at once."""
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``; raise ``Refusal`` where the protocol is not kept."""

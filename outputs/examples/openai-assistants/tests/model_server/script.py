@@ -51,6 +51,11 @@ def player(script: Script) -> Play:
     return _Answers([answer_from(step, f"answer {number}") for number, step in enumerate(steps, 1)])
 
 
+def answers_left(play: Play) -> int:
+    """Return how many answers in order ``play`` has not given yet."""
+    return play.left if isinstance(play, _Answers) else 0
+
+
 def answer_from(data: Any, where: str) -> Answer:
     """Return ``data`` (a text, a mapping or an ``Answer``) as an ``Answer``."""
     if isinstance(data, Answer):
@@ -165,6 +170,11 @@ class _Answers:
         self._answers = answers
         self._next = 0
         self._lock = threading.Lock()
+
+    @property
+    def left(self) -> int:
+        """Return how many answers were not given yet."""
+        return sum(not _only_waits(answer) for answer in self._answers[self._next :])
 
     def __call__(self, conversation: Conversation) -> Answer:
         """Return the next answer; waits that stand alone are added to it."""

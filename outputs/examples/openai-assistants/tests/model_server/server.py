@@ -16,11 +16,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 from .errors import Refusal, ScriptError
 from .interface import Answer, Conversation, LoggedRequest, Request, Response, Wire
-from .script import Script, player
+from .script import Script, answers_left, player
 
 PROTOCOLS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")))
 """Names of the protocols that are here, each a package beside this file; a copy may leave some out."""
 
+ANY_KEY = "local"
+"""What stands for a key where every key is accepted: clients do not start without one."""
 _LARGEST_BODY = 64 * 1024 * 1024
 
 
@@ -73,6 +75,17 @@ class FakeServer:
         """Return what a client of the protocol takes as its base URL."""
         return f"http://127.0.0.1:{self.port}{self._wire.base_path}"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables by which the vendor's clients find this server."""
+        url, key = self._wire.variables
+        return {url: self.base_url, key: self._api_key or ANY_KEY}
+
+    @property
+    def unused(self) -> int:
+        """Return how many answers of a script in order were not asked for; rules and functions have none."""
+        return answers_left(self._play)
+
     def start(self) -> Self:
         """Serve in a thread of its own and return the server."""
         # Half a poll is what stop() waits for, and tests start and stop a server often.
@@ -117,6 +130,8 @@ class FakeServer:
             response, error = self._refused(refusal), refusal.message
         except ScriptError as problem:
             response, error = self._refused(Refusal(500, str(problem), kind="server_error")), str(problem)
+        if response.delay:
+            self._stopping.wait(response.delay)
         conversation = asked[-1] if asked else None
         logged = LoggedRequest(
             request.method, request.path, request.headers, request.body, response.status, error, conversation
@@ -137,9 +152,9 @@ class FakeServer:
             raise Refusal(401, "Incorrect API key provided.", kind="authentication_error", code="invalid_api_key")
 
     def _answer(self, conversation: Conversation) -> Answer:
-        """Return what the script says now, after the pause that it asks for."""
+        """Return what the script says now, after the pause that it asks for unless the protocol sees to that."""
         answer = self._play(conversation)
-        if answer.delay:
+        if answer.delay and (answer.status is not None or not self._wire.keeps_time):
             self._stopping.wait(answer.delay)
         if answer.status is not None:
             message = answer.message or f"The script answers with status {answer.status}."

@@ -20,6 +20,8 @@ class ChatCompletions:
     """Speaks Chat Completions."""
 
     base_path = "/v1"
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    keeps_time = False
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""

@@ -26,6 +26,8 @@ class Responses:
     """Speaks Responses and Conversations; what it stores lives as long as it does."""
 
     base_path = "/v1"
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    keeps_time = False
 
     def __init__(self) -> None:
         self._state = State()
