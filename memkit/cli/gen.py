@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.cli.output import Choice, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 
 _SKILLS = ("virtual-memory", "hybrid-planner")
@@ -35,6 +35,8 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
     made = generate_project(front.store, target, skill=skill, out=out, answers=answers)
     if made.repository is not None:
         front.note(f"The project lies inside the git repository {made.repository} and is a part of it once you add it.")
+    for note in made.notes:
+        front.note(f"note: {note}")
     lines = [
         f"Rendered {made.target} into {made.out} ({len(made.files)} files).",
         "Next:",
@@ -43,7 +45,9 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
         "  cp .env.example .env   # then name the key, the server and the model",
         "  python -m agent --user ada",
     ]
-    front.answer({"target": made.target, "out": str(made.out), "files": list(made.files)}, lines)
+    findings = [diagnostic("target", note, severity="warning") for note in made.notes]
+    data_shown = {"target": made.target, "out": str(made.out), "files": list(made.files)}
+    front.answer(data_shown, lines, diagnostics=findings)
 
 
 def _pair(text: str) -> tuple[str, str]:

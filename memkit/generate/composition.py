@@ -35,6 +35,11 @@ class Order:
     content: Content
     answers: Mapping[str, str]
 
+    @property
+    def chosen(self) -> Target:
+        """The target as the answers make it."""
+        return self.target.answered(self.answers)
+
 
 def compose(order: Order, template: Path, project: Path) -> None:
     """Write what has to be rendered into the empty folder ``template``, and what has not into ``project``."""
@@ -45,7 +50,7 @@ def compose(order: Order, template: Path, project: Path) -> None:
         sources |= {path.removesuffix(_TEMPLATE): source for path, source in files_of(folder / _PROJECT)}
     for room in order.target.source.rooms:
         sources |= {f"{room}/{path}": source for path, source in files_of(order.target.source.packages / room)}
-    sources |= {f"{SERVER}/{path}": source for path, source in _server(order.target)}
+    sources |= {f"{SERVER}/{path}": source for path, source in _server(order.chosen)}
     (template / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
     for path, source in sources.items():
         if source.name.endswith(_TEMPLATE):
@@ -71,7 +76,7 @@ def _put(place: Path, content: bytes) -> None:
 
 def context_of(order: Order) -> dict[str, Any]:
     """Return what the templates see besides the answers and the quoting functions."""
-    content, target = order.content, order.target
+    content, target = order.content, order.chosen
     return {
         "store": {
             "name": content.name,
@@ -88,6 +93,8 @@ def context_of(order: Order) -> dict[str, Any]:
             "requires": list(target.requires),
             "environment": [vars(variable) for variable in target.environment],
             "wires": list(target.wires),
+            "readme": list(target.readme),
+            "notes": list(target.notes),
         },
         "project_settings": dict(content.settings) | {"name": order.answers.get("project_name", content.name)},
         "wired": list(content.wired),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,16 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """What an answer adds to a target."""
+
+    when: Mapping[str, str]
+    """The answers that it belongs to."""
+    protocols: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Target:
     """One kind of project that memkit renders."""
 
@@ -62,6 +72,22 @@ class Target:
     """Where the rooms and memkit's own layers come from."""
     origin: Origin | None = None
     """The plug-in that brought it; None for a target of memkit's own."""
+    readme: tuple[str, ...] = ()
+    """Paragraphs in Markdown for the project's README."""
+    variants: tuple[Variant, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What whoever renders the project has to know; the README says it too."""
+
+    def answered(self, answers: Mapping[str, str]) -> Target:
+        """Return the target as ``answers`` make it; a question without one has its default."""
+        defaults = {key: str(question.get("default", "")) for key, question in self.questions.items()}
+        given = defaults | dict(answers)
+        fitting = [variant for variant in self.variants if variant.when.items() <= given.items()]
+        return replace(
+            self,
+            protocols=(*self.protocols, *(protocol for variant in fitting for protocol in variant.protocols)),
+            notes=(*self.notes, *(note for variant in fitting for note in variant.notes)),
+        )
 
     @property
     def own_files(self) -> Mapping[str, Path]:
@@ -151,7 +177,13 @@ def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin 
         questions={key: question for key, question in asked.items() if not key.startswith("_")},
         source=source,
         origin=origin,
+        readme=tuple(data.get("readme", ())),
+        variants=tuple(_variant(data) for data in data.get("variants", ())),
     )
+
+
+def _variant(data: Mapping[str, Any]) -> Variant:
+    return Variant(data["when"], tuple(data.get("protocols", ())), tuple(data.get("notes", ())))
 
 
 def layer_folder(layer: str, folder: Path, templates: Path) -> Path:

@@ -24,6 +24,8 @@ class Generated:
     """Paths relative to ``out``."""
     repository: Path | None
     """The git repository of somebody else's that the project came to lie in."""
+    notes: tuple[str, ...] = ()
+    """What its owner has to know before it can run."""
 
 
 def generate_project(
@@ -53,8 +55,9 @@ def generate_project(
     root = find_store(store)
     place = (out if out is not None else root / "outputs" / target).expanduser().absolute()
     content = content_of(root, wired)
-    files = render(Order(chosen, content, given), place)
-    return Generated(target, place, tuple(files), _foreign_repository(root, place))
+    order = Order(chosen, content, given)
+    files = render(order, place)
+    return Generated(target, place, tuple(files), _foreign_repository(root, place), order.chosen.notes)
 
 
 def _wired(target: Target, skill: str | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,28 @@ def test_a_generated_project_is_a_store_for_memkit(
 
     assert code == 0 and envelope["data"]["decision"] == "admitted"
     assert ran(["memory", "search", "tea", "--user", "ada", "--store", str(out)], capsys)[1]["data"]["results"]
+
+
+def test_gen_says_what_an_answer_brings_with_it(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A note of the target for an answer is told on standard error, in the envelope, and in the project's README."""
+    from memkit.generate import targets
+
+    note = "The maker of this protocol closed it; bring a server of your own."
+    variant = targets.Variant({"model": "old"}, ("chat", "responses"), (note,))
+    found = targets.find_target("react")
+    changed = replace(found, variants=(variant,))
+    monkeypatch.setattr("memkit.use_cases.generate_project.find_target", lambda name: changed)
+    line = ["gen", "--target", "react", "--store", str(store)]
+
+    assert ran([*line, "--out", str(tmp_path / "plain")], capsys)[1]["diagnostics"] == []
+    code, envelope = ran([*line, "--out", str(tmp_path / "noted"), "--data", "model=old"], capsys)
+
+    assert code == 0
+    assert [(finding["severity"], finding["message"]) for finding in envelope["diagnostics"]] == [("warning", note)]
+    assert note in (tmp_path / "noted" / "README.md").read_text()
+    assert (tmp_path / "noted" / "tests" / "model_server" / "responses").is_dir()
+    assert not (tmp_path / "plain" / "tests" / "model_server" / "responses").exists()
+    assert run([*line, "--out", str(tmp_path / "third"), "--data", "model=old"]) == 0
+    assert note in capsys.readouterr().err
