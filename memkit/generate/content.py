@@ -63,12 +63,18 @@ def digest(data: Any) -> str:
 
 
 def distribution_name(name: str) -> str:
-    """Return ``name`` as the name of a Python distribution.
+    """Return ``name`` as the name of a Python distribution that takes no other package's place.
 
-    >>> distribution_name("Ada's agent!"), distribution_name("☃")
-    ('ada-s-agent', 'agent')
+    A project called as something that it requires could not be installed, and one called as what that requires would
+    replace it. So every name ends alike, and with another word where that would be memkit's own.
+
+    >>> [distribution_name(name) for name in ("Ada's agent!", "openai", "☃", "memkit")]
+    ['ada-s-agent', 'openai-agent', 'agent', 'memkit-project']
     """
-    return _NO_LETTER.sub("-", name.lower()).strip("-")[:60].strip("-") or "agent"
+    words = _NO_LETTER.sub("-", name.lower()).strip("-")[:60].strip("-").removesuffix("agent").strip("-")
+    if not words:
+        return "agent"
+    return f"{words}-project" if words == "memkit" else f"{words}-agent"
 
 
 def by_name(items: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
