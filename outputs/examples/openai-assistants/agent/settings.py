@@ -56,7 +56,9 @@ class Settings:
         manifest = self.memory_folder / MANIFEST
         if not manifest.exists():
             self.memory_folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(PROJECT_FOLDER / MANIFEST, manifest)
+            # An installed agent has no project around it, and brings the file along.
+            own = PROJECT_FOLDER / MANIFEST
+            shutil.copyfile(own if own.is_file() else COMPILED / MANIFEST, manifest)
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -71,12 +73,19 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         policies=tuple(compiled("policies.json", list)),
         domains=tuple(compiled("domains.json", list)),
         tools=frozenset(values["agent"]["tools"]),
-        memory_folder=Path(variables.get("MEMORY_DIR") or PROJECT_FOLDER).expanduser().resolve(),
+        memory_folder=memory_folder(variables.get("MEMORY_DIR", "")),
         model=variables.get("MODEL") or DEFAULT_MODEL,
         context=host_context(variables.get("AGENT_CONTEXT", "")),
         timeout=number("MODEL_TIMEOUT", variables.get("MODEL_TIMEOUT") or "60"),
         environment=variables,
     )
+
+
+def memory_folder(named: str) -> Path:
+    """Return the folder that ``MEMORY_DIR`` names, else the project; an agent installed apart from that has no default."""
+    if not named and not (PROJECT_FOLDER / MANIFEST).is_file():
+        raise EnvironmentFault("MEMORY_DIR is not set, and this agent was installed without a project around it. Name a folder.")
+    return Path(named or PROJECT_FOLDER).expanduser().resolve()
 
 
 def compiled(name: str, kind: type) -> Any:
