@@ -109,6 +109,11 @@ VIOLATIONS: dict[str, tuple[Any, str]] = {
     "stream is text": (with_input(USER, stream="yes"), "expected a boolean, but got a string"),
     "options without stream": (with_input(USER, stream_options={}), "stream_options"),
     "unknown include": (with_input(USER, include=["reasoning"]), ENCRYPTED),
+    "nothing to encrypt": (
+        {"model": "gpt-4.1", "input": "Hi", "include": [ENCRYPTED]},
+        "not supported with this model",
+    ),
+    "unknown field of an item": (with_input({**USER, "name": "memory"}), "Unknown parameter: 'input[0].name'."),
     "unknown effort": (with_input(USER, reasoning={"effort": "huge"}), "'minimal'"),
     "unknown reasoning": (with_input(USER, reasoning={"efort": "low"}), "Did you mean 'effort'?"),
     "two contexts": (with_input(USER, conversation="conv_1", previous_response_id="resp_1"), "Mutually exclusive"),
