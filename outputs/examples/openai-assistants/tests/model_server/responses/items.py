@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..errors import Refusal
 from ..interface import Call, Message
-from .values import choice_of, missing, required, tool_name, unsupported_value, value_of, wrong
+from ..reading import parsed
+from .values import check_known, choice_of, missing, required, tool_name, unsupported_value, value_of, wrong
 
 Item: TypeAlias = dict[str, Any]
 """One item as the protocol writes it, its content a list of parts."""
@@ -30,6 +30,14 @@ SAID = ("output_text", "refusal")
 GIVEN = ("input_text", "input_image", "input_file")
 """Parts of everything else."""
 PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fc", "reasoning": "rs"}
+FIELDS = {
+    "message": ("content", "id", "phase", "role", "status", "type"),
+    "function_call": ("arguments", "call_id", "caller", "id", "name", "namespace", "status", "type"),
+    "function_call_output": ("call_id", "caller", "id", "output", "status", "type"),
+    "reasoning": ("content", "encrypted_content", "id", "status", "summary", "type"),
+    "item_reference": ("id", "type"),
+}
+"""What an item of each kind may hold."""
 LONGEST_CALL_ID = 64
 OUTPUTS = {"message", "function_call", "reasoning"}
 
@@ -62,6 +70,7 @@ def read_item(data: Any, param: str) -> Item:
     kind = data.get("type") or ("message" if "role" in data else "item_reference")
     if kind not in _READERS:
         raise unsupported_value(f"{param}.type", kind, list(_READERS))
+    check_known(data, FIELDS[kind], param)
     _check_id(data, kind, param)
     choice_of(data, "status", STATES, f"{param}.status")
     kept = {key: data[key] for key in ("id", "status") if data.get(key) is not None}
@@ -184,19 +193,10 @@ def to_messages(items: Iterable[Item]) -> list[Message]:
 
 def _add_call(messages: list[Message], item: Item) -> None:
     """Put a call on the message of the model that it belongs to."""
-    call = Call(item["name"], _parsed(item["arguments"]), item["call_id"], item["arguments"])
+    call = Call(item["name"], parsed(item["arguments"]), item["call_id"], item["arguments"])
     if not messages or messages[-1].role != "assistant":
         messages.append(Message("assistant"))
     messages[-1] = Message("assistant", messages[-1].text, (*messages[-1].calls, call))
-
-
-def _parsed(arguments: str) -> Mapping[str, Any]:
-    """Return arguments as a mapping; what a model got wrong goes back to it unread, so it is no error here."""
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def text_of(content: str | Sequence[Mapping[str, Any]]) -> str:

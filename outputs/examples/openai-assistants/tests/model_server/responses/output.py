@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..interface import Answer, Call, Conversation
+from ..sse import event, halves
 from .items import Item, encrypted, new_id
 from .request import Create
 
@@ -86,10 +87,7 @@ def response_body(request: Create, output: Sequence[Item], usage: dict[str, Any]
 
 def events_of(body: dict[str, Any]) -> tuple[str, ...]:
     """Return the stream that a complete response becomes, its events numbered."""
-    return tuple(
-        f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': number}, ensure_ascii=False)}"
-        for number, event in enumerate(_events(body))
-    )
+    return tuple(event(data["type"], {**data, "sequence_number": number}) for number, data in enumerate(_events(body)))
 
 
 def _events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -123,9 +121,3 @@ def _text_events(part: dict[str, Any], place: dict[str, Any]) -> Iterator[dict[s
         yield {"type": "response.output_text.delta", **place, "delta": delta, "logprobs": []}
     yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
     yield {"type": "response.content_part.done", **place, "part": part}
-
-
-def halves(text: str) -> list[str]:
-    """Return ``text`` in two parts, or in as many as it has characters where that is fewer."""
-    middle = (len(text) + 1) // 2
-    return [part for part in (text[:middle], text[middle:]) if part]

@@ -70,6 +70,7 @@ MOVED = {
 SAMPLING = ("temperature", "top_p", "top_logprobs")
 REASONS = re.compile(r"(o\d|gpt-[5-9]|gpt-\d\d)")
 """Names of models that reason unless asked not to, and therefore take no sampling parameters."""
+NEVER_REASONS = re.compile(r"gpt-[34]")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LEAST_OUTPUT = 16
 
@@ -101,7 +102,7 @@ def read_create(body: Any) -> Create:
     data = _checked(body, KNOWN)
     model: str = required(data, "model", str, "model")
     _check_not_served(data)
-    include = _include(data)
+    include = _include(data, model)
     effort = _effort(data)
     _check_sampling(data, model, effort)
     stream = bool(value_of(data, "stream", bool, "stream"))
@@ -169,12 +170,14 @@ def _conversation(data: Mapping[str, Any]) -> str | None:
     return conversation
 
 
-def _include(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what else the response has to hold."""
+def _include(data: Mapping[str, Any], model: str) -> tuple[str, ...]:
+    """Return what else the response has to hold; a model that never reasons has nothing to encrypt."""
     listed = value_of(data, "include", list, "include") or []
     for number, name in enumerate(listed):
         if name not in INCLUDABLE:
             raise unsupported_value(f"include[{number}]", name, INCLUDABLE)
+    if ENCRYPTED in listed and NEVER_REASONS.match(model):
+        raise Refusal(400, "Encrypted content is not supported with this model.", param="include")
     return tuple(listed)
 
 

@@ -1,0 +1,196 @@
+"""What is the Responses wire's own: nothing stored, reasoning that goes back encrypted, items that go back whole."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agent.assembly import open_rooms
+from agent.conversation import open_conversation
+from agent.endpoint import Endpoint
+from agent.errors import EnvironmentFault
+from agent.response_items import read_items, resendable, to_items
+from agent.responses_wire import ENCRYPTED, ResponsesWire
+from agent.settings import load_settings
+from agent.thread import ITEMS
+from tests.conftest import Talk
+from tests.model_server import FakeServer
+
+SESSION = ("--session", "one", "--consent")
+NOTE = {"tool": "note", "args": {"text": "milk"}}
+
+
+def kinds(body: Any) -> list[str]:
+    """Return the kinds of the items that a request carried."""
+    return [item.get("type", item.get("role")) for item in body["input"]]
+
+
+def test_nothing_is_stored_on_the_server(talk: Talk) -> None:
+    """Each request says so, and none of them continues what a server would have to keep."""
+    talk("Write it down", [NOTE, "Done."])
+
+    assert all(body["store"] is False and body["include"] == [ENCRYPTED] for body in talk.sent)
+    assert not {"conversation", "previous_response_id"} & {key for body in talk.sent for key in body}
+
+
+def test_the_items_of_a_run_go_back_whole(talk: Talk) -> None:
+    """Text, calls and encrypted reasoning come back as the server wrote them, each call with its output behind them."""
+    talk("Write it down", [{"text": "I will.", "tools": [NOTE, NOTE]}, NOTE, "Done."])
+
+    assert kinds(talk.sent[2]) == [
+        "user",
+        *("reasoning", "message", "function_call", "function_call", "function_call_output", "function_call_output"),
+        *("reasoning", "function_call", "function_call_output"),
+    ]
+    reasoning, said, call, *_ = talk.sent[2]["input"][1:]
+    assert reasoning["encrypted_content"] and reasoning["id"].startswith("rs_")
+    assert said["id"].startswith("msg_") and said["phase"] == "commentary"
+    assert call["id"].startswith("fc_") and json.loads(call["arguments"]) == NOTE["args"]
+    assert talk.sent[2]["input"][: len(talk.sent[1]["input"])] == talk.sent[1]["input"]
+
+
+def test_reasoning_ends_with_its_run(talk: Talk) -> None:
+    """The next turn has words, calls and outputs; no file holds what only the server can read."""
+    talk("Write it down", [{"text": "I will.", "tools": [NOTE]}, "Done."], *SESSION)
+
+    assert not [path for path in talk.store.rglob("*") if path.is_file() and b"encrypted_content" in path.read_bytes()]
+    talk("And now?", ["Still here."], "--session", "one")
+    assert kinds(talk.sent[0]) == ["user", "assistant", "function_call", "function_call_output", "assistant", "user"]
+    assert [item["phase"] for item in talk.sent[0]["input"] if "phase" in item] == ["commentary", "final_answer"]
+
+
+def test_a_model_that_does_not_reason_is_asked_without(talk: Talk) -> None:
+    """The server's refusal is taken as the answer to that question, once."""
+    with FakeServer("responses", [NOTE, "Done."]) as server:
+        rooms = open_rooms(load_settings({**talk.variables(server.base_url), "MODEL": "gpt-4.1"}), "ada", "one")
+        with open_conversation(rooms) as conversation:
+            assert conversation.step("Write it down").message == "Done."
+        rooms.close()
+
+    assert [request.status for request in server.requests] == [400, 200, 200]
+    assert not any("include" in request.body for request in server.requests[1:])
+
+
+def test_at_the_bound_the_model_is_offered_no_tool(talk: Talk) -> None:
+    """The last request of a turn that used up its calls has to be answered in words."""
+    reply = talk("Write it down", [*[NOTE] * 8, "That was enough."])
+
+    assert all(body.get("tools") for body in talk.sent[:-1])
+    assert "tools" not in talk.sent[-1]
+    assert reply.message.startswith("That was enough.")
+
+
+def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(talk: Talk) -> None:
+    """Instructions are rendered for each request, so nothing is neither in the thread nor in its summary."""
+    note = {"tool": "note", "args": {"text": "rain " * 80}}
+
+    talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="700")
+
+    lengths = [len(body["input"]) for body in talk.sent]
+    paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]
+    assert paged
+    assert all("Summary of earlier messages" in talk.system_prompts()[place] for place in paged)
+
+
+# --- items
+
+
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "note", "arguments": '{"text": "milk"}'}
+SAID = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "I will."}]}
+CALLS = [{"id": "call_1", "name": "note", "args": {"text": "milk"}}]
+MESSAGE = {"role": "assistant", "content": "I will.", "tool_calls": CALLS, ITEMS: [REASONING, SAID, CALL]}
+
+
+def test_a_message_is_what_the_server_wrote() -> None:
+    """As long as it says the same."""
+    assert to_items([MESSAGE]) == [REASONING, SAID, CALL]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"content": "I …"},
+        {"tool_calls": [{**CALLS[0], "args": {"note": "shortened"}}]},
+        {ITEMS: [REASONING, SAID, {**CALL, "name": "rm -rf"}], "tool_calls": [{**CALLS[0], "name": "rm -rf"}]},
+        {ITEMS: [REASONING, {**SAID, "id": "msg_\ud83d"}, CALL]},
+    ],
+)
+def test_a_message_that_was_changed_or_cannot_be_sent_is_made_anew(changed: dict[str, Any]) -> None:
+    """What the main context shortened is sent as it is now, and what no server takes back in a form that it does."""
+    items = to_items([{**MESSAGE, **changed}])
+
+    assert [item.get("type", item.get("role")) for item in items] == ["assistant", "function_call"]
+    json.dumps(items, ensure_ascii=False).encode()
+    assert "rm -rf" not in str(items)
+
+
+def test_reasoning_that_is_only_an_id_is_not_sent_back() -> None:
+    """A server that stores nothing would not find it."""
+    bare = {"type": "reasoning", "id": "rs_1", "summary": []}
+
+    assert resendable([bare, REASONING, CALL]) == [REASONING, CALL]
+
+
+def test_a_refusal_is_what_the_model_said() -> None:
+    """The user reads it like any answer."""
+    refused = {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}
+
+    assert read_items([refused]) == ("I cannot.", [], None)
+
+
+# --- streams that do not end well
+
+
+def finished(*events: Any) -> list[dict[str, Any]]:
+    """Return what the wire makes of a stream of events."""
+    with ResponsesWire(Endpoint("local", "http://127.0.0.1:9/v1", "local", 1.0)) as wire:
+        return wire._finished(events)
+
+
+def event(kind: str, **more: Any) -> Any:
+    """Return one event."""
+    return SimpleNamespace(type=kind, **more)
+
+
+def item(**fields: Any) -> Any:
+    """Return an item as the SDK gives it."""
+    return SimpleNamespace(to_dict=lambda **_: fields)
+
+
+def test_a_stream_that_just_ends_is_told() -> None:
+    """An answer without its last event is half of one, so none of its calls may run."""
+    with pytest.raises(EnvironmentFault, match="broke off"):
+        finished(event("response.created"), event("response.output_item.done", output_index=0, item=item(type="message")))
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        event("response.failed", response=SimpleNamespace(error=SimpleNamespace(message="out of\norder"))),
+        event("error", message="out of\norder", code=None),
+    ],
+)
+def test_a_failure_inside_a_stream_is_one_line(failure: Any) -> None:
+    """Servers tell of it in the stream as well, when they have begun to answer."""
+    with pytest.raises(EnvironmentFault, match="out of order"):
+        finished(event("response.created"), failure)
+
+
+def test_items_are_taken_from_the_stream_where_the_last_event_has_none() -> None:
+    """In their places, whatever the order in which they were finished."""
+    done = [event("response.output_item.done", output_index=place, item=item(number=place)) for place in (1, 0)]
+
+    assert finished(*done, event("response.completed", response=SimpleNamespace(output=[]))) == [{"number": 0}, {"number": 1}]
+
+
+def test_an_answer_that_was_cut_short_by_its_length_counts_as_it_is() -> None:
+    """The user reads what there is; a call whose arguments are cut is no JSON and does not run."""
+    cut = event("response.incomplete", response=SimpleNamespace(output=[item(**{**CALL, "arguments": '{"text": "mi'})]))
+
+    _, calls, _ = read_items(finished(cut))
+
+    assert calls[0].args == '{"text": "mi'
