@@ -35,6 +35,7 @@ def chat_model(endpoint: Endpoint) -> StrictChatOpenAI:
     """Return the chat model; no sampling parameters, because vendors reject them."""
     with clear_faults(endpoint):
         return StrictChatOpenAI(
+            endpoint=endpoint,
             model=endpoint.model,
             api_key=SecretStr(endpoint.api_key),
             base_url=endpoint.base_url,

@@ -15,22 +15,30 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from agent.call_numbers import CallNumbers
+from agent.endpoint import Endpoint, malformed, readable
 from agent.sendable import sendable_arguments
 
 
 class StrictChatOpenAI(ChatOpenAI):
     """Passes text on as it comes, and arguments when they are complete."""
 
+    endpoint: Endpoint
+
     def _stream(self, *parts: Any, **more: Any) -> Iterator[ChatGenerationChunk]:
         arguments: defaultdict[int, str] = defaultdict(str)
         numbers = CallNumbers()
-        for chunk in super()._stream(*parts, **more):
-            if isinstance(chunk.message, AIMessageChunk):
-                for part in chunk.message.tool_call_chunks:
-                    number = numbers.number_of(part["index"], part["id"])
-                    arguments[number] += part["args"] or ""
-                    part["index"], part["args"] = number, ""
-            yield chunk
+        arrived = False
+        with readable(self.endpoint):
+            for chunk in super()._stream(*parts, **more):
+                arrived = True
+                if isinstance(chunk.message, AIMessageChunk):
+                    for part in chunk.message.tool_call_chunks:
+                        number = numbers.number_of(part["index"], part["id"])
+                        arguments[number] += part["args"] or ""
+                        part["index"], part["args"] = number, ""
+                yield chunk
+        if not arrived:
+            raise malformed(self.endpoint, "nothing arrived")
         if arguments:
             whole = [tool_call_chunk(index=index, args=sendable_arguments(text)) for index, text in arguments.items()]
             yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=whole))

@@ -30,7 +30,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``; a session that was kept goes on where it stopped."""
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, opened_client(endpoint, events) as client:
-        model = TidyChatModel(endpoint.model, openai_client=client)
+        model = TidyChatModel(endpoint, client)
         agent = rooms.agent(loop=partial(RunnerLoop, endpoint=endpoint, rooms=rooms, events=events), llm_client=model)
         loop = cast(RunnerLoop, agent.loop)
         with closing(loop):

@@ -8,26 +8,38 @@ from typing import Any
 
 from agents import OpenAIChatCompletionsModel
 from agents.items import TResponseStreamEvent
+from openai import AsyncOpenAI
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
     ResponseFunctionToolCall,
     ResponseOutputMessage,
+    ResponseOutputRefusal,
     ResponseOutputText,
 )
 
+from agent.endpoint import Endpoint, malformed, readable
 from agent.sendable import sendable_arguments, sendable_text
 
 
 class TidyChatModel(OpenAIChatCompletionsModel):
     """Asks for Chat Completions, and tidies the answer before the runner sees it."""
 
+    def __init__(self, endpoint: Endpoint, client: AsyncOpenAI) -> None:
+        super().__init__(endpoint.model, openai_client=client)
+        self._endpoint = endpoint
+
     async def stream_response(self, *parts: Any, **more: Any) -> AsyncIterator[TResponseStreamEvent]:
         """Yield what the SDK yields; the last event, which the runner acts on, is tidy."""
-        async for event in super().stream_response(*parts, **more):
-            if isinstance(event, ResponseCompletedEvent):
-                tidy(event.response)
-            yield event
+        arrived = False
+        with readable(self._endpoint):
+            async for event in super().stream_response(*parts, **more):
+                if isinstance(event, ResponseCompletedEvent):
+                    if not arrived:
+                        raise malformed(self._endpoint, "nothing arrived")
+                    tidy(event.response)
+                arrived = True
+                yield event
 
 
 def tidy(response: Response) -> None:
@@ -40,6 +52,10 @@ def tidy(response: Response) -> None:
             item.call_id = f"call_{uuid.uuid4().hex}"
             item.arguments = sendable_arguments(item.arguments)
         elif isinstance(item, ResponseOutputMessage):
-            for part in item.content:
-                if isinstance(part, ResponseOutputText):
-                    part.text = sendable_text(part.text)
+            item.content = [_said(part) for part in item.content]
+
+
+def _said(part: ResponseOutputText | ResponseOutputRefusal) -> ResponseOutputText | ResponseOutputRefusal:
+    """Return a part as text; for the SDK a refusal is no answer but an error."""
+    text = part.text if isinstance(part, ResponseOutputText) else part.refusal
+    return ResponseOutputText(type="output_text", text=sendable_text(text), annotations=[])

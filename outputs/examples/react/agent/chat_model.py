@@ -10,7 +10,7 @@ from typing import Any, Self
 import openai
 
 from agent.call_numbers import CallNumbers
-from agent.endpoint import RETRIES, Endpoint, clear_faults
+from agent.endpoint import RETRIES, Endpoint, clear_faults, malformed, readable
 from agent.sendable import sendable_name, sendable_text
 from loop.arguments import read_arguments
 from loop.interface import Completion, Message, ToolCall, ToolSpec
@@ -33,8 +33,11 @@ class ChatModel:
             request["tools"] = [wire_tool(spec) for spec in tools]
         with clear_faults(self._endpoint):
             stream = self._client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
-            with stream:
-                return gathered(stream)
+            with stream, readable(self._endpoint):
+                completion = gathered(stream)
+        if completion is None:
+            raise malformed(self._endpoint, "nothing arrived")
+        return completion
 
     def __enter__(self) -> Self:
         """Return the model itself."""
@@ -67,8 +70,9 @@ class Parts:
         return ToolCall(self.id, self.name, text if given is None else given)
 
 
-def gathered(chunks: Iterable[Any]) -> Completion:
-    """Return the completion that a stream of chunks adds up to."""
+def gathered(chunks: Iterable[Any]) -> Completion | None:
+    """Return the completion that a stream of chunks adds up to; None where it holds none."""
+    arrived = False
     texts: list[str] = []
     calls: dict[int, Parts] = {}
     numbers = CallNumbers()
@@ -77,10 +81,12 @@ def gathered(chunks: Iterable[Any]) -> Completion:
         if chunk.usage is not None:
             usage = {"input": chunk.usage.prompt_tokens, "output": chunk.usage.completion_tokens}
         for choice in chunk.choices:
-            texts.append(choice.delta.content or "")
+            arrived = True
+            texts.append(choice.delta.content or choice.delta.refusal or "")
             for delta in choice.delta.tool_calls or ():
                 calls.setdefault(numbers.number_of(delta.index, delta.id), Parts()).add(delta)
-    return Completion(sendable_text("".join(texts)), tuple(parts.call() for parts in calls.values()), usage)
+    said = Completion(sendable_text("".join(texts)), tuple(parts.call() for parts in calls.values()), usage)
+    return said if arrived else None
 
 
 def wire_message(message: Message) -> dict[str, Any]:

@@ -20,6 +20,8 @@ BROKEN_STREAM: tuple[type[Exception], ...] = (
     *(importlib.import_module(name).HTTPError for name in ("httpx", "httpx2") if importlib.util.find_spec(name)),
 )
 """A stream that ends half-way or is no JSON; the HTTP library of ``openai`` changed with a major version."""
+UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+"""What the packages in between raise over an answer of another shape than the protocol's."""
 RETRIES = 1
 """A busy server gets one more chance; a dead one is reported at once."""
 
@@ -85,8 +87,22 @@ def clear_faults(endpoint: Endpoint) -> Iterator[None]:
     except openai.OpenAIError as error:
         raise EnvironmentFault(f"{where} failed: {_reason(error)}") from error
     except BROKEN_STREAM as error:
-        kind = type(error).__name__
-        raise EnvironmentFault(f"The answer of {where} broke off or is malformed ({kind}). Try again.") from error
+        raise malformed(endpoint, type(error).__name__) from error
+
+
+@contextmanager
+def readable(endpoint: Endpoint) -> Iterator[None]:
+    """Turn what is raised over an answer's shape into an ``EnvironmentFault``; nothing but reading belongs inside."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise malformed(endpoint, type(error).__name__) from error
+
+
+def malformed(endpoint: Endpoint, what: str) -> EnvironmentFault:
+    """Return the fault of an answer that cannot be used."""
+    where = endpoint.base_url or "OpenAI"
+    return EnvironmentFault(f"The answer of {where} broke off or is malformed ({what}). Try again.")
 
 
 def _reason(error: Exception) -> str:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agent.chat_model import gathered
+from loop.interface import Completion
 
 
 def chunk(content: str | None = None, *calls: tuple[int, str | None, str | None, str]) -> Any:
@@ -14,7 +15,7 @@ def chunk(content: str | None = None, *calls: tuple[int, str | None, str | None,
         SimpleNamespace(index=index, id=call_id, function=SimpleNamespace(name=name, arguments=arguments))
         for index, call_id, name, arguments in calls
     ]
-    delta = SimpleNamespace(content=content, tool_calls=deltas or None)
+    delta = SimpleNamespace(content=content, refusal=None, tool_calls=deltas or None)
     return SimpleNamespace(choices=[SimpleNamespace(delta=delta)], usage=None)
 
 
@@ -26,9 +27,12 @@ def test_calls_that_share_an_index_stay_two_calls() -> None:
         chunk(None, (0, "b", "note", '{"text": "bread"}')),
     ]
 
-    assert [call.args for call in gathered(stream).tool_calls] == [{"text": "milk"}, {"text": "bread"}]
+    completion = gathered(stream)
+
+    assert completion is not None
+    assert [call.args for call in completion.tool_calls] == [{"text": "milk"}, {"text": "bread"}]
 
 
 def test_a_character_that_was_cut_in_two_is_put_together() -> None:
     """The halves arrive in two chunks, as JSON allows."""
-    assert gathered([chunk("fine \ud83d"), chunk("\ude42")]).text == "fine \U0001f642"
+    assert gathered([chunk("fine \ud83d"), chunk("\ude42")]) == Completion("fine \U0001f642")
