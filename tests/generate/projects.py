@@ -10,7 +10,7 @@ from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
 from memkit.use_cases.make_store import starter_files
 
-TARGETS = ("langgraph", "openai-agents", "openai-assistants", "react")
+TARGETS = ("claude-agent-sdk", "langgraph", "openai-agents", "openai-assistants", "react")
 CHOICES = {"both": WIRED, "virtual-memory": ("virtual-memory",), "hybrid-planner": ("hybrid-planner",)}
 
 

@@ -12,6 +12,7 @@ from projects import TARGETS, project
 
 SECONDS = 280.0
 NEEDS = {
+    "claude-agent-sdk": ("claude_agent_sdk",),
     "langgraph": ("langgraph", "langchain", "langchain_openai"),
     "openai-agents": ("agents",),
     "openai-assistants": ("openai",),
