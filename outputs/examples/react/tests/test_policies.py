@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.conftest import Talk
@@ -62,5 +63,6 @@ def test_a_tool_that_does_not_exist_is_judged_and_never_executed(talk: Talk) -> 
     """The model is told which tools there are, and the turn goes on."""
     reply = talk("Clean up", [{"tool": "shell", "args": {"command": "rm -rf /"}}, "I cannot do that."])
 
-    assert "no tool" in talk.results()[0]
+    assert re.search("no (such )?tool", talk.results()[0], re.IGNORECASE)
+    assert [call["name"] for call in reply.data["tool_calls"]] == ["shell"]
     assert reply.message == "I cannot do that."

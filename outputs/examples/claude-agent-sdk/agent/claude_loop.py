@@ -1,0 +1,181 @@
+"""The loop of the rooms with the Claude command line in the place where the model and its tools run."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, cast
+
+from claude_agent_sdk import ClaudeAgentOptions, ResultError, query
+
+from agent.assembly import Rooms
+from agent.endpoint import Endpoint
+from agent.exchange import Answer, Call, Exchange
+from agent.faults import check_result, clear_faults
+from agent.hooks import hooks_of
+from agent.sendable import sendable_text
+from agent.tools import PREFIX, SERVER, own_name, server_of
+from agent.transcript import blocks_of, store_of
+from agent.window import Window
+from agent.workplace import Workplace
+from loop.arguments import read_arguments
+from loop.core import AgentLoop
+from loop.interface import CallData, Message, Verdict
+from loop.turn import Intent, Reply
+
+GO_ON: Message = {"role": "user", "content": "(Go on: the results of your tool calls stand above.)"}
+"""What a run begins with that goes on in the middle of a turn; a run always begins with words of the user."""
+OUT_OF_TURNS = "error_max_turns"
+
+
+class ClaudeLoop(AgentLoop):
+    """Runs the model and the tools of a turn with the SDK, each run in a session made from the main context."""
+
+    def __init__(
+        self, *parts: Any, endpoint: Endpoint, rooms: Rooms, events: asyncio.Runner, workplace: Workplace, **more: Any
+    ) -> None:
+        super().__init__(*parts, **more)
+        self.window = Window(rooms.main)
+        self.exchange = Exchange(self._follow)
+        self.begin_anew = False
+        """Set by a hook that ended the run, because the next request has to be made from the main context."""
+        self._endpoint = endpoint
+        self._rooms = rooms
+        self._events = events
+        self._workplace = workplace
+        self._server = server_of(self.toolbox)
+        self._offered = [spec.name for spec in self.toolbox.specs()]
+        self._made = 0
+        self._stamped = 0
+
+    def act(self, intent: Intent) -> Reply:
+        """Run the command line until the model answers."""
+        self._made = self._stamped = 0
+        with clear_faults(self._endpoint):
+            said = self._events.run(self._converse())
+        return Reply(said, self._made, limited=self._made >= self.max_tool_calls)
+
+    # --- what the hooks ask
+
+    def number_call(self) -> int:
+        """Count one tool call and return its number in this turn."""
+        self._made += 1
+        return self._made
+
+    def approved(self, name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
+        """Return whether a person lets a call run that a policy holds back."""
+        if verdict.decision != "ask" or self._rooms.approve is None:
+            return False
+        granted = self._rooms.approve(name, args, verdict)
+        if granted:
+            self.toolbox.grant(name, args)
+        return granted
+
+    # --- runs
+
+    async def _converse(self) -> str:
+        """Return the model's answer; whenever a hook ended the run, another goes on from the main context."""
+        while True:
+            self.begin_anew = False
+            self.exchange = Exchange(self._follow)
+            self.window.open()
+            await self._run(self.prompt())
+            result = self.exchange.result
+            if result is not None and result.subtype == OUT_OF_TURNS:
+                return ""
+            check_result(result, self._endpoint)
+            if not self.begin_anew:
+                return sendable_text(self.exchange.said)
+
+    async def _run(self, messages: Sequence[Message]) -> None:
+        """Run the command line once, on to the end of what it tells."""
+        system, *conversation = messages
+        history, words = _parted(conversation)
+        with self._workplace.holding(system["content"]) as prompt:
+            told = query(prompt=_spoken(words or [GO_ON]), options=self._options(str(prompt), history))
+            async with aclosing(cast("AsyncGenerator[object, None]", told)):
+                try:
+                    async for message in told:
+                        self.exchange.take(message)
+                except ResultError:
+                    # Raised behind a result that says the same, and more.
+                    return
+
+    def _options(self, prompt: str, history: Sequence[Message]) -> ClaudeAgentOptions:
+        """Return how the command line is run: with the toolbox and no other tools, and with nobody's configuration."""
+        return ClaudeAgentOptions(
+            # As an argument it could be read by every account of this machine, and would be bounded by it.
+            system_prompt={"type": "file", "path": prompt},
+            session_store=store_of(history, self._offered) if history else None,
+            resume=str(uuid.uuid4()) if history else None,
+            model=self._endpoint.model,
+            tools=[],
+            mcp_servers={SERVER: self._server},
+            strict_mcp_config=True,
+            allowed_tools=[f"{PREFIX}*"],
+            permission_mode="dontAsk",
+            setting_sources=[],
+            hooks=hooks_of(self),
+            max_turns=max(0, self.max_tool_calls - self._made) + 2,
+            cwd=self._workplace.empty,
+            env=self._endpoint.environment(self._workplace.settings),
+            extra_args={"no-session-persistence": None},
+            stderr=_unheard,
+        )
+
+    # --- what was said
+
+    def _follow(self, answer: Answer) -> None:
+        """Take an answer with calls, and their results, into the main context."""
+        results = [(self._stamp(), call, self._result(call)) for call in answer.calls]
+        calls = [_call_data(name, call) for name, call, _ in results]
+        self._add({"role": "assistant", "content": sendable_text(answer.text), "tool_calls": calls})
+        for name, call, text in results:
+            self._add({"role": "tool", "tool_call_id": name, "name": own_name(call.name), "content": text})
+        self.window.settle()
+
+    def _stamp(self) -> str:
+        """Return an id that no other call of the session has, whatever ids the server gives."""
+        self._stamped += 1
+        return f"call-{self.turn_id}-{self._stamped}"
+
+    def _result(self, call: Call) -> str:
+        """Return what came of a call; what the command line answered itself stands in the books all the same."""
+        if call.ran or call.refusal is not None:
+            return call.refusal or call.result or ""
+        name, text = own_name(call.name), call.result or ""
+        if not call.passed:
+            self.number_call()
+            if name not in self._offered or not isinstance(call.given, Mapping):
+                # Judged by the policies, and never executed.
+                given = call.given if isinstance(call.given, Mapping) else str(call.given)
+                return self.toolbox.call(name, given).text
+        refused = {"name": name, "args": call.given, "decision": "allow", "error": True, "result": text}
+        self.toolbox.ledger.calls.append(refused)
+        return text
+
+
+def _call_data(name: str, call: Call) -> CallData:
+    args = read_arguments(call.given) if isinstance(call.given, Mapping | str) else None
+    # Arguments that are no JSON object were refused; no server would take them back.
+    return CallData(id=name, name=own_name(call.name), args=args or {})
+
+
+def _parted(conversation: Sequence[Message]) -> tuple[Sequence[Message], Sequence[Message]]:
+    """Return what was said before, and what the user says now."""
+    place = len(conversation)
+    while place and conversation[place - 1]["role"] == "user":
+        place -= 1
+    return conversation[:place], conversation[place:]
+
+
+async def _spoken(words: Sequence[Message]) -> AsyncIterator[dict[str, Any]]:
+    """Yield the user's words as they are: no command and no mention of a file in them is carried out."""
+    message = {"role": "user", "content": blocks_of(words)}
+    yield {"type": "user", "message": message, "parent_tool_use_id": None, "client_composed": True}
+
+
+def _unheard(line: str) -> None:
+    """Take a line of diagnostics; what a person can act on comes with the result."""

@@ -1,0 +1,207 @@
+"""The command line: read the arguments, run turns, print what came of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from agent import PROJECT
+from agent.assembly import Rooms, open_rooms
+from agent.consolidation import as_data, consolidate
+from agent.errors import AgentError, EnvironmentFault
+from agent.interface import Conversation
+from agent.settings import load_settings
+from agent.terminal import harmless
+from loop.interface import Verdict
+from memory.identifiers import new_id
+
+SCHEMA = "memkit.chat/1"
+CONSOLIDATED = "memkit.memory.consolidate/1"
+INTERRUPTED = 130
+ASK_CONSENT = "May this agent keep what you tell it, for later conversations?"
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where a run reads and writes."""
+
+    given: TextIO
+    result: TextIO
+    messages: TextIO
+
+    @property
+    def interactive(self) -> bool:
+        """Return whether a person sits at the other end."""
+        return self.given.isatty() and self.messages.isatty()
+
+
+def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
+    """Run one command line and return its exit code; whatever a person can act on is one line and no trace."""
+    streams = Streams(sys.stdin, sys.stdout, sys.stderr)
+    options = parser().parse_args(arguments)
+    work = tidy_up if options.consolidate else converse
+    try:
+        return work(options, environment, streams)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=streams.messages)
+        return INTERRUPTED
+    except Exception as error:
+        code = getattr(error, "exit_code", None)
+        if not isinstance(code, int):
+            raise
+        tell_error(error, options.json, streams)
+        return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    reader = argparse.ArgumentParser(prog="python -m agent", description=f"Talk to {PROJECT}.".replace("%", "%%"))
+    work = reader.add_mutually_exclusive_group()
+    work.add_argument("-p", "--prompt", metavar="TEXT", help="answer TEXT and end; without it, talk")
+    work.add_argument("--consolidate", action="store_true", help="tell memory in fewer words, of U or of everybody, and end")
+    reader.add_argument("--user", metavar="U", help="whose memory it is; without a user nothing is kept (or AGENT_USER)")
+    reader.add_argument("--session", metavar="S", help="the conversation to go on with (default: a new one)")
+    reader.add_argument("--consent", action="store_true", help="the user has agreed to long-term memory")
+    reader.add_argument("--json", action="store_true", help="print one JSON envelope per turn")
+    return reader
+
+
+def converse(options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams) -> int:
+    """Open the rooms, answer every turn, and close the rooms."""
+    open_conversation = conversation_of_this_target()
+    settings = load_settings(environment)
+    user = options.user or settings.environment.get("AGENT_USER") or settings.values.get("user")
+    approve = asker(streams) if streams.interactive else None
+    rooms = open_rooms(settings, user, options.session or new_id(), approve)
+    try:
+        if options.consent:
+            rooms.consent.record(True, actor="person")
+        elif streams.interactive and rooms.consent.unasked():
+            rooms.consent.record(confirmed(ASK_CONSENT, streams))
+        with open_conversation(rooms) as conversation:
+            for text in turns(options.prompt, streams):
+                answer(text, conversation, rooms, options.json, streams)
+    finally:
+        rooms.close()
+    return 0
+
+
+def tidy_up(options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams) -> int:
+    """Consolidate memory and say what came of it; no model is asked."""
+    done = consolidate(load_settings(environment), options.user)
+    data = as_data(done)
+    if options.json:
+        notes = [diagnostic("consolidation", note, "warning") for note in done.refused]
+        print(envelope(data, notes, schema=CONSOLIDATED), file=streams.result)
+        return 0
+    counts = [f"{len(found)} {what}" for what, found in data.items() if found and what != "added"]
+    print(f"{', '.join(counts) or 'Nothing to consolidate'}.", file=streams.result)
+    for note in done.refused:
+        print(f"consolidation: {harmless(note)}", file=streams.messages)
+    return 0
+
+
+def conversation_of_this_target() -> Callable[[Rooms], AbstractContextManager[Conversation]]:
+    """Return what opens a conversation; raises ``EnvironmentFault`` where a package of the project is not installed."""
+    # Read when it is needed: the SDK takes seconds to load, and --help needs none of it.
+    try:
+        from agent.conversation import open_conversation
+    except ModuleNotFoundError as error:
+        raise EnvironmentFault(f"{error}. Install what this project needs: pip install -e .") from error
+    return open_conversation
+
+
+def turns(prompt: str | None, streams: Streams) -> Sequence[str] | Any:
+    """Return what the user says: the given text, all of standard input, or line after line from a terminal."""
+    if prompt is not None:
+        return [prompt]
+    return spoken(streams) if streams.interactive else [everything(streams.given)]
+
+
+def everything(given: TextIO) -> str:
+    """Return all that a stream holds; raises ``AgentError`` where it is no UTF-8, whatever the locale says."""
+    raw = getattr(given, "buffer", None)
+    if raw is None:
+        return given.read()
+    try:
+        return str(raw.read().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise AgentError(f"Standard input is no UTF-8 text (byte {error.start + 1}). Convert it first.") from error
+
+
+def spoken(streams: Streams) -> Any:
+    """Yield what a person types until an empty line or the end of input."""
+    print("Type what you want to say; an empty line ends the conversation.", file=streams.messages)
+    while True:
+        print("> ", end="", file=streams.messages, flush=True)
+        line = streams.given.readline().strip()
+        if not line:
+            return
+        yield line
+
+
+def answer(text: str, conversation: Conversation, rooms: Rooms, as_json: bool, streams: Streams) -> None:
+    """Answer one turn and print it."""
+    if not text.strip():
+        raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
+    if is_broken(text):
+        raise AgentError("What you said is no UTF-8 text. Convert it first.")
+    data = {**conversation.step(text).data, "session": rooms.session_id}
+    missing = rooms.consent.missing()
+    if as_json:
+        notes = [diagnostic("consent", missing, "info")] if missing else []
+        print(envelope(data, notes), file=streams.result, flush=True)
+        return
+    print(harmless(str(data["message"])), file=streams.result, flush=True)
+    if missing:
+        print(f"consent: {missing}", file=streams.messages)
+
+
+def is_broken(text: str) -> bool:
+    """Return whether ``text`` was read from bytes that are no UTF-8, so that it could be sent to no server."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def tell_error(error: Exception, as_json: bool, streams: Streams) -> None:
+    """Print an error as one line, or as an envelope that says the same."""
+    message = " ".join(harmless(str(error)).split())
+    if as_json:
+        code = str(getattr(error, "code", "error"))
+        print(envelope(None, [diagnostic(code, message, "error")], ok=False), file=streams.result)
+    else:
+        print(f"agent: {message}", file=streams.messages)
+
+
+def envelope(
+    data: Mapping[str, Any] | None, diagnostics: Sequence[Mapping[str, Any]], *, ok: bool = True, schema: str = SCHEMA
+) -> str:
+    """Return the JSON object that ``--json`` prints."""
+    body = {"schema": schema, "ok": ok, "data": data, "diagnostics": list(diagnostics)}
+    return json.dumps(body, ensure_ascii=False, allow_nan=False)
+
+
+def diagnostic(code: str, message: str, severity: str) -> dict[str, Any]:
+    """Return one finding in the envelope's shape."""
+    return {"code": code, "severity": severity, "message": message, "path": None, "line": None}
+
+
+def asker(streams: Streams) -> Callable[[str, Mapping[str, Any], Verdict], bool]:
+    """Return a function that asks the person whether a call that a policy holds back may run."""
+
+    def ask(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
+        finding = verdict.deciding
+        why = f" ({finding.name}: {finding.reason})" if finding is not None else ""
+        return confirmed(f"Run {name} with {json.dumps(dict(args), ensure_ascii=False)}?{why}", streams)
+
+    return ask
+
+
+def confirmed(question: str, streams: Streams) -> bool:
+    """Return whether the person at the terminal says yes."""
+    print(harmless(f"{question} [y/N] "), end="", file=streams.messages, flush=True)
+    return streams.given.readline().strip().lower() in {"y", "yes"}

@@ -1,0 +1,24 @@
+"""The conversation of this target: the loop of the rooms, whose model and tools run in the Claude command line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from agent.assembly import Rooms
+from agent.claude_loop import ClaudeLoop
+from agent.endpoint import endpoint_of
+from agent.interface import Conversation
+from agent.session import KeptSession
+from agent.workplace import open_workplace
+
+
+@contextmanager
+def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+    """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
+    endpoint = endpoint_of(rooms.settings)
+    with asyncio.Runner() as events, open_workplace() as workplace:
+        loop = partial(ClaudeLoop, endpoint=endpoint, rooms=rooms, events=events, workplace=workplace)
+        yield KeptSession(rooms.agent(loop=loop), rooms)

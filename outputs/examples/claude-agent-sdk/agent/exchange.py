@@ -1,0 +1,127 @@
+"""What the command line tells of a run, put together to the messages that the rooms know."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, ToolResultBlock, ToolUseBlock, UserMessage
+
+SYNTHETIC = "<synthetic>"
+"""The model to which the command line ascribes what it says itself, errors above all."""
+UNPARSED = "__unparsedToolInput"
+"""The key under which it hands on arguments that are no JSON."""
+SIGHT = 2.0
+"""Seconds in which a call that a hook is asked about has to be read from the stream, which told of it before."""
+
+
+@dataclass
+class Call:
+    """One call of the model, with what came of it."""
+
+    id: str
+    name: str
+    """As the model wrote it."""
+    given: Any
+    """The arguments: a mapping, or what the model sent in its place."""
+    result: str | None = None
+    """What the command line told the model."""
+    refusal: str | None = None
+    """Why the hook stopped it."""
+    passed: bool = False
+    """Whether the hook let it run."""
+    ran: bool = False
+
+
+@dataclass
+class Answer:
+    """One answer of the model, which arrives in several messages."""
+
+    id: str | None
+    texts: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Return what the model said."""
+        return "".join(self.texts)
+
+
+class Exchange:
+    """Follows a run; hands on each answer with calls as soon as all of them have their results."""
+
+    def __init__(self, hand_on: Callable[[Answer], None]) -> None:
+        self.result: ResultMessage | None = None
+        """How the run ended."""
+        self._hand_on = hand_on
+        self._answer = Answer(None)
+
+    @property
+    def said(self) -> str:
+        """Return the text of an answer without calls, which ends a run."""
+        return "" if self._answer.calls else self._answer.text
+
+    async def seen(self, call_id: str | None, name: str, given: Any) -> Call:
+        """Return the call that a hook is asked about, with the arguments as the model sent them.
+
+        The hook is given an object in any case; the stream, which is read beside it, says what it was.
+        """
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + SIGHT
+        while (call := self.call(call_id)) is None and clock() < deadline:
+            await asyncio.sleep(0.005)
+        return call or Call(str(call_id), name, given)
+
+    def call(self, call_id: str | None) -> Call | None:
+        """Return a call of the answer that arrives, None where it has not come yet."""
+        return next((call for call in self._answer.calls if call.id == call_id), None)
+
+    def take(self, message: object) -> None:
+        """Take in what the command line tells next."""
+        if isinstance(message, AssistantMessage) and message.model != SYNTHETIC:
+            self._take_answer(message)
+        elif isinstance(message, UserMessage):
+            self._take_results(message)
+        elif isinstance(message, ResultMessage):
+            self.result = message
+
+    def _take_answer(self, message: AssistantMessage) -> None:
+        if message.message_id is None or message.message_id != self._answer.id:
+            self._answer = Answer(message.message_id)
+        for block in message.content:
+            if isinstance(block, TextBlock):
+                self._answer.texts.append(block.text)
+            elif isinstance(block, ToolUseBlock):
+                self._answer.calls.append(Call(block.id, block.name, as_sent(block.input)))
+
+    def _take_results(self, message: UserMessage) -> None:
+        for call_id, text in _results(message):
+            call = self.call(call_id)
+            if call is not None:
+                call.result = text
+        calls = self._answer.calls
+        if calls and all(call.result is not None for call in calls):
+            done, self._answer = self._answer, Answer(None)
+            self._hand_on(done)
+
+
+def as_sent(given: Any) -> Any:
+    """Return arguments as the model sent them, where the command line wrapped them up because they are no JSON."""
+    wrapped = given.get(UNPARSED) if isinstance(given, dict) else None
+    return wrapped.get("raw", "") if isinstance(wrapped, dict) else given
+
+
+def _results(message: UserMessage) -> Iterator[tuple[str, str]]:
+    for block in message.content if isinstance(message.content, list) else ():
+        if isinstance(block, ToolResultBlock):
+            yield block.tool_use_id, text_of(block.content)
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a tool's result, which is a text or a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))

@@ -1,0 +1,82 @@
+"""What happens around a tool: the policies before it, core memory and the bound of the window after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from claude_agent_sdk import HookContext, HookInput, HookMatcher
+from claude_agent_sdk.types import HookEvent, SyncHookJSONOutput
+
+from agent.exchange import Call, text_of
+from agent.tools import PREFIX, own_name
+
+if TYPE_CHECKING:
+    from agent.claude_loop import ClaudeLoop
+
+TOO_MANY = "Not run: too many calls in one turn. Answer without tools."
+STOPPED = frozenset({"deny", "ask"})
+A_DAY = 24 * 60 * 60.0
+"""Seconds that a person may think about a question; the command line would wait for one minute, and go on."""
+
+
+def hooks_of(loop: ClaudeLoop) -> dict[HookEvent, list[HookMatcher]]:
+    """Return the hooks of a conversation."""
+
+    async def before(data: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
+        """Ask the policies; the body of a call that they stop never runs, and the model is told why."""
+        asked: Mapping[str, Any] = {**data}
+        return _gate(loop, await loop.exchange.seen(call_id, asked["tool_name"], asked["tool_input"]))
+
+    async def after(data: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
+        """Show what became of core memory, and end the run where the window is full."""
+        done: Mapping[str, Any] = {**data}
+        call = await loop.exchange.seen(call_id, done["tool_name"], done["tool_input"])
+        call.ran = True
+        return _refresh(loop, text_of(done["tool_response"]))
+
+    every = f"{PREFIX}.*"
+    return {
+        "PreToolUse": [HookMatcher(matcher=every, hooks=[before], timeout=A_DAY)],
+        "PostToolUse": [HookMatcher(matcher=every, hooks=[after])],
+    }
+
+
+def _gate(loop: ClaudeLoop, call: Call) -> SyncHookJSONOutput:
+    """Return whether a call may run; there is no waiting in here, so calls are judged one after another."""
+    name = own_name(call.name)
+    loop.window.gather(call.given)
+    if loop.number_call() > loop.max_tool_calls:
+        return _denied(call, TOO_MANY)
+    if not isinstance(call.given, Mapping):
+        # No server takes such a call back, so the answer is not sent as it stands.
+        loop.begin_anew = True
+        return {**_denied(call, loop.toolbox.call(name, str(call.given)).text), "continue_": False}
+    verdict = loop.toolbox.judge(name, call.given)
+    if verdict.decision in STOPPED and not loop.approved(name, call.given, verdict):
+        return _denied(call, loop.toolbox.refuse(name, call.given, verdict))
+    call.passed = True
+    return {}
+
+
+def _denied(call: Call, reason: str) -> SyncHookJSONOutput:
+    call.refusal = reason
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }
+    }
+
+
+def _refresh(loop: ClaudeLoop, result: str) -> SyncHookJSONOutput:
+    loop.window.gather(result)
+    if loop.window.is_full():
+        loop.begin_anew = True
+        return {"continue_": False, "stopReason": "The window is full."}
+    core = loop.window.changed_core()
+    if core is None:
+        return {}
+    context = f"Core memory has changed. It is now:\n{core}"
+    return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": context}}

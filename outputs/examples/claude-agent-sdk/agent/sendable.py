@@ -1,0 +1,41 @@
+"""What a model makes up, in a form that a server takes back with the conversation."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from loop.arguments import read_arguments
+
+UNNAMED = "unknown_tool"
+"""In the place of a name that no server would take back."""
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def sendable_name(name: str) -> str:
+    """Return ``name`` if it can be a tool's, and otherwise a stand-in.
+
+    >>> sendable_name("note"), sendable_name("rm -rf"), sendable_name("")
+    ('note', 'unknown_tool', 'unknown_tool')
+    """
+    return name if _TOOL_NAME.fullmatch(name) else UNNAMED
+
+
+def sendable_text(text: str) -> str:
+    r"""Return ``text`` with the halves of surrogate pairs put together; a half that stays alone becomes a mark.
+
+    A server may cut a character in two, and neither half is text by itself.
+
+    >>> sendable_text("\ud83d" + "\ude42") == "\U0001f642", sendable_text("a\ud83db") == "a\ufffdb"
+    (True, True)
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def sendable_arguments(text: str) -> str:
+    r"""Return ``text`` if it is a JSON object, and otherwise a JSON string of it, which no tool takes for arguments.
+
+    >>> sendable_arguments('{"a": 1}'), sendable_arguments('{"a": ')
+    ('{"a": 1}', '"{\\"a\\": "')
+    """
+    return json.dumps(text) if read_arguments(text) is None else text

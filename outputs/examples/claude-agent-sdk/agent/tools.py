@@ -1,0 +1,47 @@
+"""The toolbox as tools of an MCP server that runs in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool, ToolAnnotations, create_sdk_mcp_server, tool
+
+from loop.core import Toolbox
+from loop.interface import ToolSpec
+
+SERVER = "memory"
+PREFIX = f"mcp__{SERVER}__"
+"""What the names of its tools begin with where the model sees them."""
+READING = frozenset({"archival_memory_search", "conversation_search"})
+"""Tools that change nothing, so that the command line runs several calls of them at a time."""
+INLINE = 500_000
+"""Characters of a result that stay in the conversation; the command line puts longer ones into a file."""
+
+
+def server_of(toolbox: Toolbox) -> McpSdkServerConfig:
+    """Return the server with every tool that a model may call."""
+    return create_sdk_mcp_server(SERVER, tools=[_tool(toolbox, spec) for spec in toolbox.specs()])
+
+
+def own_name(name: str) -> str:
+    """Return the name of a tool as the rooms know it.
+
+    >>> own_name("mcp__memory__conversation_search"), own_name("shell")
+    ('conversation_search', 'shell')
+    """
+    return name.removeprefix(PREFIX)
+
+
+def _tool(toolbox: Toolbox, spec: ToolSpec) -> SdkMcpTool[Any]:
+    hints = ToolAnnotations(readOnlyHint=spec.name in READING, maxResultSizeChars=INLINE)
+    # Without properties the SDK would take the schema for a list of names and types.
+    schema = {"properties": {}, **spec.parameters, "type": "object"}
+
+    @tool(spec.name, spec.description, schema, annotations=hints)
+    async def run(args: dict[str, Any]) -> dict[str, Any]:
+        """Run a call that the hook let pass; one that comes around the hook is judged here."""
+        text = await asyncio.to_thread(toolbox.execute, spec.name, args)
+        return {"content": [{"type": "text", "text": text}]}
+
+    return run

@@ -1,0 +1,1 @@
+"""Search programs by evolution over their syntax tree."""

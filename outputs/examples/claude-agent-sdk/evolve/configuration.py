@@ -1,0 +1,174 @@
+"""The species of configurations: named numbers and choices within bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from .errors import EvolveError
+from .interface import Opening
+from .reading import is_score
+
+Space = Mapping[str, Sequence[Any]]
+"""Name → a pair of numbers (bounds; whole if both are whole) or a list of values to choose from."""
+
+Values = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A number between two others, both included."""
+
+    low: float
+    high: float
+
+    @property
+    def whole(self) -> bool:
+        """Return whether only whole numbers are allowed."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def inside(self, value: float) -> float:
+        """Return the allowed number that is nearest to ``value``."""
+        clipped = min(max(value, self.low), self.high)
+        return round(clipped) if self.whole else float(clipped)
+
+    def drawn(self, random: Random) -> float:
+        """Return a number by chance."""
+        return self.inside(random.uniform(self.low, self.high))
+
+    def varied(self, value: float, random: Random) -> float:
+        """Return a number near ``value``, or now and then any."""
+        if random.random() < 0.15:
+            return self.drawn(random)
+        width = (self.high - self.low) * 10 ** random.uniform(-3, -0.5)
+        moved = self.inside(value + random.gauss(0, width))
+        return self.inside(value + random.choice((-1, 1))) if self.whole and moved == value else moved
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values."""
+
+    options: tuple[Any, ...]
+
+    def drawn(self, random: Random) -> Any:
+        """Return an option by chance."""
+        return random.choice(self.options)
+
+    def varied(self, value: Any, random: Random) -> Any:
+        """Return another option, where there is one."""
+        others = [option for option in self.options if option is not value and option != value]
+        return random.choice(others) if others else value
+
+
+def read_space(space: Space) -> dict[str, Bounds | Choice]:
+    """Return what each name of ``space`` allows: a tuple of two numbers bounds, a list chooses."""
+    if not space:
+        raise EvolveError("A space needs at least one name.")
+    return {label: _allowed(label, given) for label, given in space.items()}
+
+
+def _allowed(label: str, given: Any) -> Bounds | Choice:
+    """Return what one name allows."""
+    if isinstance(given, tuple):
+        if len(given) != 2 or not all(map(is_score, given)) or not given[0] < given[1]:
+            raise EvolveError(f"The bounds of {label!r} are {given!r}; they must be two numbers, the lower first.")
+        return Bounds(*given)
+    if not isinstance(given, list) or not given:
+        raise EvolveError(f"{label!r} allows {given!r:.60}; give a tuple of two bounds or a list of values.")
+    for value in given:
+        if not isinstance(value, Hashable):
+            raise EvolveError(f"{label!r} offers {value!r:.60}; values to choose from must be hashable.")
+    return Choice(tuple(given))
+
+
+class Configurations:
+    """Varies configurations."""
+
+    def __init__(self, space: Space, seed: Mapping[str, Any] | None = None) -> None:
+        self._allowed = read_space(space)
+        self._names = tuple(self._allowed)
+        self._seed = None if seed is None else self._read_seed(seed)
+
+    def _read_seed(self, seed: Mapping[str, Any]) -> Values:
+        """Return the configuration to start from, which must lie within the space."""
+        if set(seed) != set(self._names):
+            raise EvolveError(f"The seed names {', '.join(map(str, seed))}; the space names {', '.join(self._names)}.")
+        for label, allowed in self._allowed.items():
+            value = seed[label]
+            fits = value in allowed.options if isinstance(allowed, Choice) else is_score(value)
+            if not fits or (isinstance(allowed, Bounds) and allowed.inside(value) != value):
+                raise EvolveError(f"The seed's {label!r} is {value!r:.60}, which the space does not allow.")
+        return tuple(seed[label] for label in self._names)
+
+    def first(self, random: Random, count: int) -> list[Values]:
+        """Return the seed, if there is one, and configurations by chance."""
+        drawn = [tuple(allowed.drawn(random) for allowed in self._allowed.values()) for _ in range(count)]
+        return drawn if self._seed is None else [self._seed, *drawn[1:]]
+
+    def mutate(self, genome: Values, random: Random) -> Values:
+        """Return ``genome`` with one value varied."""
+        index = random.randrange(len(self._names))
+        varied = self._allowed[self._names[index]].varied(genome[index], random)
+        return (*genome[:index], varied, *genome[index + 1 :])
+
+    def cross(self, genome: Values, other: Values, random: Random) -> Values:
+        """Return a value for each name from either parent."""
+        return tuple(random.choice(pair) for pair in zip(genome, other, strict=True))
+
+    def directions(self, _genome: Values, _random: Random) -> Opening | None:
+        """Return None: a configuration has nothing to add to."""
+        return None
+
+    def openings(self, genome: Values, random: Random, most: int) -> list[Opening]:
+        """Return numbers that are not whole."""
+        free = [index for index, label in enumerate(self._names) if self._is_free(label)]
+        if len(free) > most:
+            free = random.sample(free, most)
+        if not free:
+            return []
+        allowed = [self._allowed[self._names[index]] for index in free]
+
+        def build(values: Sequence[float]) -> Values:
+            moved = list(genome)
+            for index, bounds, value in zip(free, allowed, values, strict=True):
+                moved[index] = bounds.inside(value) if isinstance(bounds, Bounds) else value
+            return tuple(moved)
+
+        steps = tuple((item.high - item.low) * 0.02 if isinstance(item, Bounds) else 0.0 for item in allowed)
+        return [Opening(tuple(float(genome[index]) for index in free), steps, build)]
+
+    def _is_free(self, label: str) -> bool:
+        """Tell whether ``label`` is a number that can be moved a little."""
+        allowed = self._allowed[label]
+        return isinstance(allowed, Bounds) and not allowed.whole
+
+    def tidied(self, genome: Values) -> list[Values]:
+        """Return ``genome`` with its numbers rounded to few digits."""
+        forms = []
+        for digits in (0, 2, 6):
+            pairs = zip(genome, self._allowed.values(), strict=True)
+            forms.append(tuple(_rounded(value, allowed, digits) for value, allowed in pairs))
+        return list(dict.fromkeys(forms))
+
+    def size(self, genome: Values) -> int:
+        """Return how many digits ``genome`` takes to write down."""
+        return sum(len(repr(value)) for value in genome if isinstance(value, float))
+
+    def behaviour(self, genome: Values) -> Hashable:
+        """Return ``genome`` itself: only equal configurations do the same."""
+        return genome
+
+    def program(self, genome: Values) -> dict[str, Any]:
+        """Return the configuration as a dictionary."""
+        return dict(zip(self._names, genome, strict=True))
+
+
+def _rounded(value: Any, allowed: Bounds | Choice, digits: int) -> Any:
+    """Return ``value`` rounded where that is allowed."""
+    if isinstance(allowed, Choice) or allowed.whole or not math.isfinite(value):
+        return value
+    return allowed.inside(round(value, digits))

@@ -1,0 +1,182 @@
+"""The species of expressions: syntax trees over parameters, constants and the listed operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from random import Random
+
+from .interface import Opening
+from .operations import FUNCTIONS, OPERATIONS, TESTS
+from .reading import Expression
+from .terms import ONE, Terms, expanded, product_of, rounded, simplified, sum_of, terms_of
+from .tree import Node, constant, number_of, operation
+from .values import Column, column
+from .variation import Vocabulary, crossed, mutated, random_leaf, random_tree
+
+_BASIC = ("add", "subtract", "multiply", "divide")
+_MEMORY = 50_000
+_MAX_DEPTH = 14
+
+
+class Expressions:
+    """Varies expressions."""
+
+    def __init__(
+        self, seed: Expression, functions: Sequence[str], columns: Sequence[Sequence[float]], max_size: int
+    ) -> None:
+        self._seed = seed
+        self._max_size = max(max_size, seed.body.size)
+        self._columns = dict(zip(seed.parameters, columns, strict=True))
+        self._length = len(columns[0]) if columns else 1
+        self._memory: dict[Node, Column] = {}
+        used = [node.kind for _, node in seed.body.walk() if node.parts and node.kind != "negative"]
+        tests = [item.name for item in TESTS] if any(OPERATIONS[kind] in TESTS for kind in used) else []
+        self._vocabulary = Vocabulary(seed.parameters, tuple(dict.fromkeys([*_BASIC, *functions, *used, *tests])))
+        self._calls = [kind for kind in self._vocabulary.kinds if OPERATIONS[kind] in FUNCTIONS]
+
+    def first(self, random: Random, count: int) -> list[Node]:
+        """Return the seed program, mutants of it and random trees of several depths."""
+        mutants = [self.mutate(self._seed.body, random) for _ in range(count // 3)]
+        trees = [random_tree(self._vocabulary, random, 2 + index % 3) for index in range(count - len(mutants) - 1)]
+        return [self._seed.body, *mutants, *(self._within(tree, self._seed.body) for tree in trees)]
+
+    def mutate(self, genome: Node, random: Random) -> Node:
+        """Return ``genome`` with one change, and within the limits of size and depth."""
+        return self._within(mutated(genome, self._vocabulary, random), genome)
+
+    def cross(self, genome: Node, other: Node, random: Random) -> Node:
+        """Return ``genome`` with a part of ``other``."""
+        return self._within(crossed(genome, other, random), genome)
+
+    def _within(self, child: Node, parent: Node) -> Node:
+        """Return ``child`` without what is superfluous, or ``parent`` when it is still too large."""
+        if child.size > 4 * self._max_size:
+            return parent
+        plain = simplified(child)
+        return plain if plain.size <= self._max_size and plain.depth <= _MAX_DEPTH else parent
+
+    def directions(self, genome: Node, random: Random) -> Opening | None:
+        """Return ``genome`` plus a new term: a product of parameters, a function of a part, or a random tree.
+
+        Where there is no room for it, it takes the place of others.
+        """
+        term = self._new_term(genome, random)
+        terms = terms_of(genome)
+        while terms:
+            opening = _addition(genome, terms, term)
+            if self._has_room(opening):
+                return opening
+            del terms[random.choice(list(terms))]
+        return None
+
+    def _has_room(self, opening: Opening) -> bool:
+        """Tell whether the programs of ``opening`` are within the limit of size, whatever the numbers."""
+        return _largest(opening).size <= self._max_size
+
+    def _new_term(self, genome: Node, random: Random) -> Node:
+        """Return something that may be missing in ``genome``."""
+        choice = random.random()
+        parameters = self._vocabulary.parameters
+        if parameters and choice < 0.5:
+            return product_of([random.choice(parameters) for _ in range(random.randint(1, 4))])
+        parts = [node for _, node in genome.walk() if node.gives == "number"]
+        if self._calls and choice < 0.75:
+            kind = random.choice(self._calls)
+            operands = [random.choice([*parts, random_leaf(self._vocabulary, random)]) for _ in OPERATIONS[kind].takes]
+            return simplified(operation(kind, *operands))
+        return simplified(random_tree(self._vocabulary, random, 3))
+
+    def openings(self, genome: Node, random: Random, most: int) -> list[Opening]:
+        """Return the weights of the terms of ``genome`` with its constant part, and the constants inside the terms."""
+        terms = {**terms_of(genome), ONE: terms_of(genome).get(ONE, 0)}
+        bases = list(terms)
+        if len(bases) > most:
+            bases = random.sample(bases, most)
+
+        def weighted(values: Sequence[float]) -> Node:
+            return sum_of({**terms, **dict(zip(bases, values, strict=True))})
+
+        values = tuple(float(terms[base]) for base in bases)
+        opening = Opening(values, tuple(max(1.0, abs(value)) for value in values), weighted)
+        return [item for item in (opening, *self._inner(genome, random, most)) if self._has_room(item)]
+
+    def _inner(self, genome: Node, random: Random, most: int) -> list[Opening]:
+        """Return the constants that are not the weight of a term; exponents stay as they are."""
+        paths = [
+            path
+            for path, node in genome.walk()
+            if node.kind == "constant" and path and genome.at(path[:-1]).kind != "power"
+        ]
+        if len(paths) > most:
+            paths = random.sample(paths, most)
+        if not paths:
+            return []
+
+        def build(values: Sequence[float]) -> Node:
+            tree = genome
+            for path, value in zip(paths, values, strict=True):
+                tree = tree.replaced(path, constant(value))
+            return tree
+
+        values = tuple(float(number_of(genome.at(path))) for path in paths)
+        return [Opening(values, tuple(0.05 * max(1.0, abs(value)) for value in values), build)]
+
+    def tidied(self, genome: Node) -> list[Node]:
+        """Return ``genome`` multiplied out and simplified, with constants rounded to few digits first."""
+        wide = expanded(genome)
+        forms = [rounded(form, digits) for digits in (0, 2, 6) for form in (wide, genome) if form is not None]
+        return [form for form in dict.fromkeys([*forms, simplified(genome)]) if form.size <= self._max_size]
+
+    def size(self, genome: Node) -> int:
+        """Return the number of nodes."""
+        return genome.size
+
+    def values(self, genome: Node) -> Column:
+        """Return what ``genome`` is worth at the points of the search."""
+        if len(self._memory) > _MEMORY:
+            self._memory.clear()
+        return column(genome, self._columns, self._memory, self._length)
+
+    def behaviour(self, genome: Node) -> Hashable:
+        """Return the values at the points of the search to ten digits; the text, where it has none anywhere."""
+        values = self.values(genome)
+        if all(value != value for value in values):
+            return str(genome)
+        return tuple([_ten_digits(value) for value in values])
+
+    def program(self, genome: Node) -> str:
+        """Return the source text."""
+        return Expression(self._seed.parameters, genome, self._seed.is_lambda).source
+
+
+def _addition(genome: Node, terms: Terms, term: Node) -> Opening:
+    """Return the sum of ``terms`` with ``term`` added, by a weight that is 0 now."""
+    whole = genome if terms_of(genome) == terms else sum_of(terms)
+    kept = dict(terms)
+
+    def build(values: Sequence[float]) -> Node:
+        return sum_of({**kept, term: kept.get(term, 0) + values[0]}) if values[0] else whole
+
+    return Opening((0.0,), (1.0,), build)
+
+
+def _largest(opening: Opening) -> Node:
+    """Return the largest program of ``opening``: no number in it is 0 or 1, which are shorter to write."""
+    tree: Node = opening.build([1.5 + index for index in range(len(opening.values))])
+    return tree
+
+
+def _ten_digits(value: float) -> str:
+    """Return ``value`` without the noise of rounding."""
+    try:
+        return f"{value:.9e}" if value else "0"
+    except OverflowError:
+        return str(value)
+
+
+def probe_points(count: int) -> list[list[float]]:
+    """Return the points at which programs of ``count`` parameters are told apart when their fitness names none."""
+    random = Random(20)
+    points = [[random.uniform(-4, 4) for _ in range(16)] for _ in range(count)]
+    return points or [[math.pi]]

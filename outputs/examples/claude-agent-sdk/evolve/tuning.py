@@ -1,0 +1,90 @@
+"""Fit several numbers of a program at once: learn how the fitness curves around them, then jump to the lowest point.
+
+Where the fitness is a squared error and the numbers are weights of a sum, the fitness is exactly a parabola of them,
+and the jump lands on the best weights that there are, though nothing but scores was seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from .interface import Genome, Opening
+
+_FURTHEST = 1e50
+_MOST = 7
+"""Numbers fitted together; more cost more than they bring."""
+
+Loss = Callable[[Genome], float]
+
+
+def cost(count: int) -> int:
+    """Return how many programs ``lowest_point`` asks about for ``count`` numbers, the jump included."""
+    return 2 * count + count * (count - 1) // 2 + 1
+
+
+def affordable(budget: int) -> int:
+    """Return how many numbers can be fitted together within ``budget`` evaluations."""
+    count = 0
+    while count < _MOST and cost(count + 1) <= budget:
+        count += 1
+    return count
+
+
+def lowest_point(opening: Opening, loss: Loss, start: float) -> Genome | None:
+    """Return the program at the lowest point of the parabola through ``loss`` around the numbers of ``opening``.
+
+    ``start`` is the loss of the program as it is. None where the fitness does not curve upwards, or has holes there.
+    """
+    count = len(opening.values)
+
+    def at(*moved: int) -> float:
+        values = list(opening.values)
+        for index in moved:
+            values[abs(index) - 1] += math.copysign(opening.steps[abs(index) - 1], index)
+        return loss(opening.build(values))
+
+    up = [at(index) for index in range(1, count + 1)]
+    down = [at(-index) for index in range(1, count + 1)]
+    if not all(map(math.isfinite, [start, *up, *down])):
+        return None
+    slope = [(high - low) / 2 for high, low in zip(up, down, strict=True)]
+    curve = [[0.0] * count for _ in range(count)]
+    for row in range(count):
+        curve[row][row] = up[row] - 2 * start + down[row]
+        for other in range(row):
+            both = at(row + 1, other + 1)
+            curve[row][other] = curve[other][row] = both - up[row] - up[other] + start
+    moves = solved(curve, [-value for value in slope])
+    if moves is None:
+        return None
+    values = [value + move * step for value, move, step in zip(opening.values, moves, opening.steps, strict=True)]
+    return opening.build(values) if all(abs(value) < _FURTHEST for value in values) else None
+
+
+def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
+    """Return the solution of a symmetric system, or None where it is not positive definite or not finite.
+
+    Numbers that do nothing (their whole row is zero) are not moved.
+    """
+    scale = max((abs(value) for row in matrix for value in row), default=0.0)
+    if not math.isfinite(scale) or not all(map(math.isfinite, right)):
+        return None
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    count = len(rows)
+    live: list[int] = []
+    for index in range(count):
+        pivot = rows[index][index]
+        if pivot <= 1e-12 * max(scale, 1e-300):
+            if pivot < -1e-9 * scale:
+                return None
+            continue
+        live.append(index)
+        for other in range(index + 1, count):
+            factor = rows[other][index] / pivot
+            rows[other] = [value - factor * lead for value, lead in zip(rows[other], rows[index], strict=True)]
+    moves = [0.0] * count
+    for index in reversed(live):
+        rest = sum(rows[index][other] * moves[other] for other in range(index + 1, count))
+        moves[index] = (rows[index][count] - rest) / rows[index][index]
+    return moves if all(map(math.isfinite, moves)) and any(moves) else None

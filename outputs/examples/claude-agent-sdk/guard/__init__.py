@@ -1,0 +1,1 @@
+"""Decide a tool call by compiled policies."""

@@ -1,0 +1,99 @@
+"""What the guard promises: a call goes in, a verdict with its reasons comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+JSON = Any
+"""Plain data as ``json`` reads it: mappings, lists, text, numbers, booleans and null."""
+
+EFFECTS = ("allow", "warn", "ask", "deny")
+"""The lattice, weakest first; of all effects that apply the strongest is the decision."""
+
+ENFORCEMENTS = ("hard", "soft")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call as the guard sees it."""
+
+    tool: str
+    args: Mapping[str, JSON] = field(default_factory=dict)
+    """What the model asked for."""
+    context: Mapping[str, JSON] = field(default_factory=dict)
+    """What the host program set; never text of the model or the user."""
+
+
+class Outcome(NamedTuple):
+    """What a condition says about a call."""
+
+    state: bool | None
+    """``None`` when a view cannot read the text, so that nobody can tell."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A policy that matched a call, and why."""
+
+    name: str
+    effect: str
+    """The effect the policy declares; a soft deny or ask only warns."""
+    enforcement: str
+    decides: bool
+    """Whether this policy's effect is the decision."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision on a call with every policy that matched."""
+
+    decision: str
+    policies: tuple[Finding, ...] = ()
+    exempted: tuple[Finding, ...] = ()
+    """Policies that matched and were lifted by one of their exceptions."""
+
+    @property
+    def deciding(self) -> Finding | None:
+        """Return the first finding that carries the decision, or ``None`` when no policy matched."""
+        return next((finding for finding in self.policies if finding.decides), None)
+
+    @property
+    def permits(self) -> bool:
+        """Return whether the call may run without asking anybody."""
+        return self.decision in ("allow", "warn")
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The prose of one active policy, for the prompt."""
+
+    name: str
+    rule: str
+
+
+class Judge(Protocol):
+    """Anything that decides tool calls."""
+
+    def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
+        """Return the verdict on one call."""
+        ...
+
+    def advice(self) -> list[Advice]:
+        """Return the rule text of every active policy."""
+        ...
+
+
+def strength(effect: str) -> int:
+    """Return the place of an effect in the lattice; a bigger number is stronger."""
+    return EFFECTS.index(effect)
+
+
+def contribution(effect: str, enforcement: str) -> str:
+    """Return what a policy adds to the decision: a soft deny or ask only warns."""
+    if enforcement == "soft" and effect in ("deny", "ask"):
+        return "warn"
+    return effect

@@ -1,0 +1,148 @@
+"""Run the tests a policy carries, and say which of its clauses and exceptions they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .core import Guard
+from .errors import Path, spell_path
+from .interface import JSON, Call, Outcome, Verdict, contribution
+from .match import make_clause
+from .policy import Policy, compile_policy
+
+REACH_KINDS = ("clause", "exception", "effect")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call with the decision that is expected on it."""
+
+    name: str
+    call: Call
+    expected: str
+    path: Path
+    """Where it stands in its document."""
+
+    def decided_by(self, guard: Guard) -> TestResult:
+        """Return what a guard says about the call."""
+        verdict = guard.decide(self.call.tool, self.call.args, self.call.context)
+        return TestResult(self.name, self.expected, verdict, self.path)
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test with what was decided."""
+
+    __test__ = False  # a value, though pytest would collect it by its name
+
+    name: str
+    expected: str
+    verdict: Verdict
+    path: Path
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the decision is the expected one."""
+        return self.verdict.decision == self.expected
+
+    @property
+    def reason(self) -> str:
+        """Return why the call was decided so."""
+        finding = self.verdict.deciding or next(iter(self.verdict.exempted), None)
+        return finding.reason if finding else "no policy matches"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """One clause, exception or effect, and whether a test reached it."""
+
+    kind: str
+    """One of ``REACH_KINDS``."""
+    text: str
+    path: Path
+    reached: bool
+
+    @property
+    def place(self) -> str:
+        """Return where it stands in the policy."""
+        return spell_path(self.path)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the tests of one policy show."""
+
+    name: str
+    results: tuple[TestResult, ...]
+    coverage: tuple[Reach, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Return whether every test gave the expected decision."""
+        return all(result.passed for result in self.results)
+
+    @property
+    def unreached(self) -> tuple[Reach, ...]:
+        """Return what no test reaches."""
+        return tuple(reach for reach in self.coverage if not reach.reached)
+
+
+def guard_of_one(data: Mapping[str, JSON]) -> Guard:
+    """Return a guard of one policy, switched on: its tests say what it would do."""
+    return Guard([{**data, "active": True}])
+
+
+def cases_of(data: Mapping[str, JSON]) -> list[Case]:
+    """Return the tests that a policy carries."""
+    return [read_case(test, ("tests", index)) for index, test in enumerate(data.get("tests", ()))]
+
+
+def read_case(test: Mapping[str, JSON], path: Path) -> Case:
+    """Return a test from data of the shape ``{name, call: {tool, args, context}, expect}``."""
+    call = test["call"]
+    return Case(test["name"], Call(call["tool"], call.get("args", {}), call.get("context", {})), test["expect"], path)
+
+
+def prove(data: Mapping[str, JSON], more: Sequence[Call] = ()) -> Proof:
+    """Return the results of a policy's own tests, each decided by this policy alone, with their coverage.
+
+    ``more`` are calls of tests that stand elsewhere; they count for the coverage.
+    """
+    guard = guard_of_one(data)
+    cases = cases_of(data)
+    calls = [*(case.call for case in cases), *more]
+    policy = compile_policy(data)
+    coverage = (*_clauses(policy, calls), *_exceptions(policy, calls), *_effect(policy, guard, calls))
+    return Proof(policy.name, tuple(case.decided_by(guard) for case in cases), coverage)
+
+
+def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
+    for clause in policy.clauses():
+        for leaf in clause.check.leaves():
+            alone = make_clause(clause.key, leaf, leaf.path)
+            reached = any(alone.test(call).state for call in calls)
+            yield Reach("clause", f"{clause.key}: {leaf.says}", leaf.path, reached)
+
+
+def _exceptions(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
+    for exception in policy.exceptions:
+        reached = any(_matches(policy, call) and exception.applies(call).state for call in calls)
+        if exception.alternatives:
+            yield Reach("exception", exception.text, exception.path, reached)
+
+
+def _matches(policy: Policy, call: Call) -> bool:
+    outcomes: list[Outcome] = [alternative.test(call) for alternative in policy.alternatives]
+    return any(outcome.state for outcome in outcomes)
+
+
+def _effect(policy: Policy, guard: Guard, calls: Sequence[Call]) -> Iterator[Reach]:
+    if policy.alternatives:
+        effect = contribution(policy.effect or "allow", policy.enforcement)
+        reached = any(_takes_effect(guard, call) for call in calls)
+        yield Reach("effect", effect, ("effect",), reached)
+
+
+def _takes_effect(guard: Guard, call: Call) -> bool:
+    return bool(guard.decide(call.tool, call.args, call.context).policies)

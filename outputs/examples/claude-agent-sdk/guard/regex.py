@@ -1,0 +1,295 @@
+"""The regular expressions a policy may use, read into a tree.
+
+The subset has no back-references and no look-around, so that an automaton can run it in time linear in the text.
+Where a construct exists in Python's ``re`` it means the same here.
+"""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass, field
+
+from .errors import Path, PolicySetError
+
+_MAX_DEPTH = 60
+_MAX_COUNT = 1000
+_CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "0": "\0"}
+_CODES = {"x": 2, "u": 4, "U": 8}
+_ANCHORS = {"A": "start", "Z": "end", "b": "boundary", "B": "no_boundary"}
+_UNSUPPORTED = {
+    "(?=": "look-ahead",
+    "(?!": "look-ahead",
+    "(?<": "look-behind",
+    "(?(": "a conditional group",
+    "(?P": "a reference to a group",
+    "(?>": "an atomic group",
+    "(?#": "a comment",
+}
+
+
+@dataclass(frozen=True)
+class Chars:
+    """One character out of a set."""
+
+    ranges: tuple[tuple[str, str], ...] = ()
+    classes: tuple[str, ...] = ()
+    """Letters of escapes such as ``d`` and ``W`` that the set includes."""
+    negated: bool = False
+    fold: bool = False
+    """Whether case is ignored."""
+
+    def holds(self, char: str) -> bool:
+        """Return whether the set contains ``char``."""
+        found = self._lists(char) or (self.fold and (self._lists(char.lower()) or self._lists(char.upper())))
+        return found != self.negated
+
+    def _lists(self, char: str) -> bool:
+        return any(low <= char <= high for low, high in self.ranges) or any(in_class(c, char) for c in self.classes)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A position: start, end, line_end (before a final newline too), boundary, no_boundary."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Parts one after the other."""
+
+    parts: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several parts."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A part ``low`` to ``high`` times; ``None`` is without end."""
+
+    part: Node
+    low: int
+    high: int | None
+
+
+Node = Chars | Anchor | Sequence | Choice | Repeat
+
+
+def in_class(letter: str, char: str) -> bool:
+    """Return whether ``char`` belongs to the class an escape names: digit, word, space, or their opposites."""
+    kind = letter.lower()
+    if kind == "d":
+        found = char.isdecimal()
+    elif kind == "w":
+        found = char.isalnum() or char == "_"
+    else:
+        found = char.isspace()
+    return found == letter.islower()
+
+
+def parse_regex(pattern: str, path: Path = ()) -> Node:
+    """Return the tree of a pattern; an unsupported construct is an error that names its place."""
+    return _Parser(pattern, path).parse()
+
+
+@dataclass
+class _Parser:
+    pattern: str
+    path: Path
+    position: int = 0
+    depth: int = 0
+    flags: set[str] = field(default_factory=set)
+
+    def parse(self) -> Node:
+        self._leading_flags()
+        node = self._choice()
+        if self.position < len(self.pattern):
+            raise self._fault("a closing bracket without an opening one")
+        return node
+
+    def _leading_flags(self) -> None:
+        if not self.pattern.startswith("(?"):
+            return
+        letters, close, _ = self.pattern[2:].partition(")")
+        if close and letters and set(letters) <= set("is"):
+            self.flags = set(letters)
+            self.position = len(letters) + 3
+
+    def _fault(self, message: str) -> PolicySetError:
+        return PolicySetError(f"regex {self.pattern!r}, character {self.position + 1}: {message}", path=self.path)
+
+    def _peek(self) -> str:
+        return self.pattern[self.position : self.position + 1]
+
+    def _take(self) -> str:
+        char = self._peek()
+        if not char:
+            raise self._fault("the pattern ends too early")
+        self.position += 1
+        return char
+
+    def _choice(self) -> Node:
+        branches = [self._sequence()]
+        while self._peek() == "|":
+            self.position += 1
+            branches.append(self._sequence())
+        return branches[0] if len(branches) == 1 else Choice(tuple(branches))
+
+    def _sequence(self) -> Node:
+        parts: list[Node] = []
+        while self._peek() not in ("", "|", ")"):
+            parts.append(self._repeats(self._atom()))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _repeats(self, node: Node) -> Node:
+        bounds = self._bounds()
+        if bounds is None:
+            return node
+        if isinstance(node, Anchor):
+            raise self._fault("a position cannot be repeated")
+        if self._peek() == "?":  # a lazy quantifier finds the same answer
+            self.position += 1
+        if self._peek() in ("*", "?", "+"):
+            raise self._fault("a quantifier on a quantifier is not supported; put the part in (?:…)")
+        return Repeat(node, *bounds)
+
+    def _bounds(self) -> tuple[int, int | None] | None:
+        char = self._peek()
+        if char and char in "*+?":
+            self.position += 1
+            return {"*": (0, None), "+": (1, None), "?": (0, 1)}[char]
+        return self._counted() if char == "{" else None
+
+    def _counted(self) -> tuple[int, int | None] | None:
+        inside, close, _ = self.pattern[self.position + 1 :].partition("}")
+        low, comma, high = inside.partition(",")
+        ascii_digits = all(part == "" or (part.isascii() and part.isdigit()) for part in (low, high))
+        if not close or not ascii_digits or not (low or comma):
+            return None  # as in Python, a brace that counts nothing is itself
+        least, most = int(low or 0), int(high or low) if (high or not comma) else None
+        if least > _MAX_COUNT or (most or 0) > _MAX_COUNT:
+            raise self._fault(f"counts above {_MAX_COUNT} are not supported")
+        if most is not None and most < least:
+            raise self._fault("the upper count is below the lower one")
+        self.position += len(inside) + 2
+        return least, most
+
+    def _atom(self) -> Node:
+        char = self._take()
+        if char == "(":
+            return self._group()
+        if char == "[":
+            return self._set()
+        if char == "\\":
+            return self._escape()
+        if char == ".":
+            return Chars(negated=True) if "s" in self.flags else Chars((("\n", "\n"),), negated=True)
+        if char in "^$":
+            return Anchor("start" if char == "^" else "line_end")
+        if char in "*+?":
+            self.position -= 1
+            raise self._fault("nothing to repeat")
+        return self._one(char)
+
+    def _one(self, char: str) -> Chars:
+        return Chars(((char, char),), fold="i" in self.flags)
+
+    def _group(self) -> Node:
+        opened = self.position - 1
+        self._group_head()
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise self._fault(f"groups nested more than {_MAX_DEPTH} deep are not supported")
+        node = self._choice()
+        self.depth -= 1
+        if self._peek() != ")":
+            self.position = opened
+            raise self._fault("the group is not closed")
+        self.position += 1
+        return Sequence((node,))  # a group may be repeated even where its only part may not
+
+    def _group_head(self) -> None:
+        rest = self.pattern[self.position :]
+        if not rest.startswith("?"):
+            return
+        if rest.startswith("?:"):
+            self.position += 2
+        elif rest.startswith("?P<") and ">" in rest:
+            self.position += rest.index(">") + 1
+        else:
+            self.position -= 1
+            name = _UNSUPPORTED.get(f"({rest[:2]}", "flags inside the pattern")
+            raise self._fault(f"{name} is not supported in the linear-time subset")
+
+    def _escape(self) -> Node:
+        char = self._take()
+        if char in "dwsDWS":
+            return Chars(classes=(char,))
+        if char in _ANCHORS:
+            return Anchor(_ANCHORS[char])
+        return self._one(self._literal(char))
+
+    def _literal(self, char: str) -> str:
+        """Return the character that an escape stands for, given the character after the backslash."""
+        if char in _CODES:
+            return self._code(_CODES[char])
+        if char in _CONTROLS:
+            return _CONTROLS[char]
+        if char in string.digits or char == "g":
+            self.position -= 2
+            raise self._fault("a back-reference is not supported in the linear-time subset")
+        if char in string.ascii_letters:
+            self.position -= 2
+            raise self._fault(f"unknown escape \\{char}")
+        return char
+
+    def _code(self, width: int) -> str:
+        digits = self.pattern[self.position : self.position + width]
+        if len(digits) < width or not set(digits) <= set(string.hexdigits) or int(digits, 16) > 0x10FFFF:
+            raise self._fault(f"needs {width} hexadecimal digits of a character")
+        self.position += width
+        return chr(int(digits, 16))
+
+    def _set(self) -> Node:
+        opened = self.position - 1
+        negated = self._peek() == "^"
+        self.position += negated
+        ranges: list[tuple[str, str]] = []
+        classes: list[str] = []
+        first = True
+        while first or self._peek() != "]":
+            if not self._peek():
+                self.position = opened
+                raise self._fault("the set is not closed")
+            self._member(ranges, classes)
+            first = False
+        self.position += 1
+        return Chars(tuple(ranges), tuple(classes), negated, "i" in self.flags)
+
+    def _member(self, ranges: list[tuple[str, str]], classes: list[str]) -> None:
+        low = self._set_char()
+        if len(low) > 1:
+            classes.append(low[1])
+            return
+        high = low
+        if self._peek() == "-" and self.pattern[self.position + 1 : self.position + 2] not in ("]", ""):
+            self.position += 1
+            high = self._set_char()
+        if len(high) > 1 or high < low:
+            raise self._fault("the range in the set runs backwards or ends in a class")
+        ranges.append((low, high))
+
+    def _set_char(self) -> str:
+        """Return one character, or a backslash with the letter of a class."""
+        char = self._take()
+        if char != "\\":
+            return char
+        escaped = self._take()
+        if escaped in "dwsDWS":
+            return f"\\{escaped}"
+        return "\b" if escaped == "b" else self._literal(escaped)

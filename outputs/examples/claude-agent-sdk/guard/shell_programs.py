@@ -1,0 +1,210 @@
+"""Programs that run another program: which options have values, and where the other one starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .texts import words_of
+
+SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")
+POWER_SHELLS = words_of("pwsh powershell cmd")
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """How to read past a wrapper's own words."""
+
+    valued: frozenset[str] = frozenset()
+    """Options whose value is the next word."""
+    flags: frozenset[str] = frozenset()
+    """Options without a value; one that stands nowhere may have one or not."""
+    operands: int = 0
+    """Words of its own before the program starts."""
+    script: tuple[str, ...] = ()
+    """Options whose value is shell text."""
+    joined: bool = False
+    """Whether the rest is joined to shell text and not run word by word."""
+    verbs: frozenset[str] = frozenset()
+    """Subcommands that run a program; others do not."""
+    runs: bool = True
+    """Whether it runs what follows its options; else only the text in ``script`` options."""
+    anywhere: bool = False
+    """Whether the program may start at any word, because options take several values."""
+    entry: tuple[str, ...] = ()
+    """Options that name the program, which then gets what would else start with it."""
+    shell: bool = False
+    """Whether it starts a shell where no program is named, which then runs what it reads."""
+
+
+def _wrapper(
+    valued: str = "",
+    operands: int = 0,
+    script: str = "",
+    verbs: str = "",
+    *,
+    flags: str = "",
+    joined: bool = False,
+    runs: bool = True,
+    anywhere: bool = False,
+    entry: str = "",
+    shell: bool = False,
+) -> Wrapper:
+    return Wrapper(
+        words_of(f"{valued} {entry}"),
+        _spread(flags),
+        operands,
+        tuple(script.split()),
+        joined,
+        words_of(verbs),
+        runs,
+        anywhere,
+        tuple(entry.split()),
+        shell,
+    )
+
+
+def _spread(flags: str) -> frozenset[str]:
+    """Return ``-a -b --long`` for ``ab --long``."""
+    words = flags.split()
+    short = [f"-{letter}" for word in words if not word.startswith("--") for letter in word]
+    return frozenset([*short, *(word for word in words if word.startswith("--"))])
+
+
+PLAIN = _wrapper(flags="apvfVwr --yes --auto-servernum")
+_PLAIN_NAMES = words_of(
+    "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
+    " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
+    " linux64 bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine torify"
+)
+_CONTAINER = _wrapper(
+    "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --mount"
+    " --hostname --label --memory --cpus",
+    operands=1,
+    entry="--entrypoint",
+    verbs="exec run",
+    flags="itdPT --rm --privileged --detach --interactive --tty --init --read-only",
+)
+_CLUSTER = _wrapper(
+    "-n -c --namespace --container --context",
+    operands=1,
+    verbs="exec run rsh debug",
+    flags="it --stdin --tty --rm --quiet",
+)
+_RUNNER = _wrapper(
+    "-n -p -C --name --prefix --python --with --group --extra --cwd",
+    verbs="run exec x dlx",
+    flags="yq --yes --quiet --no-sync --isolated",
+)
+_POSIX_SCRIPT = "-c --command"
+WRAPPERS: dict[str, Wrapper] = {
+    **dict.fromkeys(_PLAIN_NAMES, PLAIN),
+    "sudo": _wrapper(
+        "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot --role --type",
+        flags="AbBEHiKklnPSsVv --preserve-env --login --shell --non-interactive --set-home --background",
+    ),
+    "doas": _wrapper("-u -C", flags="nsL"),
+    "coreutils": _wrapper(script="--coreutils-prog"),
+    "pkexec": _wrapper("--user"),
+    "npx": _wrapper("-p --package", script="-c --call", flags="yq --yes --no --quiet --no-install"),
+    "npm": replace(_RUNNER, script=("-c", "--call")),
+    "gosu": _wrapper(operands=1),
+    "su-exec": _wrapper(operands=1),
+    "env": _wrapper(
+        "-u -C --unset --chdir", script="-S --split-string", flags="i0v --ignore-environment --null --debug"
+    ),
+    "exec": _wrapper("-a", flags="cl"),
+    "nice": _wrapper("-n --adjustment"),
+    "ionice": _wrapper("-c -n -p --class --classdata", flags="t --ignore"),
+    "time": _wrapper("-f -o --format --output", flags="pavq --portability --verbose --append"),
+    "timeout": _wrapper("-s -k --signal --kill-after", operands=1, flags="v --preserve-status --foreground --verbose"),
+    "stdbuf": _wrapper("-i -o -e --input --output --error"),
+    "chrt": _wrapper("-T -P -D", operands=1, flags="abdfimoprv"),
+    "taskset": _wrapper(operands=1),
+    "setarch": _wrapper(operands=1),
+    "faketime": _wrapper("-f", operands=1),
+    "cgexec": _wrapper("-g"),
+    "cpulimit": _wrapper("-l -p -e --limit", flags="bfikvz --background --foreground --include-children"),
+    "choom": _wrapper("-n --adjust"),
+    "trickle": _wrapper("-d -u -w -t -l -L -n", flags="sv"),
+    **dict.fromkeys(("ts", "tsp"), _wrapper("-L -N -D", flags="nfmBgE")),
+    **dict.fromkeys(("dtach", "abduco"), _wrapper("-n -c -A -N -r -e -l", flags="Ezf")),
+    "watchexec": _wrapper("-e -w -i -f -d -s --exts --watch --ignore --filter --signal --debounce", joined=True),
+    "nodemon": _wrapper("-e -w -i --ext --watch --ignore", script="-x --exec", runs=False),
+    "chroot": _wrapper(operands=1, shell=True),
+    "flock": _wrapper("-w -E --timeout", operands=1, script=_POSIX_SCRIPT, flags="sxneuoF"),
+    "script": _wrapper(
+        "-T -I -O -B", operands=1, script=_POSIX_SCRIPT, flags="aefqt --quiet --append --flush --return"
+    ),
+    "su": _wrapper("-g -G -s --group --shell", operands=1, script=_POSIX_SCRIPT, flags="lmpfP --login", shell=True),
+    "runuser": _wrapper("-u -g -G -s --user --group --shell", script=_POSIX_SCRIPT),
+    "sg": _wrapper(operands=1, script=_POSIX_SCRIPT, joined=True),
+    "capsh": _wrapper(script="-c"),
+    "watch": _wrapper("-n --interval", joined=True, flags="dtbegxc"),
+    "hyperfine": _wrapper("-w -r -m -M --warmup --runs", script="-p --prepare -s --setup -c --cleanup", joined=True),
+    "parallel": _wrapper("-j --jobs -I -a --arg-file", joined=True, flags="kqt0 --null --keep-order --dry-run"),
+    "strace": _wrapper("-e -o -p -s -u", flags="fFqdtTvxyrCcik"),
+    "ltrace": _wrapper("-e -o -p -s -u"),
+    "perf": _wrapper("-e -o -F -C", verbs="stat record trace"),
+    "gdb": _wrapper("-x -ex -p"),
+    "xargs": _wrapper(
+        "-I -n -P -L -d -a -E -s --max-args --max-procs --max-lines --delimiter --arg-file --replace",
+        flags="0rtxpo --null --no-run-if-empty --verbose --interactive --open-tty --exit",
+    ),
+    "systemd-run": _wrapper(
+        "-u -p -M --unit --property --slice --uid --gid",
+        flags="Gqtdr --user --system --scope --pty --wait --quiet --collect --no-block --pipe",
+    ),
+    "start-stop-daemon": _wrapper(
+        "-p -n -u -c -g -k -d -r -R --pidfile --name --user --chuid --group --chdir --chroot --signal --retry",
+        flags="SKTbmqtvo --start --stop --status --background --make-pidfile --quiet --test --verbose --oknodo",
+        entry="-x --exec -a --startas",
+    ),
+    "unshare": _wrapper("-S -G -R -w", shell=True),
+    "nsenter": _wrapper("-t -S -G --target", shell=True),
+    "lxc-attach": _wrapper("-n -P -s -v -u -g --name --lxcpath", shell=True),
+    "wsl": _wrapper("-d -u --distribution --user --cd", flags="e --exec --system", shell=True),
+    "multipass": _wrapper("-d --working-directory", operands=1, verbs="exec"),
+    "machinectl": _wrapper("-E --setenv --uid", operands=1, verbs="shell"),
+    "adb": _wrapper("-n", joined=True, verbs="shell", flags="Ttx", shell=True),
+    "bwrap": _wrapper(anywhere=True),
+    "systemd-nspawn": _wrapper(anywhere=True),
+    "ssh": _wrapper(
+        "-p -i -l -o -F -J -L -R -D -W -b -c -E -e -I -m -O -Q -S -w -B",
+        operands=1,
+        joined=True,
+        flags="46AaCfGgKkMNnqsTtVvXxYy",
+        shell=True,
+    ),
+    "autossh": _wrapper("-M -p -i -l -o -L -R -D", operands=1, joined=True, shell=True),
+    "mosh": _wrapper("-p --ssh --server --port", operands=1, joined=True, shell=True),
+    "sshpass": _wrapper("-p -f -d -P", flags="eVv"),
+    **dict.fromkeys(
+        ("pssh", "parallel-ssh", "pdsh"), _wrapper("-h -H -l -w -x -t -o -e -p -O -f -u --hosts --host", joined=True)
+    ),
+    "salt": _wrapper("-t -b --timeout --batch", joined=True, verbs="cmd.run cmd.run_all cmd.shell"),
+    "screen": _wrapper("-S -c -e -h -p -s -t -T"),
+    "tmux": _wrapper(
+        "-c -n -s -t -F -x -y -e -l -p",
+        joined=True,
+        verbs="new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window run"
+        " run-shell popup display-popup pipep pipe-pane send send-keys if if-shell",
+    ),
+    "eval": _wrapper(joined=True),
+    "git": _wrapper(
+        script="-x --exec --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter",
+        verbs="run foreach",
+        joined=True,
+    ),
+    **dict.fromkeys(("nc", "ncat"), _wrapper(script="-e -c --exec --sh-exec", runs=False)),
+    "rsync": _wrapper(script="-e --rsh --rsync-path", runs=False),
+    **dict.fromkeys(("scp", "sftp"), _wrapper(script="-S", runs=False)),
+    "man": _wrapper(script="-P --pager", runs=False),
+    **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), _wrapper(script="-C", runs=False)),
+    "tar": _wrapper(script="-I -F --to-command --checkpoint-action=exec --use-compress-program", runs=False),
+    **dict.fromkeys(("ansible", "ansible-console"), _wrapper(script="-a --args", runs=False)),
+    **dict.fromkeys(("vagrant", "gcloud", "nix-shell", "nix"), _wrapper(script="-c --command --run", runs=False)),
+    **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose"), _CONTAINER),
+    **dict.fromkeys(("kubectl", "oc", "lxc", "incus"), _CLUSTER),
+    **dict.fromkeys(words_of("poetry pipenv uv pdm rye hatch bundle conda mamba pnpm yarn bun mise pixi"), _RUNNER),
+    "direnv": _wrapper(operands=1, verbs="exec"),
+}

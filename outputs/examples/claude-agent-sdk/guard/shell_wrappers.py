@@ -1,0 +1,335 @@
+"""Follow a command into what it runs in its turn: a wrapped program, shell text, code that calls a shell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from .shell_code import INTERPRETER, Inner, in_code
+from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
+from .shell_words import RUN_TIME, Doubt, Word, literal
+
+_FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
+_LONG_SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
+_VALUED_LETTERS = re.compile(r"[-+][A-Za-bd-z]*[oO]")
+"""Options of a shell whose last letter takes the next word, as in ``-euo pipefail``; one with a ``c`` ends them."""
+_LOADER = re.compile(r"ld(-linux)?[\w.-]*\.so[\w.]*")
+_ESCAPES = tuple(
+    (re.compile(programs), re.compile(sign, re.IGNORECASE | re.MULTILINE))
+    for programs, sign in (
+        (r"git|n?vim?|ex|ed|less|more|man|s?ftp|telnet|gdb|lldb", r"(^|[=:+])!"),
+        (r"git", r"^ext::|^-O"),
+        (r"gdb|lldb", r"^\s*(shell|platform shell)\s"),
+        (r"socat", r"(exec|system|shell):"),
+        (r"ssh|scp|sftp|autossh", r"^(-o)?\s*(proxy|local|remote|knownhosts)command[= ]"),
+        (r"psql|mysql|mariadb|pgcli|mycli|usql", r"\\!|^\s*system\s"),
+        (r"sqlite3?|duckdb", r"^\s*\.(shell|system)\s"),
+        (r"g?sed", r"(^|[;{}\d$/!])\s*e\s*"),
+        (r"g?make", r"^\t|[:;]"),
+    )
+)
+"""Programs that run the rest of a text after a sign, as in ``git -c alias.x='!rm'`` and ``vim -c ':!rm'``."""
+_RUN_VARIABLE = re.compile(
+    r"(-{0,2}[\w.-]*(commands?|cmd|pager|editor|_askpass|upload-pack|receive-pack|textconv)|visual|git_ssh"
+    r"|git_external_diff|diff\.external|browser)=",
+    re.IGNORECASE,
+)
+"""Variables, settings and options whose value other programs run."""
+_ASKS_FOR_SHELL = re.compile(r"-[AbBEHkKlnPSvV]*[is]\w*|--login|--shell")
+"""Options of sudo that start a shell where no program is named."""
+_SCHEDULE = re.compile(r"^[ \t]*(@\w+|([^\s#]\S*[ \t]+){5})", re.MULTILINE)
+"""When a line of a crontab runs."""
+_MAX_STARTS = 50
+
+
+def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+    """Yield what the program ``name`` runs when it is called with ``words``."""
+    if name in SHELLS:
+        yield from _shell(words, piped=piped, inputs=inputs)
+    elif name in POWER_SHELLS:
+        yield from _power_shell(words)
+    elif name in ("at", "batch"):
+        yield from _script_file(None, piped=piped, inputs=inputs)
+    elif name == "crontab":
+        yield from _crontab(words, piped=piped, inputs=inputs)
+    elif INTERPRETER.fullmatch(name):
+        for code in words:
+            yield from in_code(code.text)
+        for code in inputs:
+            yield from (replace(inner, read=True) for inner in in_code(code.text))
+    elif name in ("source", "."):
+        yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
+    elif name in ("find", "fd", "fdfind"):
+        yield from _find(words)
+    elif name == "alias":
+        yield from (Inner(text=_after_sign(word)) for word in words if "=" in word.text)
+    elif name == "trap":
+        yield from (Inner(text=word) for word in _operands(words)[:1])
+    elif _LOADER.fullmatch(name):
+        yield from _wrapped(name, PLAIN, words)
+    elif name in WRAPPERS and not _only_looks_up(name, words):
+        yield from _wrapped(name, WRAPPERS[name], words)
+        if _opens_shell(name, WRAPPERS[name], words):
+            yield from _script_file(None, piped=piped, inputs=inputs)
+    for program, sign in _ESCAPES:
+        if program.fullmatch(name):
+            yield from _values(words, sign.finditer)
+            yield from (replace(inner, read=True) for inner in _values(inputs, sign.finditer))
+
+
+def set_to_run(words: Sequence[Word]) -> Iterator[Inner]:
+    """Yield what is given to variables and settings that programs run, such as ``GIT_SSH_COMMAND='…' git fetch``."""
+    for word in words:
+        if found := _RUN_VARIABLE.match(word.text):
+            yield Inner(text=_rest(word, found.end()), surely=False)
+
+
+def _values(words: Sequence[Word], find: Callable[[str], Iterator[re.Match[str]]]) -> Iterator[Inner]:
+    for word in words:
+        for found in find(word.text):
+            yield Inner(text=_rest(word, found.end()), surely=False)
+
+
+def _rest(word: Word, start: int) -> Word:
+    return Word(word.text[start:], max(0, word.fixed - start))
+
+
+def _only_looks_up(name: str, words: Sequence[Word]) -> bool:
+    return name == "command" and bool(words) and words[0].text in ("-v", "-V")
+
+
+def _after_sign(word: Word) -> Word:
+    return _rest(word, word.text.index("=") + 1)
+
+
+def _operands(words: Sequence[Word]) -> list[Word]:
+    return [word for word in words if not word.text.startswith("-")]
+
+
+def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+    position = 0
+    while position < len(words) and words[position].text[:1] in ("-", "+") and len(words[position].text) > 1:
+        option = words[position].text
+        position += 2 if option in _LONG_SHELL_OPTIONS_WITH_VALUE or _VALUED_LETTERS.fullmatch(option) else 1
+        if option.partition("=")[0] == "--command":
+            yield Inner(text=_after_sign(words[position - 1])) if "=" in option else Inner(text=words[position])
+            return
+        if option[0] == "-" and option[1] != "-" and "c" in option:
+            yield from _script_text(words[position:], valued=option[-1] in "oO")
+            return
+        if option == "--" or (option[0] == "-" and "s" in option and option[1] != "-"):
+            break
+    reads_input = position and "s" in words[position - 1].text and not words[position - 1].text.startswith("--")
+    operand = None if reads_input or position >= len(words) else words[position]
+    yield from _script_file(operand, piped=piped, inputs=inputs)
+
+
+def _script_text(words: Sequence[Word], *, valued: bool) -> Iterator[Inner]:
+    """Yield the text after ``-c``, past more options; ``valued`` says that one of them has a value."""
+    rest = [word for word in words if not word.text.startswith(("-", "+")) or not word.certain]
+    valued = valued or any(
+        word.text in _LONG_SHELL_OPTIONS_WITH_VALUE or _VALUED_LETTERS.fullmatch(word.text) for word in words
+    )
+    yield from (Inner(text=text) for text in rest[: 2 if valued else 1])
+    if not rest:
+        yield Inner(doubt=Doubt(RUN_TIME, "a shell whose commands come from elsewhere"))
+
+
+def _script_file(operand: Word | None, *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+    from_input = operand is None or operand.text in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+    if operand is not None and not operand.certain:
+        yield Inner(doubt=Doubt(RUN_TIME, f"a shell runs what {operand.text} stands for"))
+    if from_input:
+        yield from (Inner(text=text, read=True) for text in inputs)
+        if piped:
+            yield Inner(doubt=Doubt(RUN_TIME, "a shell runs what is piped into it"))
+
+
+def _crontab(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+    """Yield the commands of a table that is read from standard input."""
+    if any(word.text != "-" for word in words):  # lists or removes a table, or reads a file
+        return
+    for table in inputs:
+        yield Inner(text=literal(_SCHEDULE.sub("", table.text)), read=True)
+    if piped:
+        yield Inner(doubt=Doubt(RUN_TIME, "cron runs what is piped into a table"))
+
+
+def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[Word]) -> bool:
+    """Return whether a wrapper starts a shell that runs what it reads, as in ``ssh host <<E``."""
+    shell = any(_ASKS_FOR_SHELL.fullmatch(word.text) for word in words) if name == "sudo" else wrapper.shell
+    if not shell or any(True for _ in _scripts(wrapper, words)):
+        return False
+    return all(start >= len(words) for start in _starts(wrapper, _after_verb(wrapper, words) or ()))
+
+
+def _find(words: Sequence[Word]) -> Iterator[Inner]:
+    for start, word in enumerate(words):
+        if word.text in _FIND_ACTIONS:
+            ends = (i for i in range(start + 1, len(words)) if words[i].text in (";", "+"))
+            yield Inner(words=tuple(words[start + 1 : next(ends, len(words))]))
+
+
+def _power_shell(words: Sequence[Word]) -> Iterator[Inner]:
+    for position, word in enumerate(words):
+        option = word.text.lower()
+        if option.startswith(("-c", "/c", "/k")):
+            yield Inner(text=join(words[position + 1 :]))
+            return
+        if option.startswith(("-e", "/e")) and not option[1:].startswith("ex"):
+            yield Inner(doubt=Doubt(RUN_TIME, "an encoded command"))
+    yield from (Inner(text=word) for word in _operands(words)[:1])
+
+
+def _wrapped(name: str, wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
+    for script in _scripts(wrapper, words):
+        yield script if name != "env" or not script.text else Inner(text=join([literal(name), script.text]))
+    after_verb = _after_verb(wrapper, words)
+    if after_verb is None:
+        return
+    words = after_verb
+    own, _ = _after_options(wrapper, words, 0)
+    for program in _values_of(wrapper.entry, words[:own]):
+        yield Inner(words=(program, *words[own + wrapper.operands :]))
+    starts = _starts(wrapper, words) if wrapper.runs else []
+    for start in starts:
+        yield from _from_here(name, wrapper, words, start)
+    if len(starts) >= _MAX_STARTS:
+        yield Inner(doubt=Doubt(RUN_TIME, f"{name} may start its program at more places than are read"))
+
+
+def _after_verb(wrapper: Wrapper, words: Sequence[Word]) -> Sequence[Word] | None:
+    """Return what follows the subcommand that runs a program; ``None`` where there should be one and is none."""
+    if not wrapper.verbs:
+        return words
+    verb = next((i for i, word in enumerate(words) if word.text in wrapper.verbs), None)
+    return None if verb is None else words[verb + 1 :]
+
+
+def _from_here(name: str, wrapper: Wrapper, words: Sequence[Word], start: int) -> Iterator[Inner]:
+    rest = tuple(words[start:])
+    if not rest:
+        return
+    if wrapper.joined:
+        yield Inner(text=join(rest))
+    elif name == "xargs":
+        yield Inner(words=_with_standard_input(words[:start], rest))
+    else:
+        yield Inner(words=rest)
+
+
+def _scripts(wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
+    """Yield the shell text given to options such as ``su -c``, ``script -qc`` and ``env --split-string=``."""
+    yield from (Inner(text=value) for value in _values_of(wrapper.script, words))
+
+
+def _values_of(options: Sequence[str], words: Sequence[Word]) -> Iterator[Word]:
+    for position, word in enumerate(words):
+        for option in options:
+            cut = _value_at(option, word.text)
+            if cut is None:
+                continue
+            if cut < len(word.text):
+                yield _rest(word, cut)
+            elif position + 1 < len(words):
+                yield words[position + 1]
+
+
+def _value_at(option: str, text: str) -> int | None:
+    """Return where the value of an option starts in a word; at its end when the next word is the value."""
+    if option.startswith("--"):
+        return (
+            len(option) + text.startswith(f"{option}=") if text.partition("=")[0] == option.partition("=")[0] else None
+        )
+    if found := re.match(rf"-[A-Za-z]*?{option[1]}=?", text):
+        return found.end()
+    return None
+
+
+def _starts(wrapper: Wrapper, words: Sequence[Word]) -> list[int]:
+    """Return where the wrapped program may start; several places when unknown options may have values."""
+    if wrapper.anywhere:
+        return [i for i, word in enumerate(words) if not word.text.startswith("-")][:_MAX_STARTS]
+    position, unsure = _after_options(wrapper, words, 0)
+    for _ in range(wrapper.operands):
+        position, more = _after_options(wrapper, words, position + 1)
+        unsure = unsure or more
+    return _possible_starts(wrapper, words, position) if unsure else [position]
+
+
+def _possible_starts(wrapper: Wrapper, words: Sequence[Word], position: int) -> list[int]:
+    """Return the first word and, if that is the value of an option, what may start after it."""
+    starts = [position]
+    while len(starts) < _MAX_STARTS:
+        position += 1
+        following, _ = _after_options(wrapper, words, position)
+        starts.append(following)
+        if following == position:
+            break
+        position = following
+    return starts
+
+
+def _after_options(wrapper: Wrapper, words: Sequence[Word], position: int) -> tuple[int, bool]:
+    """Return the place of the first word that is no option, and whether an unknown option stood before it."""
+    unsure = False
+    while position < len(words) and _belongs_to_wrapper(wrapper, words[position]):
+        option = words[position].text
+        position += 1
+        if option == "--":
+            break
+        takes = _takes_next_word(wrapper, option) if option.startswith("-") else False
+        position += takes is True
+        unsure = unsure or takes is None
+    return position, unsure
+
+
+def _takes_next_word(wrapper: Wrapper, option: str) -> bool | None:
+    """Return whether the next word is the option's value; ``None`` for an option nobody listed."""
+    if option in wrapper.valued or option in wrapper.script:
+        return True
+    if option.startswith("--"):
+        return False if "=" in option or option in wrapper.flags else None
+    for position, letter in enumerate(option[1:], 1):
+        short = f"-{letter}"
+        if short in wrapper.valued or short in wrapper.script:
+            return position == len(option) - 1
+        if short not in wrapper.flags and not letter.isdigit():
+            return None
+    return False
+
+
+def _belongs_to_wrapper(wrapper: Wrapper, word: Word) -> bool:
+    """Return whether a word is an option or sets a variable; where words are joined to text, the shell reads those."""
+    return word.text.startswith("-") or (not wrapper.joined and "=" in word.text)
+
+
+def _with_standard_input(options: Sequence[Word], rest: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return the words that xargs runs: its input takes the place of the marker or comes last."""
+    marker = _replacement(options)
+    if marker is None:
+        return (*rest, Word("{}", 0))
+    return tuple(Word(w.text, min(w.fixed, w.text.index(marker))) if marker in w.text else w for w in rest)
+
+
+def _replacement(options: Sequence[Word]) -> str | None:
+    texts = [word.text for word in options]
+    for position, text in enumerate(texts):
+        if text == "-I" and position + 1 < len(texts):
+            return texts[position + 1]
+        if text.startswith("-I") or text in ("-i", "--replace"):
+            return text[2:] if text.startswith("-I") else "{}"
+    return None
+
+
+def join(words: Sequence[Word]) -> Word:
+    """Return words as one text, as ``eval`` and ``ssh`` make it; certain as far as the words are."""
+    text = " ".join(word.text for word in words)
+    fixed, length = len(text), 0
+    for word in words:
+        if not word.certain:
+            fixed = length + word.fixed
+            break
+        length += len(word.text) + 1
+    return Word(text, fixed) if words else literal("")

@@ -1,0 +1,350 @@
+"""What a planner knows: operators, methods, types and predicates; and what it is asked: a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from .conditions import Check, Condition, Literal, condition_variables, ordered, parse_condition, parse_conditions
+from .errors import DomainError, HtnError
+from .terms import (
+    ROOT_TYPE,
+    Head,
+    Parameter,
+    Term,
+    is_variable,
+    parse_head,
+    parse_parameters,
+    parse_term,
+    term_text,
+    variables_of,
+)
+
+Subtasks = tuple[Term, ...] | Callable[..., Any]
+
+
+@dataclass(frozen=True, init=False)
+class Operator:
+    """A primitive step: what must hold before it, and which facts it makes true and false."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    preconditions: tuple[Condition, ...]
+    effects_add: tuple[Term, ...]
+    effects_remove: tuple[Term, ...]
+    """Facts the step makes false; ``effects_add`` wins where both name a fact."""
+    function: Callable[..., Any] | None = field(compare=False)
+    """What carries the step out; planning never calls it."""
+    tool: str | None
+    """The agent's tool that carries the step out."""
+    any_arguments: bool
+    """Whether the step takes whatever arguments it is called with (no parameters were declared)."""
+    description: str
+
+    def __init__(
+        self,
+        name: str,
+        preconditions: object = (),
+        effects: object = (),
+        fn: Callable[..., Any] | None = None,
+        *,
+        parameters: object = None,
+        effects_add: object = (),
+        effects_remove: object = (),
+        tool: str | None = None,
+        description: str = "",
+    ) -> None:
+        head = parse_head(name)
+        declared = parse_parameters(parameters) if parameters is not None else head.parameters
+        added, removed = _effects(effects)
+        values = {
+            "name": head.name,
+            "parameters": declared,
+            "preconditions": parse_conditions(preconditions),
+            "effects_add": added + _terms(effects_add),
+            "effects_remove": removed + _terms(effects_remove),
+            "function": fn,
+            "tool": tool,
+            "any_arguments": parameters is None and not head.args,
+            "description": description,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+        self._refuse_unbound()
+
+    def _refuse_unbound(self) -> None:
+        known = {parameter.name for parameter in self.parameters}
+        used = [name for condition in self.preconditions for name in condition_variables(condition)]
+        used += [name for fact in (*self.effects_add, *self.effects_remove) for name in variables_of(fact)]
+        for name in used:
+            if name not in known:
+                raise DomainError(
+                    f"The operator {self.name} uses {name}, which is not one of its parameters. "
+                    f'Add it: parameters="{name}".'
+                )
+
+
+def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """Split effects in one list ("at ?to", "not at ?from") into facts to add and facts to remove."""
+    if isinstance(value, Mapping):
+        value = [name if holds else ("not", name) for name, holds in _truths(value)]
+    effects = [parse_condition(item) for item in ([value] if isinstance(value, str) else ordered(value or ()))]
+    for effect in effects:
+        if not isinstance(effect, Literal):
+            raise DomainError(f"'{effect}' is not an effect. Write facts: 'at ?to', 'not at ?from'.")
+    literals = [effect for effect in effects if isinstance(effect, Literal)]
+    added = tuple(effect.atom for effect in literals if effect.positive)
+    return added, tuple(effect.atom for effect in literals if not effect.positive)
+
+
+def _truths(value: Mapping[Any, Any]) -> Iterable[tuple[Any, bool]]:
+    for name, holds in value.items():
+        if not isinstance(holds, bool):
+            raise DomainError(f"The effect {name} is {holds!r}. Write true or false, or list the facts: ['{name} x'].")
+        yield name, holds
+
+
+def _terms(value: object) -> tuple[Term, ...]:
+    items = [value] if isinstance(value, str | Operator | Method) else ordered(value or ())
+    return tuple(_named_task(item) for item in items)
+
+
+def _named_task(item: object) -> Term:
+    """Return the term of a task that may be given as the operator or method that does it."""
+    if isinstance(item, Operator):
+        return (item.name,)
+    return (item.task,) if isinstance(item, Method) else parse_term(item)
+
+
+@dataclass(frozen=True, init=False)
+class Method:
+    """One way to do a task: when it applies, and the subtasks it consists of, in order."""
+
+    name: str
+    head: Head
+    preconditions: tuple[Condition, ...]
+    subtasks: Subtasks
+    variables: tuple[Parameter, ...]
+    """Types of variables that are not arguments of the task."""
+    learned: bool
+    """Whether a model proposed it; such methods come after all others."""
+    description: str
+
+    def __init__(
+        self,
+        name: str,
+        task: object,
+        preconditions: object = (),
+        subtasks: object = (),
+        *,
+        parameters: object = None,
+        variables: object = (),
+        learned: bool = False,
+        description: str = "",
+    ) -> None:
+        head = parse_head(task)
+        if parameters is not None:
+            declared = parse_parameters(parameters)
+            head = Head(head.name, tuple(p.name for p in declared), {p.name: p.type for p in declared})
+        values = {
+            "name": name,
+            "head": head,
+            "preconditions": parse_conditions(preconditions),
+            "subtasks": subtasks if callable(subtasks) else _terms(subtasks),
+            "variables": parse_parameters(variables),
+            "learned": learned,
+            "description": description,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def task(self) -> str:
+        """Return the name of the task that the method does."""
+        return self.head.name
+
+    @property
+    def any_arguments(self) -> bool:
+        """Return whether Python functions take whatever arguments the task has."""
+        calls = callable(self.subtasks) or any(isinstance(each, Check) for each in self.preconditions)
+        return calls and not self.head.args
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is declared of a task: its arguments, and the facts that hold when it is done."""
+
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+    effects: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """Operators and methods with the types and predicates they speak of."""
+
+    name: str = "domain"
+    description: str = ""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Each type with the type above it."""
+    predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    operators: tuple[Operator, ...] = ()
+    methods: tuple[Method, ...] = ()
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    objects: Mapping[str, str] = field(default_factory=dict)
+    """Objects that every problem of the domain has, with their types."""
+    state: tuple[Term, ...] | None = None
+    """The state of a problem that names none."""
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Domain:
+        """Return the domain that plain data (the YAML form) describes; raise DomainError with the key at fault."""
+        from .data import domain_from_data
+
+        return domain_from_data(data)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the domain as plain data that :meth:`from_data` reads back."""
+        from .data import domain_to_data
+
+        return domain_to_data(self)
+
+    def types_above(self, name: str) -> list[str]:
+        """Return a type and every type above it, nearest first, ending with ``object``."""
+        found = [name]
+        while found[-1] != ROOT_TYPE:
+            above = self.types.get(found[-1], ROOT_TYPE)
+            found.append(ROOT_TYPE if above in found else above)
+        return found
+
+    def is_known(self, name: str) -> bool:
+        """Return whether an operator or a method does the task of this name."""
+        return any(operator.name == name for operator in self.operators) or any(
+            method.task == name for method in self.methods
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Tasks to do in order, the facts that hold at the start, and the objects there are."""
+
+    tasks: tuple[Term, ...]
+    state: tuple[Term, ...] = ()
+    objects: Mapping[str, str] = field(default_factory=dict)
+    name: str = "problem"
+    spelled: str = "text"
+    """How the caller wrote the state (``text``, ``tuple`` or ``mapping``), so that functions see it the same way."""
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any], domain: Domain | None = None) -> Problem:
+        """Return the problem that plain data describes, checked against ``domain`` when there is one."""
+        from .data import problem_from_data
+
+        return problem_from_data(data, domain)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+        return {
+            "objects": dict(self.objects),
+            "state": [term_text(fact) for fact in self.state],
+            "tasks": [term_text(task) for task in self.tasks],
+        }
+
+
+def parse_state(value: object) -> tuple[tuple[Term, ...], str]:
+    """Return the facts of a state in a fixed order, and how the caller wrote them.
+
+    >>> parse_state({"at": "home", "has_smtp": True, "tired": False})[0]
+    (('at', 'home'), ('has_smtp',))
+    """
+    if isinstance(value, Mapping):
+        told = [fact for name, held in value.items() for fact in _facts_of((str(name),), held)]
+        facts, spelled = [parse_term(fact) for fact in told], "mapping"
+    else:
+        # The facts are sorted below, so a set need not be put in order here.
+        given = [value] if isinstance(value, str) else (value or ())
+        items = list(given) if isinstance(given, Set) else ordered(given)
+        facts = [parse_term(item) for item in items]
+        spelled = "tuple" if any(isinstance(item, tuple | list) for item in items) else "text"
+    for fact in facts:
+        if any(is_variable(part) for part in fact):
+            raise HtnError(f"The state says '{term_text(fact)}'; a fact names objects, not variables.")
+    return tuple(sorted(set(facts), key=lambda fact: [(type(part).__name__, str(part)) for part in fact])), spelled
+
+
+def _facts_of(prefix: Term, held: Any) -> list[Term]:
+    if held is True:
+        return [prefix]
+    if held is False or held is None:
+        return []
+    if isinstance(held, Mapping):
+        return [fact for name, inner in held.items() for fact in _facts_of((*prefix, name), inner)]
+    if isinstance(held, list | set | frozenset):
+        return [(*prefix, *(item if isinstance(item, tuple | list) else (item,))) for item in ordered(held)]
+    return [(*prefix, *held)] if isinstance(held, tuple) else [(*prefix, held)]
+
+
+def operators_from(value: object) -> tuple[Operator, ...]:
+    """Return the operators of a list, or of a mapping from names to operators, keywords or functions."""
+    items = [_named_operator(str(name), item) for name, item in value.items()] if isinstance(value, Mapping) else value
+    if items is None:
+        return ()
+    found = tuple(_named_operator(None, item) for item in _sequence(items, "operators"))
+    names = [operator.name for operator in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise DomainError(f"There are two operators {name}. Give them different names.")
+    return found
+
+
+def _named_operator(name: str | None, value: Any) -> Operator:
+    if isinstance(value, Operator):
+        return value
+    if isinstance(value, Mapping) and (name or "name" in value):
+        return Operator(**{**({"name": name} if name else {}), **value})
+    if callable(value) and name:
+        return Operator(name, fn=value)
+    raise DomainError(f"{value!r} is not an operator. Write Operator(name, preconditions, effects, fn).")
+
+
+def methods_from(value: object) -> tuple[Method, ...]:
+    """Return the methods of a list, or of a mapping from task names to their methods."""
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        return tuple(method for item in _sequence(value, "methods") for method in _methods_of(None, item))
+    return tuple(method for task, item in value.items() for method in _methods_of(str(task), item))
+
+
+def _methods_of(task: str | None, value: Any, number: int = 1) -> list[Method]:
+    """Read one entry: a method, its keywords, a list of either, or a plain list of subtasks."""
+    if isinstance(value, Method):
+        return [value]
+    if isinstance(value, Mapping) and (task or "task" in value):
+        named = {"name": f"{task or value['task']}_{number}", "task": task}
+        return [Method(**{**named, **value})]
+    if callable(value) and task:
+        return [Method(f"{task}_{number}", task, (), value)]
+    if isinstance(value, list | tuple) and task:
+        if value and all(isinstance(item, Method | Mapping | list) for item in value):
+            return [found for n, item in enumerate(value, 1) for found in _methods_of(task, item, n)]
+        return [Method(f"{task}_{number}", task, (), value)]
+    raise DomainError(f"{value!r} is not a method. Write Method(name, task, preconditions, subtasks).")
+
+
+def computed_subtasks(given: Any, method: str) -> list[Term] | None:
+    """Return the subtasks that a function of the caller gave, or None where it said that the method does not apply."""
+    if given is None or given is False:
+        return None
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise DomainError(f"The function of method {method} gave {given!r}. It gives a list of tasks, or None.")
+    return [parse_term(step) for step in given]
+
+
+def _sequence(value: Any, what: str) -> Sequence[Any]:
+    if isinstance(value, list | tuple):
+        return value
+    if isinstance(value, Operator | Method):
+        return [value]
+    raise DomainError(f"The {what} are {type(value).__name__}; give a list, or a mapping by name.")

@@ -1,0 +1,42 @@
+"""Errors of the planner that a user can act on.
+
+HtnError
+ ├── DomainError    a domain (or an operator, method, condition of it) does not make sense
+ ├── ProblemError   a task, an object or a state does not fit its domain
+ └── PlanError      a plan to be verified cannot be read
+"""
+
+from __future__ import annotations
+
+Path = tuple[str | int, ...]
+
+
+class HtnError(Exception):
+    """Stand for everything this room refuses; ``path`` names the key in the data it came from."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, path: Path = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+    def under(self, *keys: str | int) -> HtnError:
+        """Return the same error with ``keys`` put before its path."""
+        return type(self)(self.message, (*keys, *self.path))
+
+    def __str__(self) -> str:
+        where = ".".join(str(key) for key in self.path)
+        return f"{where}: {self.message}" if where else self.message
+
+
+class DomainError(HtnError):
+    """Say what in a planning domain cannot be used."""
+
+
+class ProblemError(HtnError):
+    """Say what in a task, an object list or a state does not fit the domain."""
+
+
+class PlanError(HtnError):
+    """Say why a plan cannot be read."""

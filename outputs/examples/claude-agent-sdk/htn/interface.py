@@ -1,0 +1,96 @@
+"""What the planner promises: steps, results, reasons, budgets, and what it asks of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .terms import Term, term_text
+
+FOUND = "found"
+NO_PLAN = "no_plan"
+GAVE_UP = "gave_up"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One action of a plan."""
+
+    name: str
+    args: Term = ()
+
+    def __str__(self) -> str:
+        return term_text((self.name, *self.args))
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the step as plain data."""
+        return {"name": self.name, "args": list(self.args)}
+
+
+Plan = list[Step]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something did not work, in words, with what it is about."""
+
+    code: str
+    """condition | type | arity | unknown | loop | budget | proposal"""
+    message: str
+    task: str | None = None
+    method: str | None = None
+    condition: str | None = None
+
+    def __str__(self) -> str:
+        return self.message
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the reason as plain data without empty keys."""
+        return {key: value for key, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a search may spend before it gives up; ``None`` sets no bound."""
+
+    nodes: int | None = 1_000_000
+    depth: int | None = 200_000
+    """Steps and decompositions in one line of the search."""
+    seconds: float | None = 30.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a search."""
+
+    outcome: str
+    """found | no_plan | gave_up; a search that gave up has shown nothing about whether a plan exists."""
+    plan: Plan | None = None
+    tree: tuple[Mapping[str, Any], ...] = ()
+    """The decomposition as nodes in preorder, each with ``id`` and ``parent``; flat, so that depth has no limit."""
+    reasons: tuple[Reason, ...] = ()
+    nodes: int = 0
+    proposals: Mapping[str, int] = field(default_factory=dict)
+    """How many proposals of the model were ``accepted`` and ``rejected``."""
+
+    @property
+    def found(self) -> bool:
+        """Return whether there is a plan."""
+        return self.outcome == FOUND
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {
+            "outcome": self.outcome,
+            "plan": None if self.plan is None else [step.to_data() for step in self.plan],
+            "tree": [dict(node) for node in self.tree],
+            "reasons": [reason.to_data() for reason in self.reasons],
+        }
+
+
+class Decomposer(Protocol):
+    """Something that proposes subtasks for a task that no method fits, such as a language model."""
+
+    def __call__(self, task: Any, state: Any, /) -> Sequence[Any] | None:
+        """Return subtasks as texts or tuples; anything that does not hold up is rejected."""

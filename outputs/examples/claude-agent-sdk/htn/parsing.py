@@ -1,0 +1,156 @@
+"""Find out whether tasks decompose into a given plan, as a parser finds out whether a sentence has a derivation.
+
+Every task at every position of the plan keeps the positions at which it can end, and whoever waits for it is told of
+new ones. Because the plan is given, the state at each position is known, so this works for recursion of any shape and
+needs no stack.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .conditions import Condition, Literal, condition_variables
+from .domain import Domain, Method, Problem, computed_subtasks
+from .evaluation import Binding, Members, StepState, ground, holds
+from .interface import Reason, Step
+from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
+
+Place = tuple[Term, int]
+_ROOT: Place = (("", "root"), 0)
+
+
+@dataclass
+class _Row:
+    """Subtasks of which some are done, and the task they belong to."""
+
+    owner: Place
+    subtasks: Sequence[Term]
+    done: int
+
+
+@dataclass
+class _Entry:
+    """A task at a position of the plan: where it can end, and the rows that wait for that."""
+
+    ends: dict[int, None] = field(default_factory=dict)
+    waiting: list[_Row] = field(default_factory=list)
+
+
+class Parser:
+    """Works through a plan from its first position to its last, the state moving along."""
+
+    def __init__(
+        self, domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members, extra: Sequence[Method]
+    ) -> None:
+        self.operators = {operator.name: operator for operator in domain.operators}
+        self.methods: dict[str, list[Method]] = {}
+        for method in (*domain.methods, *extra):
+            self.methods.setdefault(method.task, []).append(method)
+        self.tasks = problem.tasks
+        self.steps = plan
+        self.plan = [(step.name, *step.args) for step in plan]
+        self.objects = objects
+        self.state = StepState(problem.state, problem.spelled)
+        self.entries: dict[Place, _Entry] = {_ROOT: _Entry()}
+        self.agenda: list[deque[_Row]] = [deque() for _ in range(len(plan) + 1)]
+
+    def run(self) -> list[Reason]:
+        """Return nothing if the tasks decompose into the plan, else how far they do."""
+        furthest = 0
+        self.agenda[0].append(_Row(_ROOT, self.tasks, 0))
+        for position, rows in enumerate(self.agenda):
+            while rows:
+                furthest = position
+                self._proceed(rows.popleft(), position)
+            if position < len(self.plan):
+                self.state.advance(self.operators[self.steps[position].name], self.steps[position])
+        if len(self.plan) in self.entries[_ROOT].ends:
+            return []
+        tasks = ", ".join(term_text(task) for task in self.tasks)
+        words = f"every step can be done, but no methods decompose '{tasks}' into these steps; "
+        return [Reason("decomposition", words + f"they agree with the plan up to step {furthest}", tasks)]
+
+    def _proceed(self, row: _Row, position: int) -> None:
+        if row.done == len(row.subtasks):
+            self._end(row.owner, position)
+            return
+        task = row.subtasks[row.done]
+        following = _Row(row.owner, row.subtasks, row.done + 1)
+        if task[0] in self.operators:
+            if position < len(self.plan) and self.plan[position] == task:
+                self.agenda[position + 1].append(following)
+            return
+        entry = self._entry(task, position)
+        entry.waiting.append(following)
+        for end in entry.ends:
+            self.agenda[end].append(following)
+
+    def _entry(self, task: Term, position: int) -> _Entry:
+        key = (task, position)
+        if key not in self.entries:
+            self.entries[key] = _Entry()
+            self.agenda[position].extend(_Row(key, subtasks, 0) for subtasks in self._decompositions(task))
+        return self.entries[key]
+
+    def _end(self, owner: Place, position: int) -> None:
+        entry = self.entries[owner]
+        if position not in entry.ends:
+            entry.ends[position] = None
+            self.agenda[position].extend(entry.waiting)
+
+    def _decompositions(self, task: Term) -> Iterator[Sequence[Term]]:
+        for method in self.methods.get(task[0], ()):
+            binding = self._head_binding(method, task[1:])
+            for each in () if binding is None else self._bindings(method, binding, task[1:]):
+                if not callable(method.subtasks):
+                    yield [ground(step, each) for step in method.subtasks]
+                    continue
+                given = computed_subtasks(self.state.ask(method.subtasks, task[1:]), method.name)
+                if given is not None:
+                    yield given
+
+    def _head_binding(self, method: Method, args: Term) -> dict[str, Any] | None:
+        if method.any_arguments:
+            return {}
+        if len(args) != len(method.head.args):
+            return None
+        binding: dict[str, Any] = {}
+        for wanted, arg in zip(method.head.args, args, strict=True):
+            if (binding.setdefault(wanted, arg) if is_variable(wanted) else wanted) != arg:
+                return None
+        fits = all(self._is_a(binding[p.name], p.type) for p in method.head.parameters)
+        return binding if fits else None
+
+    def _is_a(self, value: Any, kind: str) -> bool:
+        return kind == ROOT_TYPE or value in self.objects.get(kind, {})
+
+    def _bindings(self, method: Method, binding: Binding, args: Term) -> list[Binding]:
+        """Return every extension of a binding under which the method's preconditions hold now."""
+        rows: list[Binding] = [binding]
+        for condition in sorted(method.preconditions, key=_generates, reverse=True):
+            rows = [wider for row in rows for wider in self._satisfied(condition, row, args)]
+        names = [] if callable(method.subtasks) else [name for step in method.subtasks for name in variables_of(step)]
+        rows = [wider for row in rows for wider in self._assigned(names, row)]
+        kinds = {p.name: p.type for p in method.variables}
+        return [row for row in rows if all(self._is_a(row[name], kind) for name, kind in kinds.items() if name in row)]
+
+    def _satisfied(self, condition: Condition, row: Binding, args: Term) -> Iterable[Binding]:
+        if isinstance(condition, Literal) and condition.positive:
+            return self.state.matches(condition.atom, row)
+        rows = self._assigned(condition_variables(condition), row)
+        return [wider for wider in rows if holds(condition, wider, self.state, args)]
+
+    def _assigned(self, names: Iterable[str], row: Binding) -> list[Binding]:
+        """Return the row with every unbound variable set to every object in turn."""
+        rows: list[Binding] = [row]
+        for name in dict.fromkeys(names):
+            if name not in row:
+                rows = [{**each, name: value} for each in rows for value in self.objects[ROOT_TYPE]]
+        return rows
+
+
+def _generates(condition: Condition) -> bool:
+    return isinstance(condition, Literal) and condition.positive

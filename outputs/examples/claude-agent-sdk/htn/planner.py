@@ -1,0 +1,144 @@
+"""The planner that callers hold: a domain, a budget, and what it has learned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .compiled import CompiledDomain, compile_domain
+from .domain import Domain, Method, Operator, Problem, methods_from, operators_from, parse_state
+from .errors import HtnError, ProblemError
+from .interface import FOUND, NO_PLAN, Budget, Decomposer, Plan, Result
+from .learning import learn
+from .notes import Notes
+from .proposals import Proposals
+from .solver import Meter, Outcome, make_world, search, without_dead_ends
+from .terms import Term, is_variable, parse_term, term_text
+from .tree import plan_of, tree_of
+from .verify import verify
+
+
+class HTNPlanner:
+    """Decomposes tasks by methods into operators; where no method applies it may ask a model.
+
+    >>> planner = HTNPlanner(
+    ...     operators=[Operator("go ?to", ["not at ?to"], ["at ?to"])],
+    ...     methods=[Method("walk", "visit ?place", [], ["go ?place"])],
+    ... )
+    >>> [str(step) for step in planner.generate("visit shop", set())]
+    ['go shop']
+    """
+
+    def __init__(
+        self,
+        methods: object = None,
+        operators: object = None,
+        *,
+        domain: Domain | Mapping[str, Any] | None = None,
+        llm_decompose: Decomposer | None = None,
+        learned: Sequence[Method] = (),
+        promoted_only: bool = False,
+        budget: Budget | None = None,
+        questions: int = 8,
+        rounds: int = 3,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
+        self.domain = _with(given, methods_from(methods), operators_from(operators))
+        self.learned: list[Method] = list(learned)
+        """Methods that came from accepted proposals."""
+        self.last_result: Result | None = None
+        self._promoted_only = promoted_only
+        self._decompose = llm_decompose
+        self._budget = budget or Budget()
+        self._limits = {"questions": questions, "rounds": rounds}
+        self._clock = clock
+        self._compiled: CompiledDomain | None = None
+
+    @property
+    def reasons(self) -> list[str]:
+        """Return in words what stood in the way of the last plan."""
+        return [] if self.last_result is None else [str(reason) for reason in self.last_result.reasons]
+
+    def generate(self, task: object, state: object = None, *, objects: Mapping[str, str] | None = None) -> Plan | None:
+        """Return the steps that do the task from the state, or None; ``reasons`` then says why."""
+        return self.solve(task, state, objects=objects).plan
+
+    def solve(self, task: object, state: object = None, *, objects: Mapping[str, str] | None = None) -> Result:
+        """Return the plan with its decomposition tree, or what stood in its way."""
+        return self.solve_problem(self.problem(task, state, objects=objects))
+
+    def problem(self, task: object, state: object = None, *, objects: Mapping[str, str] | None = None) -> Problem:
+        """Return what ``solve`` would solve: tasks, facts and objects read from what the caller wrote."""
+        try:
+            facts, spelled = parse_state(self.domain.state or () if state is None else state)
+            tasks = self._tasks(task)
+        except HtnError as error:
+            raise ProblemError(error.message) from None
+        return Problem(tasks=tasks, state=facts, objects={**self.domain.objects, **(objects or {})}, spelled=spelled)
+
+    def solve_problem(self, problem: Problem) -> Result:
+        """Return the plan for a problem with its decomposition tree, or what stood in its way."""
+        notes, meter = Notes(), Meter(self._budget, self._clock)
+        compiled = self._ready()
+        found = self._run(without_dead_ends(compiled, notes), problem, notes, meter)
+        proposals = None
+        if found.outcome == NO_PLAN and self._decompose is not None:
+            proposals = Proposals(self._decompose, notes, meter, **self._limits)
+            found = self._run(compiled, problem, notes, meter, proposals)
+        counts = proposals.counts if proposals else {"accepted": 0, "rejected": 0}
+        self.last_result = self._result(problem, found, notes, meter.nodes, counts)
+        return self.last_result
+
+    def _run(
+        self, compiled: CompiledDomain, problem: Problem, notes: Notes, meter: Meter, proposals: Proposals | None = None
+    ) -> Outcome:
+        world = make_world(self.domain, problem, meter.tick)
+        return search(compiled, problem.tasks, world, notes, meter, self._budget, proposals)
+
+    def _result(self, problem: Problem, found: Outcome, notes: Notes, nodes: int, counts: Mapping[str, int]) -> Result:
+        if found.outcome != FOUND:
+            return Result(found.outcome, None, (), notes.reasons(), nodes, counts)
+        plan, tree = plan_of(found.decisions), tree_of(found.decisions)
+        rejected = tuple(reason for reason in notes.reasons() if reason.code == "proposal")
+        if counts["accepted"]:
+            self._learn(problem, found, plan)
+        return Result(FOUND, plan, tree, rejected, nodes, counts)
+
+    def _learn(self, problem: Problem, found: Outcome, plan: Plan) -> None:
+        """Keep the proposals that the plan uses, now that the whole plan stands."""
+        if verify(self.domain, problem, plan, decomposition=False):
+            return
+        known = len(self.learned)
+        self.learned += learn(found.decisions, self.domain, problem, self.learned)
+        if len(self.learned) > known:
+            self._compiled = None
+
+    def _ready(self) -> CompiledDomain:
+        if self._compiled is None:
+            self._compiled = compile_domain(self.domain, () if self._promoted_only else self.learned)
+        return self._compiled
+
+    def _tasks(self, task: object) -> tuple[Term, ...]:
+        """Read one task or a list of them; a list of words whose first alone is a known task is one task."""
+        if (
+            isinstance(task, list)
+            and task
+            and (not all(isinstance(each, str) for each in task) or self._names_tasks(task))
+        ):
+            tasks = tuple(parse_term(each) for each in task)
+        else:
+            tasks = (parse_term(task),)
+        for each in tasks:
+            if any(is_variable(part) for part in each):
+                raise ProblemError(f"The task '{term_text(each)}' has a variable. Name the object that is meant.")
+        return tasks
+
+    def _names_tasks(self, words: Sequence[str]) -> bool:
+        return len(words) == 1 or self.domain.is_known(parse_term(words[1])[0]) or not self.domain.is_known(words[0])
+
+
+def _with(domain: Domain, methods: Sequence[Method], operators: Sequence[Operator]) -> Domain:
+    return replace(domain, methods=(*domain.methods, *methods), operators=(*domain.operators, *operators))

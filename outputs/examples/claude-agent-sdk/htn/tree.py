@@ -1,0 +1,73 @@
+"""The decomposition tree: read off the decisions of a search, and drawn as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .compiled import CompiledOperator
+from .interface import Step
+from .search import Decision
+from .terms import term_text
+
+Node = Mapping[str, Any]
+_DEEPEST_INDENT = 40
+
+
+def plan_of(decisions: Iterable[Decision]) -> list[Step]:
+    """Return the steps among the decisions."""
+    return [
+        Step(str(decision.task[0]), decision.task[1:])
+        for decision in decisions
+        if isinstance(decision.source, CompiledOperator)
+    ]
+
+
+def tree_of(decisions: Sequence[Decision]) -> tuple[Node, ...]:
+    """Return the decisions, which stand in preorder, as nodes that name their parent."""
+    nodes: list[Node] = []
+    open_parents: list[list[int]] = []
+    for number, decision in enumerate(decisions):
+        while open_parents and open_parents[-1][1] == 0:
+            open_parents.pop()
+        parent = None
+        if open_parents:
+            parent = open_parents[-1][0]
+            open_parents[-1][1] -= 1
+        nodes.append({"id": number, "parent": parent, **_describe(decision)})
+        open_parents.append([number, decision.width])
+    return tuple(nodes)
+
+
+def _describe(decision: Decision) -> dict[str, Any]:
+    source = decision.source
+    node: dict[str, Any] = {"task": term_text(decision.task), "name": decision.task[0], "args": list(decision.task[1:])}
+    if isinstance(source, CompiledOperator):
+        return {**node, "operator": source.source.name}
+    bindings = {name: decision.slots[slot] for name, slot in source.variables.items()}
+    node |= {"method": source.source.name, "bindings": bindings}
+    return {**node, "learned": True} if source.source.learned else node
+
+
+def tree_text(tree: Sequence[Node]) -> str:
+    """Return a tree as indented lines: tasks with the method that was chosen, and numbered steps.
+
+    >>> print(tree_text([{"id": 0, "parent": None, "task": "greet", "method": "wave"},
+    ...                  {"id": 1, "parent": 0, "task": "lift hand", "operator": "lift"}]))
+    greet  (wave)
+      1. lift hand
+    """
+    depths: dict[int, int] = {}
+    lines: list[str] = []
+    steps = 0
+    for node in tree:
+        parent = node["parent"]
+        depth = depths[node["id"]] = 0 if parent is None else depths[parent] + 1
+        indent = "  " * min(depth, _DEEPEST_INDENT)
+        if "operator" in node:
+            steps += 1
+            lines.append(f"{indent}{steps}. {node['task']}")
+        else:
+            mark = ", learned" if node.get("learned") else ""
+            lines.append(f"{indent}{node['task']}  ({node['method']}{mark})")
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""Check a plan against domain and problem without any of the code that searches for plans.
+
+First the steps are carried out one by one; then it is asked whether the tasks decompose into exactly these steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from .domain import Domain, Method, Operator, Problem
+from .errors import HtnError, PlanError
+from .evaluation import Members, StepState, arguments, ground_text, holds
+from .interface import Reason, Step
+from .objects import typed_objects
+from .parsing import Parser
+from .terms import ROOT_TYPE, parse_term
+
+
+def read_plan(value: object) -> list[Step]:
+    """Return the steps of a plan given as texts, tuples, or mappings with ``name`` and ``args``."""
+    items = value.get("plan") if isinstance(value, Mapping) else value
+    if not isinstance(items, list | tuple):
+        raise PlanError("A plan is a list of steps, such as [{name: go, args: [home, shop]}].")
+    steps = []
+    for number, item in enumerate(items, 1):
+        try:
+            name, *args = parse_term(item)
+        except HtnError as error:
+            raise PlanError(f"Step {number}: {error}") from None
+        steps.append(Step(name, tuple(args)))
+    return steps
+
+
+def verify(
+    domain: Domain, problem: Problem, plan: Sequence[Step], *, decomposition: bool = True, extra: Sequence[Method] = ()
+) -> list[Reason]:
+    """Return what is wrong with a plan; an empty list means that it is a solution.
+
+    ``extra`` are further methods that may be used, such as learned ones; with ``decomposition=False`` only the steps
+    are carried out.
+    """
+    objects = typed_objects(domain, problem)
+    wrong = list(_execute(domain, problem, plan, objects))
+    if wrong or not decomposition:
+        return wrong
+    return Parser(domain, problem, plan, objects, extra).run()
+
+
+def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members) -> Iterator[Reason]:
+    operators = {operator.name: operator for operator in domain.operators}
+    state = StepState(problem.state, problem.spelled)
+    for number, step in enumerate(plan, 1):
+        fault = _fault(operators.get(step.name), step, state, objects)
+        if fault is not None:
+            yield Reason("step", f"step {number}, {step}: {fault}", str(step))
+            return
+        state.advance(operators[step.name], step)
+
+
+def _fault(operator: Operator | None, step: Step, state: StepState, objects: Members) -> str | None:
+    if operator is None:
+        return f"no operator is called {step.name}"
+    if not operator.any_arguments:
+        if len(step.args) != len(operator.parameters):
+            return f"{step.name} takes {len(operator.parameters)} arguments, not {len(step.args)}"
+        for parameter, arg in zip(operator.parameters, step.args, strict=True):
+            if parameter.type != ROOT_TYPE and arg not in objects.get(parameter.type, {}):
+                return f"{arg} is not a {parameter.type}"
+    binding = arguments(operator, step)
+    for condition in operator.preconditions:
+        if not holds(condition, binding, state, step.args):
+            return f"'{ground_text(condition, binding)}' does not hold"
+    return None

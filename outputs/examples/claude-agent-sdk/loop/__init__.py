@@ -1,0 +1,1 @@
+"""Run an agent turn by turn: recall, plan or act under policy, evaluate, remember."""

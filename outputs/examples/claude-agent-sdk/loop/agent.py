@@ -1,0 +1,107 @@
+"""The MemGPT agent: a persona, a memory in tiers, and a model that reaches for it through tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .agent_loop import AgentLoop
+from .interface import JSON, Approval, DeclaredTool
+from .planner import Proposals, as_hybrid
+from .prompt import Persona
+from .session_memory import SessionTools
+from .toolbox import Toolbox
+from .turn import AgentResponse
+from .virtual_context import VirtualContextMemory
+from .working import WorkingMemory
+
+
+class MemGPTAgent:
+    """An agent that is ready to talk: ``step`` answers a user, ``heartbeat`` works without one."""
+
+    def __init__(
+        self,
+        persona: Persona | None = None,
+        archival_store: Any = None,
+        llm_client: Any = None,
+        *,
+        tools: Any = None,
+        guard: Any = None,
+        planner: Any = None,
+        proposals: Proposals | None = None,
+        declared: Sequence[DeclaredTool] = (),
+        context: Mapping[str, JSON] | None = None,
+        approve: Approval | None = None,
+        toolbox: Toolbox | None = None,
+        memory: VirtualContextMemory | None = None,
+        durable: Callable[[], bool] = lambda: True,
+        user_id: str = "local",
+        session_id: str | None = None,
+        max_tokens: int = 8000,
+        max_tool_calls: int = 8,
+        root: Any = ".",
+        loop: Callable[..., AgentLoop] = AgentLoop,
+    ) -> None:
+        self.tools = tools or _memory_tools(archival_store, max_tokens, user_id, session_id)
+        self.memory = memory or VirtualContextMemory(
+            max_tokens,
+            main=self.tools.main,
+            archive=archival_store,
+            recall=getattr(self.tools, "recall", None),
+            user_id=user_id,
+            session_id=session_id,
+            durable=durable,
+        )
+        hybrid = None if planner is None else as_hybrid(planner, proposals)
+        self.toolbox = toolbox or Toolbox(
+            self.tools,
+            guard,
+            planner=hybrid,
+            proposals=proposals,
+            tools=declared,
+            context=context,
+            root=root,
+            approve=approve,
+        )
+        self.loop = loop(
+            self.memory,
+            hybrid,
+            model=llm_client,
+            toolbox=self.toolbox,
+            persona=persona,
+            working=WorkingMemory(),
+            remember=self._remember_outcome,
+            learn=getattr(self.tools, "learn", None),
+            max_tool_calls=max_tool_calls,
+        )
+        if memory is None:
+            self.loop.turn_id = self.memory.restore()
+
+    def _remember_outcome(self, text: str, tags: Sequence[str]) -> str:
+        insert = getattr(self.tools, "archival_memory_insert", None)
+        return "" if insert is None else str(insert(text, type="outcome", tags=list(tags)))
+
+    @property
+    def core_memory(self) -> Mapping[str, str]:
+        """Return the core sections that stand in every prompt."""
+        core: Mapping[str, str] = self.memory.main.core
+        return core
+
+    @property
+    def persona(self) -> Persona:
+        """Return who the agent is."""
+        return self.loop.persona
+
+    def step(self, text: str) -> AgentResponse:
+        """Answer one message of the user."""
+        return self.loop.respond(text)
+
+    def heartbeat(self) -> AgentResponse:
+        """Act without user input; bounded like any turn."""
+        return self.loop.heartbeat()
+
+
+def _memory_tools(archive: Any, max_tokens: int, user_id: str, session_id: str | None) -> Any:
+    if archive is None:
+        return SessionTools(VirtualContextMemory(max_tokens, user_id=user_id, session_id=session_id))
+    return archive.tools(max_tokens=max_tokens, user_id=user_id, session_id=session_id)

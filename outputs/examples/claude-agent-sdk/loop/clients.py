@@ -1,0 +1,97 @@
+"""Let anything that answers stand in for a model: a function, or an object with a method that does."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .arguments import read_arguments
+from .errors import LoopError, ModelFault
+from .interface import Completion, Message, Model, ToolCall, ToolSpec
+
+METHODS = ("complete", "chat", "generate", "invoke")
+"""What the method of a client may be called, the first that is there."""
+_PROMPTS = {"prompt", "text", "query"}
+"""Names of a parameter that takes one text in place of messages."""
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def as_model(client: Any) -> Model:
+    """Return ``client`` as a model.
+
+    A function or method may take the messages, or the messages and the tools, or, where its parameter is called
+    ``prompt``, one text. It may return a ``Completion``, a text, or a message with ``content`` and ``tool_calls``.
+    """
+    if isinstance(client, type):
+        raise LoopError(f"llm_client is the class {client.__name__}. Hand in an object of it: {client.__name__}(…).")
+    for name in METHODS:
+        if callable(method := getattr(client, name, None)):
+            return FunctionModel(method)
+    if callable(client):
+        return FunctionModel(client)
+    raise LoopError(
+        f"llm_client is a {type(client).__name__}. Hand in a function, or an object with complete(messages, tools)."
+    )
+
+
+class FunctionModel:
+    """A model that is a plain function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._parameters = _parameters(function)
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        """Return what the function answers."""
+        by_place = [one for one in self._parameters if one.kind in _BY_PLACE]
+        given: Any = messages
+        if by_place and by_place[0].name in _PROMPTS:
+            given = "\n\n".join(f"{message['role']}: {message.get('content') or ''}" for message in messages)
+        if any(one.name == "tools" and one.kind is not inspect.Parameter.POSITIONAL_ONLY for one in self._parameters):
+            return as_completion(self._function(given, tools=tools))
+        second = len(by_place) >= 2 or any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in self._parameters)
+        return as_completion(self._function(given, tools) if second else self._function(given))
+
+
+def as_completion(answer: Any) -> Completion:
+    """Return a completion, whatever shape the answer has.
+
+    >>> as_completion({"content": "", "tool_calls": [{"function": {"name": "ls", "arguments": "{}"}}]}).tool_calls
+    (ToolCall(id='call-1', name='ls', args={}),)
+    """
+    if isinstance(answer, Completion):
+        return answer
+    if answer is None or isinstance(answer, str):
+        return Completion(answer or "")
+    text = _read(answer, "text") or _read(answer, "content") or ""
+    calls = _read(answer, "tool_calls") or ()
+    if not isinstance(answer, Mapping) and not (hasattr(answer, "content") or hasattr(answer, "text")):
+        raise ModelFault(f"The model answered with a {type(answer).__name__}. It must return text or a Completion.")
+    if not isinstance(text, str) or not isinstance(calls, Sequence):
+        raise ModelFault(f"The model answered with a {type(answer).__name__} whose text or tool calls cannot be read.")
+    return Completion(text, tuple(_as_call(call, number) for number, call in enumerate(calls, 1)))
+
+
+def _as_call(call: Any, number: int) -> ToolCall:
+    if isinstance(call, ToolCall):
+        return call
+    inner = _read(call, "function") or call
+    name = _read(inner, "name")
+    if not isinstance(name, str):
+        raise ModelFault(f"The model sent a tool call without a name: {call!r}.")
+    given = _read(inner, "args") or _read(inner, "arguments") or _read(inner, "input")
+    read = read_arguments(given)
+    return ToolCall(str(_read(call, "id") or f"call-{number}"), name, str(given) if read is None else read)
+
+
+def _read(thing: Any, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    """Return what the function takes; one that cannot be asked is given messages and tools."""
+    try:
+        return tuple(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return (inspect.Parameter("parts", inspect.Parameter.VAR_POSITIONAL),)

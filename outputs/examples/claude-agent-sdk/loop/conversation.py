@@ -1,0 +1,83 @@
+"""Conversation memory: the messages of a session, the summary of older ones, and a search over both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .errors import LoopError
+from .interface import Message
+from .texts import words
+from .virtual_context import EXCERPT, Found
+
+Summarise = Callable[[Sequence[Message]], str]
+
+
+def first_lines(messages: Sequence[Message]) -> str:
+    """Return one line per message with its beginning: a summary that needs no model."""
+    return "\n".join(f"{message['role']}: {' '.join(message['content'].split())[:120]}" for message in messages)
+
+
+class ConversationMemory:
+    """Keeps at most ``max_messages``; past ``summarize_at`` all but the newest ``keep`` go into the summary."""
+
+    def __init__(
+        self, max_messages: int = 50, summarize_at: int = 30, keep: int = 10, summarise: Summarise = first_lines
+    ) -> None:
+        self.messages: list[Message] = []
+        self.older: list[Message] = []
+        """Messages that only the summary stands for; they are still searched."""
+        self.summary = ""
+        self._max_messages = max_messages
+        self._summarize_at = min(summarize_at, max_messages)
+        self._keep = keep
+        self._summarise = summarise
+
+    def add(self, role: str, content: str) -> None:
+        """Add a message, and compress when there are too many."""
+        self.messages.append({"role": role, "content": content})
+        if len(self.messages) > self._summarize_at:
+            self._compress()
+
+    def _compress(self) -> None:
+        old, self.messages = self.messages[: -self._keep], self.messages[-self._keep :]
+        self.older = [*self.older, *old][-self._max_messages * 20 :]
+        self.summary = "\n".join(f"{self.summary}\n{self._summarise(old)}".strip().splitlines()[-self._max_messages :])
+
+    def get_last_n(self, count: int) -> list[Message]:
+        """Return the newest ``count`` messages, oldest first."""
+        return self.messages[-count:] if count > 0 else []
+
+    def get_messages_for_llm(self) -> list[Message]:
+        """Return what a model should see: the summary, if there is one, and the messages."""
+        if not self.summary:
+            return list(self.messages)
+        opening: Message = {"role": "system", "content": f"Summary of the conversation so far:\n{self.summary}"}
+        return [opening, *self.messages]
+
+    def search(self, text: str, limit: int = 5) -> list[Found]:
+        """Return the messages that share words with ``text``, best first, summarised ones included."""
+        wanted = words(text)
+        everything = [*self.older, *self.messages]
+        scored = [
+            Found("messages", message["content"][:EXCERPT], len(wanted & words(message["content"])))
+            for message in everything
+        ]
+        return sorted((found for found in scored if found.score > 0), key=lambda found: -found.score)[:limit]
+
+    def export(self) -> dict[str, Any]:
+        """Return everything as JSON types."""
+        return {"messages": list(self.messages), "older": list(self.older), "summary": self.summary}
+
+    def import_from(self, data: dict[str, Any] | str) -> None:
+        """Take over what ``export`` returned, also as JSON text."""
+        try:
+            given = json.loads(data) if isinstance(data, str) else data
+        except ValueError as error:
+            raise LoopError(f"This is no exported conversation: it is no JSON ({error}).") from error
+        if not isinstance(given, dict) or not isinstance(given.get("messages"), list):
+            raise LoopError("This is no exported conversation: it has no list 'messages'.")
+        self.messages = list(given["messages"])
+        self.older = list(given.get("older", ()))
+        self.summary = str(given.get("summary", ""))

@@ -1,0 +1,36 @@
+"""The loop room's public names."""
+
+from .agent import MemGPTAgent
+from .agent_loop import AgentLoop
+from .consent import RecordedConsent
+from .conversation import ConversationMemory
+from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
+from .planner import HybridPlanner, Proposals
+from .prompt import Persona, system_prompt
+from .semantic import SemanticMemory
+from .tasks import TaskMemory
+from .toolbox import Toolbox
+from .turn import AgentResponse
+from .virtual_context import VirtualContextMemory
+from .working import WorkingMemory
+
+__all__ = [
+    "AgentLoop",
+    "AgentResponse",
+    "Completion",
+    "ConversationMemory",
+    "DeclaredTool",
+    "HybridPlanner",
+    "MemGPTAgent",
+    "Persona",
+    "Proposals",
+    "RecordedConsent",
+    "SemanticMemory",
+    "TaskMemory",
+    "ToolCall",
+    "ToolSpec",
+    "Toolbox",
+    "VirtualContextMemory",
+    "WorkingMemory",
+    "system_prompt",
+]

@@ -1,0 +1,43 @@
+"""Mark what a tool returned as data, so that no text in it can pass for an instruction or for the end of the data."""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+
+KEPT_CONTROLS = "\n\t"
+
+
+def new_marker() -> str:
+    """Return a marker that text written earlier cannot contain."""
+    return secrets.token_hex(6)
+
+
+def visible(text: str) -> str:
+    """Return ``text`` with control and invisible format characters spelled out."""
+    return "".join(_spelled(character) for character in text)
+
+
+def _spelled(character: str) -> str:
+    if character in KEPT_CONTROLS or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+        return character
+    return f"\\u{ord(character):04x}"
+
+
+def fence(text: str, source: str, marker: str) -> str:
+    """Return ``text`` between two lines that carry ``marker`` and say that what lies between them is data.
+
+    >>> print(fence("sent", "outbox", "a1"))
+    <data a1 from="outbox">
+    sent
+    </data a1>
+    """
+    harmless = visible(text).replace(marker, "·" * len(marker))
+    return f'<data {marker} from="{source}">\n{harmless}\n</data {marker}>'
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Return ``text``, or its beginning and how much was left out."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… ({len(text) - limit} characters left out)"

@@ -1,0 +1,267 @@
+"""What the loop promises, and what it expects of the rooms and the model that are handed in.
+
+The loop imports no other room. Memory, guard and planner reach it as objects that keep the protocols below; the
+messages, tools and completions are plain values, so that any model and any agent framework can stand on the other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypedDict, runtime_checkable
+
+JSON = Any
+"""A value of JSON: None, bool, int, float, str, list or dict."""
+
+TokenCounter = Callable[[str], int]
+Approval = Callable[[str, Mapping[str, JSON], "Verdict"], bool]
+"""Ask a person about a tool call that a policy wants confirmed; True lets it run."""
+
+
+class CallData(TypedDict):
+    """A tool call as it stands in a message."""
+
+    id: str
+    name: str
+    args: dict[str, JSON]
+
+
+class Message(TypedDict, total=False):
+    """One entry of the conversation: ``role`` is system, user, assistant or tool."""
+
+    role: str
+    content: str
+    tool_calls: list[CallData]
+    tool_call_id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool that a model wants to run."""
+
+    id: str
+    name: str
+    args: Mapping[str, JSON] | str
+    """Arguments; text when the model sent something that is no JSON object."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a model answers: text, tool calls, or both."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool as a model sees it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, JSON] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    """JSON Schema of the arguments."""
+
+
+@dataclass(frozen=True)
+class DeclaredTool:
+    """A tool of the host: a program that reads JSON arguments from its standard input, or a Python function."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, JSON] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    run: Sequence[str] | str | Callable[..., JSON] = ()
+    """An argument list, ``"module:function"``, or the function itself."""
+    dangerous: bool = False
+    open_world: bool = True
+    """Whether its results may hold text of strangers; those of a tool that only reports what it did do not."""
+    timeout: float = 30.0
+    """Seconds before the program is killed."""
+
+
+@dataclass(frozen=True)
+class ToolOutcome:
+    """What became of one tool call."""
+
+    text: str
+    """What the model is told."""
+    error: bool
+    verdict: Verdict
+
+
+class Model(Protocol):
+    """A language model, or anything that stands in for one."""
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        """Return the next text or tool calls for this conversation."""
+        ...
+
+
+class Finding(Protocol):
+    """One policy that matched a call."""
+
+    @property
+    def name(self) -> str:
+        """Return the policy's name."""
+        ...
+
+    @property
+    def effect(self) -> str:
+        """Return deny, ask, warn or allow."""
+        ...
+
+    @property
+    def decides(self) -> bool:
+        """Return whether this policy's effect became the decision."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Return why the policy matched, in words."""
+        ...
+
+
+class Verdict(Protocol):
+    """What the policies say about one call."""
+
+    @property
+    def decision(self) -> str:
+        """Return deny, ask, warn or allow."""
+        ...
+
+    @property
+    def policies(self) -> Sequence[Finding]:
+        """Return every policy that matched."""
+        ...
+
+    @property
+    def deciding(self) -> Finding | None:
+        """Return the policy that decided, if any did."""
+        ...
+
+
+class Advice(Protocol):
+    """A policy in prose, for the prompt."""
+
+    @property
+    def name(self) -> str:
+        """Return the policy's name."""
+        ...
+
+    @property
+    def rule(self) -> str:
+        """Return the rule in words."""
+        ...
+
+
+class Guard(Protocol):
+    """Judges tool calls by policy."""
+
+    def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
+        """Return the verdict on one call."""
+        ...
+
+    def advice(self) -> Sequence[Advice]:
+        """Return the rule of every active policy."""
+        ...
+
+
+@runtime_checkable
+class FollowsTurns(Protocol):
+    """A guard whose policies may change between turns, and never within one."""
+
+    def begin_turn(self) -> None:
+        """Take over what changed since the last turn."""
+        ...
+
+
+class MainContext(Protocol):
+    """The part of memory that is always in the prompt."""
+
+    @property
+    def core(self) -> Mapping[str, str]:
+        """Return the named sections."""
+        ...
+
+    @property
+    def messages(self) -> Sequence[Any]:
+        """Return the conversation that is still in the prompt, oldest first."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """Return the summary of what was paged out, or an empty text."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Return the budget."""
+        ...
+
+    def append(self, message: Any) -> object:
+        """Add a message and page out the oldest when the budget is passed."""
+        ...
+
+    def used(self) -> int:
+        """Return the tokens in use."""
+        ...
+
+    def usage(self) -> Mapping[str, int]:
+        """Return the tokens in use per tier."""
+        ...
+
+    def render_core(self) -> str:
+        """Return the core sections as they stand in the prompt."""
+        ...
+
+
+class MemoryTools(Protocol):
+    """The memory tools of one user and session."""
+
+    @property
+    def main(self) -> MainContext:
+        """Return the context these tools edit."""
+        ...
+
+    @property
+    def events(self) -> list[dict[str, JSON]]:
+        """Return the memory operations of the running turn; whoever reads them empties the list."""
+        ...
+
+    def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
+        """Stamp what follows with the user's words and the turn."""
+        ...
+
+    def note_recalled(self, ids: Iterable[str]) -> None:
+        """Take in that the host showed the model these records on its own."""
+        ...
+
+    def masked(self, value: JSON) -> JSON:
+        """Return ``value`` as others may read it, with every secret in it hidden."""
+        ...
+
+    def specs(self) -> Sequence[Mapping[str, JSON]]:
+        """Return name, description and parameters of every memory tool."""
+        ...
+
+    def call(self, name: str, args: Mapping[str, JSON]) -> str:
+        """Run one memory tool and return the text for the model."""
+        ...
+
+
+class Planner(Protocol):
+    """Decomposes a task into steps."""
+
+    def solve(self, task: Any, state: Any = None) -> Any:
+        """Return a result with ``outcome``, ``plan``, ``tree`` and ``reasons``."""
+        ...
+
+
+class Searcher(Protocol):
+    """Improves a program by evolutionary search."""
+
+    def run(self, generations: int = 50) -> str:
+        """Return the source of the best program."""
+        ...

@@ -1,0 +1,107 @@
+"""Tasks from start to end: what was done, what came of it, and the lesson that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .errors import LoopError
+from .interface import JSON
+from .working import WorkingMemory
+
+SUCCEEDED, FAILED = "succeeded", "failed"
+"""Tags of outcome records."""
+EXCERPT = 300
+"""Characters of a step's result that an episode keeps."""
+
+Remember = Callable[[str, Sequence[str]], str]
+"""Offers an outcome with its tags to the gate of long-term memory and returns the record's id."""
+Learn = Callable[[Sequence[str], bool, str], object]
+"""Lets an outcome move the confidence of the records that a task used."""
+
+
+@dataclass
+class Episode:
+    """What happened in one task: steps with an excerpt of their result, decisions, errors with their resolution."""
+
+    task: str
+    steps: list[dict[str, JSON]] = field(default_factory=list)
+    errors: list[dict[str, JSON]] = field(default_factory=list)
+    used: dict[str, None] = field(default_factory=dict)
+    """Ids of the records that were cited or named as used, in that order."""
+
+    def add_step(self, action: str, result: str, *, succeeded: bool) -> None:
+        """Keep a step once; a later success of a failed action is its resolution."""
+        step = {"action": action, "result": result[:EXCERPT], "succeeded": succeeded}
+        if step in self.steps:
+            return
+        self.steps.append(step)
+        if not succeeded:
+            self.errors.append({"action": action, "error": result[:EXCERPT], "resolution": None})
+            return
+        for error in self.errors:
+            if error["action"] == action and error["resolution"] is None:
+                error["resolution"] = result[:EXCERPT]
+
+
+class TaskMemory:
+    """Runs over working memory: starts a task, records its steps, ends it with an outcome that stays."""
+
+    def __init__(self, working: WorkingMemory, remember: Remember | None = None, learn: Learn | None = None) -> None:
+        self.working = working
+        self.episode: Episode | None = None
+        self._remember = remember
+        self._learn = learn
+
+    def start_task(self, task: str) -> Episode:
+        """Begin ``task``; what was recorded of another unfinished one is dropped."""
+        self.working.start(task)
+        self.episode = Episode(task)
+        return self.episode
+
+    def use(self, ids: Iterable[str]) -> None:
+        """Note that the running task relies on records; without a task there is no outcome to learn from."""
+        if self.episode is not None:
+            self.episode.used.update(dict.fromkeys(ids))
+
+    def record_step(self, action: str, result: str = "", *, succeeded: bool = True, used: Iterable[str] = ()) -> None:
+        """Record a step of the running task and the records it relied on."""
+        self._running().used.update(dict.fromkeys(used))
+        self._running().add_step(action, result, succeeded=succeeded)
+        self.working.record_step(action, result[:EXCERPT], succeeded=succeeded)
+
+    def end_task(self, success: bool, outcome: str) -> str | None:
+        """End the task, learn from its outcome, and return the id of its record; None where nothing is remembered.
+
+        What the gate refuses is raised, after the task has ended.
+        """
+        episode = self._running()
+        text = outcome_text(episode, success, outcome)
+        self.working.current_phase = "done" if success else "failed"
+        self.episode = None
+        if self._learn is not None and episode.used:
+            self._learn(list(episode.used), success, f"a task that used it {SUCCEEDED if success else FAILED}")
+        return None if self._remember is None else self._remember(text, (SUCCEEDED if success else FAILED,))
+
+    def _running(self) -> Episode:
+        if self.episode is None:
+            raise LoopError("No task is running. Begin one with start_task(task).")
+        return self.episode
+
+
+def outcome_text(episode: Episode, success: bool, outcome: str) -> str:
+    """Return an episode as one statement: action, outcome, lesson."""
+    end = "succeeded" if success else "failed"
+    lesson = lesson_of(episode, success)
+    return f"The task “{episode.task}” {end}: {outcome}." + (f" Lesson: {lesson}." if lesson else "")
+
+
+def lesson_of(episode: Episode, success: bool) -> str:
+    """Return what the errors of an episode teach, in words that need no model."""
+    solved = [error for error in episode.errors if error["resolution"] is not None]
+    open_errors = [error for error in episode.errors if error["resolution"] is None]
+    if solved:
+        return f"{solved[-1]['action']} worked after it had failed with: {solved[-1]['error']}"
+    if open_errors and not success:
+        return f"{open_errors[-1]['action']} failed with: {open_errors[-1]['error']}"
+    return ""

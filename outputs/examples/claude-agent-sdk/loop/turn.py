@@ -1,0 +1,81 @@
+"""The values that pass between the steps of a turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .interface import JSON
+
+QUESTION = re.compile(
+    r"\?\s*$|^\s*(who|what|where|when|why|which|how|do|does|did|is|are|am|can|could|tell me)\b", re.IGNORECASE
+)
+SMALL_TALK = re.compile(
+    r"^\s*(hi|hello|hey|thanks|thank you|bye|good (morning|evening|night)|ok(ay)?)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What the loop makes of the user's words before it asks anything of memory."""
+
+    kind: str
+    """question | statement | small_talk | heartbeat"""
+    recall: bool
+    """Whether standing constraints and warnings are looked up for it."""
+    query: str = ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model and its tools made of the turn."""
+
+    text: str
+    calls: int = 0
+    limited: bool = False
+    """Whether the turn ended because the number of tool calls is bounded."""
+
+
+@dataclass(frozen=True)
+class AgentResponse:
+    """The answer of a turn, and what was done for it."""
+
+    message: str
+    tool_calls: list[dict[str, JSON]] = field(default_factory=list)
+    memory_operations: list[dict[str, JSON]] = field(default_factory=list)
+    context_usage: int = 0
+    """Tokens of the main context in use after the turn."""
+    citations: list[str] = field(default_factory=list)
+    policy: list[dict[str, JSON]] = field(default_factory=list)
+    plan: dict[str, JSON] | None = None
+    data: Mapping[str, JSON] = field(default_factory=dict)
+    """The whole report of the turn."""
+
+
+def read_intent(text: str | None) -> Intent:
+    """Return what kind of turn ``text`` opens.
+
+    >>> read_intent("Where do I live?").kind, read_intent("Hello!").recall, read_intent(None).kind
+    ('question', False, 'heartbeat')
+    """
+    if text is None:
+        return Intent("heartbeat", recall=True)
+    if SMALL_TALK.match(text) and len(text.split()) <= 4:
+        return Intent("small_talk", recall=False)
+    kind = "question" if QUESTION.search(text) else "statement"
+    return Intent(kind, recall=True, query=text)
+
+
+def response_of(report: Mapping[str, JSON]) -> AgentResponse:
+    """Return the report of a turn as a response."""
+    return AgentResponse(
+        message=report["message"],
+        tool_calls=report["tool_calls"],
+        memory_operations=report["memory_operations"],
+        context_usage=int(report["context_usage"]["used"]),
+        citations=report["citations"],
+        policy=report["policy"],
+        plan=report["plan"],
+        data=report,
+    )

@@ -1,0 +1,194 @@
+"""The loop's view over all memory tiers: core, messages, recall and archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .fencing import fence, new_marker
+from .interface import Message, TokenCounter
+from .ledger import trust_of
+from .session_context import SessionContext, estimate_tokens
+from .texts import names, words
+
+WARNINGS = 3
+"""So many outcomes of what failed before are shown."""
+EXCERPT = 400
+"""Characters of a turn that a search shows."""
+
+INSTRUCTION = "instruction"
+"""Name of a message under the user's role in which the host program says what to do."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something that a search over the tiers found."""
+
+    tier: str
+    """core | messages | recall | archive"""
+    text: str
+    score: float = 0.0
+    id: str | None = None
+    trust: str = "verified"
+
+
+@dataclass(frozen=True)
+class Block:
+    """What one tier knows about a query, labelled with the tier."""
+
+    tier: str
+    found: tuple[Found, ...]
+
+    def render(self, marker: str) -> str:
+        """Return the block inside a fence."""
+        lines = (f"- [{item.id}] {item.text}" if item.id else f"- {item.text}" for item in self.found)
+        return fence("\n".join(lines), self.tier, marker)
+
+
+class VirtualContextMemory:
+    """Core, messages, recall and archive as one memory; what was not handed in lives as long as the session."""
+
+    def __init__(
+        self,
+        max_main_tokens: int = 2000,
+        *,
+        main: Any = None,
+        archive: Any = None,
+        recall: Any = None,
+        user_id: str = "local",
+        session_id: str | None = None,
+        count: TokenCounter = estimate_tokens,
+        durable: Callable[[], bool] = lambda: True,
+        marker: Callable[[], str] = new_marker,
+    ) -> None:
+        self.main: Any = main if main is not None else SessionContext(max_main_tokens, count)
+        self.archive = archive
+        self.recall_memory = recall
+        self.user_id = user_id
+        self.session_id = session_id
+        self.turns: list[Message] = []
+        """Every turn of this process that no recall memory keeps."""
+        self._durable = durable
+        self._marker = marker
+        self._gate_recall()
+
+    def _gate_recall(self) -> None:
+        """Let the main context pass on to recall only what was said or done, and only while turns may be kept."""
+        keep = getattr(self.main, "on_append", None)
+        if keep is not None:
+            self.main.on_append = lambda message: keep(message) if self._durable() and not is_data(message) else None
+
+    def add(self, message: Message) -> int:
+        """Append a message and return how many older ones were paged out."""
+        before = len(self.main.messages)
+        self.main.append(message)
+        self._keep(message)
+        return before + 1 - len(self.main.messages)
+
+    def _keep(self, message: Message) -> None:
+        role, text = message.get("role", ""), message.get("content", "")
+        if role not in {"user", "assistant"} or not text or is_data(message):
+            return
+        if getattr(self.main, "on_append", None) is None or not self._durable():
+            self.turns.append(message)
+
+    def restore(self, limit: int = 10) -> int:
+        """Put the last turns of this session back into the prompt and return the highest turn number."""
+        if self.recall_memory is None or self.session_id is None:
+            return 0
+        turns = self.recall_memory.turns(self.session_id, self.user_id)
+        texts = [(turn.role, _spoken(turn.text)) for turn in turns if turn.role in {"user", "assistant"}]
+        self.main.restore([{"role": role, "content": text} for role, text in texts if text][-limit:])
+        return max((turn.turn_id or 0 for turn in turns), default=0)
+
+    def search(self, text: str, k: int = 5) -> list[Found]:
+        """Return what any tier knows about ``text``, best first."""
+        found = [item for block in self.recall(text, k) for item in block.found]
+        return sorted(found, key=lambda item: -item.score)[:k]
+
+    def recall(self, query: str, k: int = 5) -> list[Block]:
+        """Return one block per tier that knows something about ``query``."""
+        tiers = {
+            "core": self._in_core(query),
+            "messages": _ranked(query, "messages", map(_text, self.main.messages)),
+            "recall": self._in_recall(query, k),
+            "archive": self._in_archive(query, k),
+        }
+        return [Block(tier, tuple(found[:k])) for tier, found in tiers.items() if found]
+
+    def constraints(self, query: str) -> list[Found]:
+        """Return the live constraints of the user that hold in general or whose tags ``query`` names."""
+        if self.archive is None:
+            return []
+        limit = self.archive.settings.retrieval.constraints_limit
+        fitting = [
+            record
+            for record in self.archive.constraints(self.user_id, session_id=self.session_id)
+            if not record.tags or any(names(query, tag) for tag in record.tags)
+        ]
+        left_out = len(fitting) - limit
+        shown = fitting[:limit]
+        found = [Found("archive", record.text, 1.0, record.id, trust_of(record)) for record in shown]
+        return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
+
+    def warnings(self, query: str) -> list[Found]:
+        """Return the outcomes of what failed before and resembles ``query``."""
+        if self.archive is None or not query:
+            return []
+        return self._searched(query, WARNINGS, types=("outcome",), tags=("failed",))
+
+    def render(self, blocks: Iterable[Block]) -> str:
+        """Return blocks as fenced data."""
+        return "\n".join(block.render(self._marker()) for block in blocks)
+
+    def _in_core(self, query: str) -> list[Found]:
+        return _ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text))
+
+    def _in_recall(self, query: str, k: int) -> list[Found]:
+        live = {_text(message) for message in self.main.messages}
+        kept = _ranked(query, "recall", (text for text in map(_text, self.turns) if text not in live))
+        if self.recall_memory is None:
+            return kept
+        turns = self.recall_memory.search(query, self.user_id, k)
+        stored = _ranked(query, "recall", (turn.text for turn in turns if turn.text not in live))
+        return sorted([*kept, *stored], key=lambda item: -item.score)
+
+    def _in_archive(self, query: str, k: int) -> list[Found]:
+        if self.archive is None:
+            return []
+        return self._searched(query, k)
+
+    def _searched(self, query: str, k: int, **only: tuple[str, ...]) -> list[Found]:
+        """Return what the archive finds that is sure enough to enter a prompt."""
+        least = self.archive.settings.retrieval.min_confidence
+        hits = self.archive.search(
+            query, user_id=self.user_id, k=k, min_confidence=least, session_id=self.session_id, **only
+        ).hits
+        return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
+
+
+def _spoken(text: str) -> str:
+    """Return a kept turn without the lines that only note which tools were called."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("[called "))
+
+
+def is_data(message: Mapping[str, Any]) -> bool:
+    """Return whether a message under the user's role holds data or what a program says, and no words of the user."""
+    return message.get("name") in {"memory", "heartbeat", INSTRUCTION}
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    return str(message.get("content") or "")
+
+
+def _ranked(query: str, tier: str, texts: Iterable[str]) -> list[Found]:
+    """Return the texts that share words with ``query``; the score is the share of its words they hold."""
+    wanted = words(query)
+    scored = [Found(tier, text[:EXCERPT], _overlap(wanted, text)) for text in texts]
+    return sorted((item for item in scored if item.score > 0), key=lambda item: -item.score)
+
+
+def _overlap(wanted: Sequence[str] | set[str], text: str) -> float:
+    found = words(text)
+    return len(set(wanted) & found) / len(wanted) if wanted else 0.0

@@ -1,0 +1,228 @@
+"""Dates as words of a text: "in March 2026", "on 7 May" and "yesterday" meet the day that something was said.
+
+A day is four words: its year, month, week and day (``d_2026``, ``d_2026_03``, ``d_2026_w11``, ``d_2026_03_14``). What
+was said on a day holds all four of them; a phrase that names a day, a week, a month or a year holds the one it names.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+HINTS = frozenset(
+    f"{word}{plural}" for plural in ("", "s") for word in (
+        *MONTHS, *(name[:3] for name in MONTHS), "sept", *WEEKDAYS, "today", "tonight", "yesterday", "tomorrow", "ago",
+        "week", "month", "year", "weekend",
+    )
+)  # fmt: skip
+"""Without one of these, and without a digit, a text names no date, and no pattern need be compiled for it."""
+FEW, COUPLE = 3, 2
+AHEAD = 6
+"""Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
+
+
+class Dated(NamedTuple):
+    """The words of the dates that a text names, and the text without the phrases that name them."""
+
+    words: tuple[str, ...]
+    rest: str
+
+
+def day_words(day: date) -> tuple[str, ...]:
+    """Return the words of a day.
+
+    >>> day_words(date(2026, 3, 14))
+    ('d_2026', 'd_2026_03', 'd_2026_w11', 'd_2026_03_14')
+    """
+    return (f"d_{day.year:04}", _month(day), _week(day), _day(day))
+
+
+def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
+    """Return the dates that ``text``, said ``today``, names.
+
+    A month without a year is the last one that has begun, or with ``ahead`` one that begins within so many months.
+
+    >>> dated("what did I buy yesterday", date(2026, 3, 14)).words
+    ('d_2026_03_13',)
+    >>> dated("the trip in March 2026", date(2026, 11, 21))
+    Dated(words=('d_2026_03',), rest='the trip  ')
+    """
+    if not _may_name_a_date(text):
+        return Dated((), text)
+    found: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        word = _read(match, today, ahead)
+        if word is None:
+            return match[0]
+        found.append(word)
+        return " "
+
+    rest = _phrases().sub(take, text)
+    return Dated(tuple(dict.fromkeys(found)), rest)
+
+
+@lru_cache(maxsize=4096)
+def _may_name_a_date(text: str) -> bool:
+    return any(map(str.isdigit, set(text))) or not HINTS.isdisjoint(re.findall("[a-z]+", text.lower()))
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    """Return the pattern of every phrase that names a date, its named groups saying which it is."""
+    months = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS if name not in ("may", "march")) + "|sept"
+    month, year, day = rf"(?:{months}|may|mar(?:ch)?)\.?", r"(?:19|20)\d\d", r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
+    weekday, count = "|".join(WEEKDAYS), rf"\d{{1,3}}|an?|{'|'.join(NUMBERS[1:])}|(?:a\ )?(?:few|couple(?:\ of)?)"
+    prep = r"(?:(?:in|on|since|during|until|before|after|of|by|from|early|late|mid|the)[ -])"
+    return re.compile(
+        rf"""\b{prep}*(?:
+          (?P<iso>{year}[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01]))(?!\d)
+        | (?P<iso_month>{year}-(?:0[1-9]|1[0-2]))(?![-\d])
+        | (?P<day_first>{day}\ (?:of\ )?{month}(?:,?\ (?:of\ )?{year})?)(?!\w)
+        | (?P<month_first>{month}\ (?:the\ )?{day}(?:,?\ {year})?)(?![\w:])
+        | (?P<month_year>{month},?\ (?:of\ )?{year})(?!\w)
+        | (?P<ago>(?P<count>{count})\ (?P<unit>day|week|month|year)s?\ ago)\b
+        | (?P<near>(?P<which>last|past|this|next|previous|coming)\ (?P<what>weekend|week|month|year|{weekday}))\b
+        | (?P<side>day\ before\ yesterday|day\ after\ tomorrow|yesterday|today|tonight|tomorrow)\b
+        )
+        | \b(?:on\ )(?P<weekday>{weekday})\b
+        | \b(?:{prep}|last\ |this\ |next\ )+(?P<month>{months}|may|march)(?![\w'])(?!\.?\ \d)
+        | \b(?:in|since|during|until|of|by|from)\ (?P<year>{year})(?![\w:/.-])
+        """,
+        re.IGNORECASE | re.VERBOSE,
+    )
+
+
+def _read(match: re.Match[str], today: date, ahead: int) -> str | None:
+    """Return the word for what a phrase names; None for a day that no calendar has."""
+    kind = next(name for name in READERS if match[name])
+    try:
+        return READERS[kind](match, today, ahead)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso(match: re.Match[str], today: date, ahead: int) -> str:
+    return _day(date.fromisoformat(match["iso"].replace("/", "-")))
+
+
+def _iso_month(match: re.Match[str], today: date, ahead: int) -> str:
+    return "d_" + match["iso_month"].replace("-", "_")
+
+
+def _calendar_day(match: re.Match[str], today: date, ahead: int) -> str:
+    phrase = match["day_first"] or match["month_first"]
+    month = _month_number(next(word for word in re.findall(r"[a-z]+", phrase.lower()) if word[:3] in _short_months()))
+    numbers = [int(number) for number in re.findall(r"\d+", phrase)]
+    years = [number for number in numbers if number > 31]
+    day = next(number for number in numbers if number <= 31)
+    return _day(date(years[0], month, day) if years else _last_begun(month, day, today, ahead))
+
+
+def _month_year(match: re.Match[str], today: date, ahead: int) -> str:
+    name, year = re.findall(r"[a-z]+|\d{4}", match["month_year"].lower().replace(" of ", " "))
+    return f"d_{year}_{_month_number(name):02}"
+
+
+def _ago(match: re.Match[str], today: date, ahead: int) -> str:
+    count, unit = _number(match["count"].lower()), match["unit"].lower()
+    if unit == "day":
+        return _day(today - timedelta(days=count))
+    if unit == "week":
+        return _week(today - timedelta(weeks=count))
+    return _month(_months_on(today, -count)) if unit == "month" else f"d_{today.year - count:04}"
+
+
+def _near(match: re.Match[str], today: date, ahead: int) -> str:
+    step = {"this": 0, "next": 1, "coming": 1}.get(match["which"].lower(), -1)
+    what = match["what"].lower()
+    if what in WEEKDAYS:
+        return _day(_weekday(what, today, step))
+    if what in ("week", "weekend"):
+        return _week(today + timedelta(weeks=step))
+    return _month(_months_on(today, step)) if what == "month" else f"d_{today.year + step:04}"
+
+
+def _side(match: re.Match[str], today: date, ahead: int) -> str:
+    phrase = " ".join(match["side"].lower().split())
+    steps = {"day before yesterday": -2, "yesterday": -1, "tomorrow": 1, "day after tomorrow": 2}
+    return _day(today + timedelta(days=steps.get(phrase, 0)))
+
+
+def _bare_weekday(match: re.Match[str], today: date, ahead: int) -> str:
+    return _day(_weekday(match["weekday"].lower(), today, 1 if ahead else -1))
+
+
+def _bare_month(match: re.Match[str], today: date, ahead: int) -> str:
+    follows = " next " in f" {match[0].lower()} "
+    return _month(_last_begun(_month_number(match["month"]), 1, today, 12 if follows else ahead))
+
+
+def _year(match: re.Match[str], today: date, ahead: int) -> str:
+    return f"d_{match['year']}"
+
+
+READERS: dict[str, Callable[[re.Match[str], date, int], str]] = {
+    "iso": _iso, "iso_month": _iso_month, "day_first": _calendar_day, "month_first": _calendar_day,
+    "month_year": _month_year, "ago": _ago, "near": _near, "side": _side, "weekday": _bare_weekday,
+    "month": _bare_month, "year": _year,
+}  # fmt: skip
+
+
+def _day(day: date) -> str:
+    return f"d_{day.year:04}_{day.month:02}_{day.day:02}"
+
+
+def _week(day: date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"d_{year:04}_w{week:02}"
+
+
+def _month(day: date) -> str:
+    return f"d_{day.year:04}_{day.month:02}"
+
+
+@cache
+def _short_months() -> tuple[str, ...]:
+    return tuple(name[:3] for name in MONTHS)
+
+
+def _month_number(name: str) -> int:
+    return _short_months().index(name.lower()[:3]) + 1
+
+
+def _number(word: str) -> int:
+    if word.isdigit():
+        return int(word)
+    if word in NUMBERS:
+        return NUMBERS.index(word)
+    return FEW if "few" in word else COUPLE if "couple" in word else 1
+
+
+def _months_on(day: date, months: int) -> date:
+    place = day.year * 12 + day.month - 1 + months
+    return date(place // 12, place % 12 + 1, 1)
+
+
+def _last_begun(month: int, day: int, today: date, ahead: int) -> date:
+    """Return the last such day that is no more than ``ahead`` months after today."""
+    year = _months_on(today, ahead).year
+    while date(year, month, 1) > _months_on(today, ahead):
+        year -= 1
+    return date(year, month, day)
+
+
+def _weekday(name: str, today: date, step: int) -> date:
+    """Return the nearest such weekday before, in the week of, or after today."""
+    wanted = WEEKDAYS.index(name)
+    if step == 0:
+        return today + timedelta(days=wanted - today.weekday())
+    distance = (today.weekday() - wanted) % 7 if step < 0 else (wanted - today.weekday()) % 7
+    return today + timedelta(days=step * (distance or 7))

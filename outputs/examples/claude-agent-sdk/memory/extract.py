@@ -1,0 +1,144 @@
+"""Turns what somebody wants remembered into a draft: whose words it is, its type, and tags to find it by."""
+
+import re
+from itertools import dropwhile
+
+from .record import Draft, Origin
+from .stems import stem
+from .transient import hedged_wording
+from .wording import FUNCTION_WORDS, content_words, is_negation, plain, sentences, words
+
+INFERRED_CONFIDENCE = 0.8
+EXPLICIT_CONFIDENCE = 0.95
+MAX_TAGS = 4
+
+TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(rf"\b(?:{wording})\b"))
+    for kind, wording in (
+        (
+            "constraint",
+            r"must(?: not|n't)?|never|always|do not|don't|not allowed|forbidden|allergic|required to|has to|have to"
+            r"|cannot|can't(?! stand)",
+        ),
+        (
+            "preference",
+            r"prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like"
+            r"|doesn't like|can't stand",
+        ),
+        ("goal", r"goals?|wants? to|plans? to|aims? to|intends? to|hopes? to|would love to|trying to|working towards?"),
+        (
+            "event",
+            r"met|visited|bought|travell?ed|flew|attended|celebrated|moved|graduated|happened"
+            r"|(?:on|since) \d{4}-\d\d-\d\d|last (?:week|month|year|night)",
+        ),
+    )
+)
+"""The first rule that matches names the type; otherwise a fact."""
+
+INTERJECTION = re.compile(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
+CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)")
+"""Where a clause of its own begins, whose negations are not those of the clause before."""
+BREAK = re.compile(r"[,;]")
+LEADING = frozenset(
+    {"rememb", "note", "know", "hello", "hi", "hey", "thank", "keep", "mind", "fyi", "btw", "sai", "store"}
+)
+"""Stems that may stand before a statement without being part of it."""
+DIRECTIONS = frozenset({"to", "from", "over", "under", "up", "down", "with"})
+"""Small words that turn a statement round when they are exchanged."""
+OTHERS = frozenset({"he", "she", "they", "him", "them", "his", "her", "hers", "their", "you", "your"})
+"""Who is not the user; a statement about them is none about the user."""
+PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
+"""Words that a record may add to what was said: they only say who is meant."""
+
+
+def infer_type(text: str) -> str:
+    """Return the type of record that the wording of ``text`` suggests.
+
+    >>> infer_type("Alice prefers espresso over latte")
+    'preference'
+    """
+    read = plain(text)
+    return next((kind for kind, pattern in TYPE_RULES if pattern.search(read)), "fact")
+
+
+def infer_tags(text: str) -> tuple[str, ...]:
+    """Return the longest words of ``text`` as tags, in the order they stand."""
+    telling = (word for word in words(text) if word not in FUNCTION_WORDS and not is_negation(word))
+    candidates = list(dict.fromkeys(word for word in telling if len(word) > 3 and word.isalpha()))
+    longest = sorted(candidates, key=len, reverse=True)[:MAX_TAGS]
+    return tuple(word for word in candidates if word in longest)
+
+
+def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool:
+    """Return whether ``text`` says what the user said in ``user_text``, and nothing else.
+
+    Its content words must begin a sentence or clause in the same order, with the same negations, nothing left out
+    between them, and about the same persons; the sentence must be no question, no condition and no guess. ``names``
+    may be put in for "I".
+
+    >>> is_users_own("Alice prefers espresso", "I prefer espresso.", names=("Alice",))
+    True
+    >>> is_users_own("Alice likes tea", "I don't like tea.", names=("Alice",))
+    False
+    >>> is_users_own("Alice lives in Porto", "My sister lives in Porto.", names=("Alice",))
+    False
+    """
+    named = PERSON_WORDS.union(word for name in names for word in content_words(name))
+    spans = [span for sentence in sentences(user_text) if _is_statement(sentence, text) for span in _spans(sentence)]
+    return any(_says(span, text, allowed) for allowed in (named, PERSON_WORDS) for span in spans)
+
+
+def _is_statement(sentence: str, text: str) -> bool:
+    """Return whether ``sentence`` is neither question nor condition, and no guess unless ``text`` is one too."""
+    if sentence.rstrip().endswith(("?", "？")) or _is_conditional(sentence):
+        return False
+    return not hedged_wording(sentence) or bool(hedged_wording(text))
+
+
+def _spans(sentence: str) -> list[str]:
+    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, and its later clauses."""
+    said = INTERJECTION.sub("", sentence)
+    return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0]))]
+
+
+def _says(span: str, text: str, allowed: frozenset[str]) -> bool:
+    spoken, wanted = words(span), _telling(text, allowed)
+    if not wanted or OTHERS & set(spoken) - set(words(text)):
+        return False
+    if sum(map(is_negation, spoken)) != sum(map(is_negation, words(text))):
+        return False
+    told = list(dropwhile(LEADING.__contains__, _telling(span, allowed)))
+    return told[: len(wanted)] == wanted and _may_end_there(spoken, len(told) - len(wanted), allowed)
+
+
+def _telling(text: str, allowed: frozenset[str]) -> list[str]:
+    return [stem(word) for word in words(text) if _tells(word, allowed)]
+
+
+def _tells(word: str, allowed: frozenset[str]) -> bool:
+    return (word in DIRECTIONS or word not in FUNCTION_WORDS) and stem(word) not in allowed
+
+
+def _may_end_there(spoken: tuple[str, ...], left: int, allowed: frozenset[str]) -> bool:
+    """Return whether the last ``left`` telling words only add to what stands before: a word like "in" leads to them."""
+    places = [place for place, word in enumerate(spoken) if _tells(word, allowed)]
+    return left == 0 or spoken[places[-left] - 1] in FUNCTION_WORDS - DIRECTIONS
+
+
+def _is_conditional(span: str) -> bool:
+    return bool({"if", "unless", "whether", "suppose", "imagine", "pretend"} & set(words(span)))
+
+
+def draft_from_tool(
+    text: str, origin: Origin, *, type: str | None = None, tags: tuple[str, ...] = (), supersedes: str | None = None
+) -> Draft:
+    """Return the draft of what an agent asked to remember; source and confidence follow from whose words it is."""
+    own = origin.user_text is None or is_users_own(text, origin.user_text, names=(origin.user_id,))
+    return Draft(
+        text=text,
+        type=type or infer_type(text),
+        tags=tags or infer_tags(text),
+        confidence=EXPLICIT_CONFIDENCE if own else INFERRED_CONFIDENCE,
+        source="explicit" if own else "inferred",
+        supersedes=supersedes,
+    )

@@ -1,0 +1,112 @@
+"""What the lines of a corpus make of one record: its events, what took its place, and whether that took effect.
+
+A consolidation is prepared on a branch, while the other branch goes on. Where the lines of both come together, a record
+that a consolidation composed takes effect only if its parents stood until then: where somebody rejected, retired,
+replaced or merged one of them, it is quarantined, and its parents are what they would be without it. So what a person
+corrected meanwhile comes back in no summary. Of two consolidations of one record, the older stands. A person may
+approve what was overtaken all the same.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+from .record import CONSOLIDATED, Record, replaced_by, with_fields
+from .replay import Event, Folded, Located, fold, in_order, successor_named, takes_places
+from .validity import begins
+
+WRITTEN = "SELECT written FROM records WHERE id=?"
+SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
+ABOUT = """SELECT line, writer, place FROM events
+           WHERE target=?1 OR (op='revoke' AND target IN (SELECT id FROM events WHERE target=?1))"""
+"""What was said about a record, and what was taken back of that."""
+GAVE_WAY = "SELECT target FROM events WHERE successor=?"
+REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
+
+
+def folded(sql: sqlite3.Connection, record: Record) -> Folded:
+    """Return a record as it stands after its events and what took its place."""
+    events = events_of(sql, record.id)
+    # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
+    # link at a time, and two records that name each other cannot send us round in circles.
+    standing = [one for one in _successors(sql, record.id, events) if _takes_places(sql, one)]
+    first = min(standing, key=lambda one: (begins(one), one.id), default=None)
+    state = fold(record, events, successor=first)
+    if state.status in ("live", "superseded") and is_overtaken(sql, record):
+        held = with_fields(state.record, {"trust": "quarantined"})
+        return state._replace(record=held, status="quarantined", closed_at=None, ended=None)
+    return state
+
+
+def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
+    """Return what was said about a record or an event, in its agreed order."""
+    return in_order(located(row) for row in sql.execute(ABOUT, (target,)))
+
+
+def located(row: tuple[str, str, str]) -> Located:
+    """Return the event of a row with its place."""
+    line, writer, place = row
+    return Located(Event.from_data(json.loads(line)), writer, place)
+
+
+def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:
+    """Return whether a consolidated record came too late: one of its parents was closed in another way."""
+    if CONSOLIDATED not in record.extra or any(event.op == "approve" for event in events_of(sql, record.id)):
+        return False
+    return any(_is_closed_without(sql, parent, record) for parent in replaced_by(record))
+
+
+def concerned(sql: sqlite3.Connection, touched: Iterable[str]) -> list[str]:
+    """Return the records whose state may change with lines about ``touched``, those first."""
+    found = dict.fromkeys(touched)
+    # What gave way to a record that was here already is named by an event alone.
+    found.update((target, None) for id in list(found) for (target,) in sql.execute(GAVE_WAY, (id,)))
+    waiting = list(found)
+    for record in filter(None, [_record(sql, id) for id in waiting]):
+        found.update(dict.fromkeys(replaced_by(record)))
+        waiting += replaced_by(record) if CONSOLIDATED in record.extra else ()
+    # Consolidations of one record depend on each other, and what they were made of depends on them.
+    while waiting:
+        named = [_record(sql, id) for id in _named(sql, waiting.pop())]
+        made = [one for one in named if one and CONSOLIDATED in one.extra]
+        fresh = [id for one in made for id in (one.id, *replaced_by(one)) if id not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
+
+
+def _named(sql: sqlite3.Connection, id: str) -> Iterator[str]:
+    """Yield the records that events put in the place of another."""
+    for row in sql.execute(REPLACED, (id,)).fetchall():
+        if named := successor_named(located(row).event):
+            yield named
+
+
+def _is_closed_without(sql: sqlite3.Connection, id: str, late: Record) -> bool:
+    """Return whether a record would be closed if ``late`` were not here."""
+    parent = _record(sql, id)
+    if parent is None:
+        return False  # a later line will bring it
+    events = events_of(sql, id)
+    if fold(parent, events).status != "live":
+        return True
+    others = (one for one in _successors(sql, id, events) if one.id != late.id)
+    # The younger of two consolidations gives way, so a chain of them is followed towards the older ones only.
+    earlier = (one for one in others if CONSOLIDATED not in one.extra or one.id < late.id)
+    return any(_takes_places(sql, one) for one in earlier)
+
+
+def _takes_places(sql: sqlite3.Connection, record: Record) -> bool:
+    return takes_places(fold(record, events_of(sql, record.id))) and not is_overtaken(sql, record)
+
+
+def _successors(sql: sqlite3.Connection, id: str, events: Iterable[Event]) -> list[Record]:
+    """Return the records that take the place of another, trusted or not."""
+    records = [Record.from_checked(json.loads(row[0])) for row in sql.execute(SUCCESSORS, (id,)).fetchall()]
+    records += filter(None, (_record(sql, named) for named in map(successor_named, events) if named))
+    return [one for one in records if one.id != id]
+
+
+def _record(sql: sqlite3.Connection, id: str) -> Record | None:
+    row = sql.execute(WRITTEN, (id,)).fetchone()
+    return Record.from_checked(json.loads(row[0])) if row else None

@@ -1,0 +1,107 @@
+"""Finds credentials and personal numbers in text, and hides them.
+
+Three rules, none of which needs a network: the published shape of a token, a value that a telling context gives away
+("password is …", "api key: …"), and numbers with a checksum. Randomness alone is never enough, so UUIDs, digests,
+sortable ids, addresses, dates and file names pass.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .contacts import contacts
+from .personal import personal_numbers
+from .secret_contexts import in_context
+from .secret_shapes import SHAPES
+
+BY_KEYWORD = tuple((keyword, shape) for shape in SHAPES for keyword in shape.keywords)
+
+SECRET, PERSONAL, CONTACT = "secret", "personal", "contact"
+"""What a finding is: a credential, a number about a person, or a way to reach one."""
+HIDDEN = frozenset({SECRET, PERSONAL})
+"""What nobody else may read: neither in sessions nor in accounts of what happened."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in a text that may have to stay out of memory."""
+
+    kind: str
+    start: int
+    end: int
+    group: str = SECRET
+
+
+def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[Finding]:
+    """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
+    plain, places = _readable(text)
+    found = sorted(_raw_findings(plain, groups), key=lambda finding: (finding.start, -finding.end))
+    kept: list[Finding] = []
+    for finding in found:
+        if not kept or finding.start >= kept[-1].end:
+            kept.append(finding)
+        elif finding.end > kept[-1].end:
+            kept[-1] = Finding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
+    if places is None:
+        return kept
+    return [Finding(item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept]
+
+
+def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
+    """Return ``text`` with everything of ``groups`` in it replaced by ``[masked:kind]``.
+
+    >>> mask("the card is 4111 1111 1111 1111")
+    'the card is [masked:card_number]'
+    """
+    # What is left beside a mask may look like another secret only now, so look again until nothing is found.
+    while found := find_secrets(text, groups):
+        for finding in reversed(found):
+            text = f"{text[: finding.start]}[masked:{finding.kind}]{text[finding.end :]}"
+    return text
+
+
+def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[Finding]:
+    """Return one finding for each kind of ``groups`` in any of ``texts``, in the order they were met."""
+    first: dict[str, Finding] = {}
+    for text in texts:
+        for finding in find_secrets(text, groups):
+            first.setdefault(finding.kind, finding)
+    return list(first.values())
+
+
+def _readable(text: str) -> tuple[str, list[int] | None]:
+    """Return ``text`` as it reads, and where each character stood: with one form of letters, digits and dashes."""
+    if text.isascii():
+        return text, None
+    letters: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        shown = "" if unicodedata.category(char) == "Cf" else _shown(char)
+        letters.append(shown)
+        places.extend([place] * len(shown))
+    return "".join(letters), places
+
+
+def _shown(char: str) -> str:
+    """Return the plain form of a letter, a digit of any script, or a dash."""
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
+    plain = unicodedata.normalize("NFKC", char)
+    return "-" if unicodedata.category(plain[0]) == "Pd" or plain == "\N{MINUS SIGN}" else plain
+
+
+def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[Finding]:
+    if SECRET in groups:
+        yield from _credentials(text)
+    if PERSONAL in groups:
+        yield from (Finding(*span, PERSONAL) for span in personal_numbers(text))
+    if CONTACT in groups:
+        yield from (Finding(*span, CONTACT) for span in contacts(text))
+
+
+def _credentials(text: str) -> Iterator[Finding]:
+    lowered = text.lower()
+    for shape in dict.fromkeys(shape for keyword, shape in BY_KEYWORD if keyword in lowered):
+        for match in shape.pattern.finditer(text):
+            yield Finding(shape.kind, match.start(), match.end())
+    yield from (Finding(*span) for span in in_context(text))

@@ -1,0 +1,127 @@
+"""What the prompt of a session held, so that a later process goes on where this one stopped."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from .context import MainContext
+from .sealing import NoSealer, Sealer, shown
+from .secrets import mask
+
+KNOWN = 500
+"""Ids of records that a session may still cite; the newest ones."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a session knows besides its messages."""
+
+    turns: int
+    known: tuple[str, ...] = ()
+    """Ids of the records that it retrieved or wrote."""
+
+
+class SessionFile:
+    """Messages, summary and books of one session, secrets masked, replaced as a whole after each turn."""
+
+    def __init__(self, folder: Path, user_id: str, session_id: str, sealer: Sealer | None = None) -> None:
+        self._whose = {"user_id": user_id, "session_id": session_id}
+        self._sealer = sealer or NoSealer()
+        # Names of people and sessions are no file names: they may hold slashes.
+        digest = hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
+        self._path = folder / f"{digest}.json"
+
+    def load(self, main: MainContext | None) -> Kept | None:
+        """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
+        try:
+            data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
+            kept = Kept(int(data["turns"]), tuple(data["known"]))
+            messages, summary = data.get("messages", []), data.get("summary", "")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
+            return None
+        if main is not None:
+            main.restore(messages, summary)
+        return kept
+
+    def save(self, main: MainContext | None, kept: Kept) -> None:
+        """Keep the books and, where ``main`` is given, what it holds."""
+        data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
+        if main is not None:
+            data |= {"messages": masked_tree(main.messages), "summary": mask(main.summary)}
+        self._write(data)
+
+    def bring_back(self, content: Mapping[str, Any]) -> bool:
+        """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
+        is_new = not self._path.exists()
+        if is_new:
+            self._write(content)
+        return is_new
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        data = {**content, **self._whose}
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside = self._path.with_suffix(f".{os.getpid()}.new")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            json.dump(self._sealer.seal(data), file, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path)
+
+    def forget(self) -> None:
+        """Take the session off the disk."""
+        self._path.unlink(missing_ok=True)
+
+
+def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is kept of every session of a user, by the session's name."""
+    found = {}
+    for path in folder.glob("*.json"):
+        try:
+            data: Any = shown(json.loads(path.read_text(encoding="utf-8")), sealer)
+            whose, session = data.get("user_id"), data.get("session_id")
+        except (OSError, ValueError, AttributeError):
+            continue  # a file that somebody damaged
+        if whose == user_id and isinstance(session, str):
+            found[session] = {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
+    return sorted(found.items())
+
+
+def session_owners(folder: Path, session_id: str) -> list[str]:
+    """Return the users of whom a session of this name is kept."""
+    found = set()
+    for path in folder.glob("*.json"):
+        try:
+            data: Any = json.loads(path.read_text(encoding="utf-8"))
+            if data.get("session_id") == session_id:
+                found.add(str(data["user_id"]))
+        except (OSError, ValueError, AttributeError, KeyError):
+            continue  # a file that somebody damaged
+    return sorted(found)
+
+
+def drop_old_sessions(folder: Path, before: datetime) -> int:
+    """Delete the sessions that were last saved before a moment, and return how many."""
+    old = [path for path in sorted(folder.glob("*.json")) if path.stat().st_mtime < before.timestamp()]
+    for path in old:
+        path.unlink(missing_ok=True)
+    return len(old)
+
+
+def masked_tree(value: Any) -> Any:
+    """Return ``value`` with the secrets in its texts masked.
+
+    >>> masked_tree({"role": "user", "content": ["hello"]})
+    {'role': 'user', 'content': ['hello']}
+    """
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {key: masked_tree(item) for key, item in value.items()}
+    return [masked_tree(item) for item in value] if isinstance(value, list | tuple) else value

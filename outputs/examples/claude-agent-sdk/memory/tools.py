@@ -1,0 +1,363 @@
+"""The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from .context import MainContext, Message
+from .duplicates import likeness
+from .errors import Refused
+from .extract import draft_from_tool, is_users_own
+from .fence import fence, fence_turns
+from .interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
+from .recall import RecallMemory, Turn
+from .record import Draft, Origin, Record, lowest_trust
+from .secrets import mask
+from .session_file import masked_tree
+from .settings import MemorySettings
+from .tool_specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
+from .wording import content_words
+
+MAX_KEPT_TEXT = 4000
+"""Characters of a tool's result that recall keeps."""
+RECALL_SHARE = 0.5
+"""Share of the prompt's budget that the records of one recall may take."""
+
+
+class Archive(Protocol):
+    """What the tools need of an archive."""
+
+    settings: MemorySettings
+
+    def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer ``draft`` to the write gate and return its decision."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        k: int = 5,
+        min_confidence: float = 0.0,
+        task_tags: Sequence[str] = (),
+        session_id: str | None = None,
+    ) -> SearchReport:
+        """Return what matches ``query``."""
+
+    def echo(self, record_id: str, origin: Origin) -> Decision:
+        """Decide that an offer repeats a record that was recalled before."""
+
+    def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
+        """Return a record in its present state; another user's id is None."""
+
+    def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
+        """Let an outcome move the confidence of the live records among ``ids``, and return which those are."""
+
+    def constraints(self, user_id: str, *, session_id: str | None = None) -> list[Record]:
+        """Return the live constraints that hold now, sure enough for a prompt."""
+
+    def core_sections(self, user_id: str) -> dict[str, str]:
+        """Return the core sections of this user."""
+
+    def edit_core(
+        self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
+    ) -> Decision:
+        """Offer ``text`` as the whole content of a core section."""
+
+
+class MemoryTools:
+    """Gives an agent its memory: every write passes the gate, every recall is remembered as recalled."""
+
+    def __init__(
+        self,
+        main: MainContext,
+        archive: Archive,
+        *,
+        recall: RecallMemory | None = None,
+        user_id: str = "local",
+        session_id: str | None = None,
+        consented: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.main = main
+        self.archive = archive
+        self.recall = recall or RecallMemory(None)
+        self.user_id = user_id
+        self.session_id = session_id
+        self.consented = consented
+        self.events: list[dict[str, Any]] = []
+        """Memory operations of the running turn, for the loop to drain."""
+        self._origin = Origin(actor="program", user_id=user_id, session_id=session_id)
+        self._task_tags: tuple[str, ...] = ()
+        self._recalled: dict[str, Record] = {}
+        self._shown: dict[str, Record] = {}
+        """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
+        self._shown_elsewhere: set[str] = set()
+        """Ids of what another process showed in this session, until somebody asks what that was."""
+        self.reload_core()
+        if main.on_append is None:
+            main.on_append = self._keep_turn
+
+    def begin_turn(
+        self,
+        user_text: str | None,
+        turn_id: int | None,
+        *,
+        trust_cap: str = "verified",
+        task_tags: Sequence[str] = (),
+    ) -> None:
+        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Forgets old events."""
+        self._origin = Origin(
+            actor="agent",
+            user_id=self.user_id,
+            session_id=self.session_id,
+            turn_id=turn_id,
+            user_text=user_text or "",
+            trust_cap=trust_cap,
+        )
+        self._task_tags = tuple(task_tags)
+        self._recalled = {}
+        self.events = []
+
+    def note_recalled(self, ids: Iterable[str]) -> None:
+        """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
+        found = (self.archive.get(id, user_id=self.user_id) for id in ids)
+        self._recall({stored.record.id: stored.record for stored in found if stored})
+
+    def note_known(self, ids: Iterable[str]) -> None:
+        """Take in what the session knew when an earlier process kept it: repeating that is no new evidence either."""
+        self._shown_elsewhere.update(ids)
+
+    def masked(self, value: Any) -> Any:
+        """Return ``value`` as a report may show it, with every secret in it hidden."""
+        return masked_tree(value)
+
+    def end_turn(self) -> None:
+        """Return to no running turn: what is written now is the host program's own."""
+        self._origin = Origin(actor="program", user_id=self.user_id, session_id=self.session_id)
+
+    @property
+    def trust(self) -> str:
+        """Return the lowest trust of what this turn recalled."""
+        return lowest_trust(self._origin.trust_cap, *(record.trust for record in self._recalled.values()))
+
+    def reload_core(self) -> None:
+        """Take over the core sections that the archive holds."""
+        self.main.core.update(self.archive.core_sections(self.user_id))
+
+    def archival_memory_insert(
+        self,
+        text: str | None = None,
+        *,
+        content: str | None = None,
+        tags: Sequence[str] = (),
+        type: str | None = None,
+        supersedes: str | None = None,
+    ) -> str:
+        """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
+        said = _either(text, content, "text")
+        origin = self._stamped()
+        echoed = self._echo_of(said, origin)
+        if echoed is not None:
+            decision = self.archive.echo(echoed.id, origin)
+        else:
+            draft = draft_from_tool(said, origin, type=type, tags=_tags(tags), supersedes=supersedes)
+            decision = self.archive.offer(draft, origin, consented=self.consented())
+        return self._concluded("archival_memory_insert", decision)
+
+    def archival_memory_search(self, query: str, *, top_k: int | None = None, limit: int | None = None) -> list[Hit]:
+        """Return the records that match ``query`` best, sure enough for a prompt; then the constraints that apply."""
+        hits, constraints, _ = self._search(query, _size(top_k, limit))
+        return [*hits, *constraints]
+
+    def core_memory_append(self, section: str, text: str | None = None, *, content: str | None = None) -> str:
+        """Add a line to a core section and return what became of it."""
+        line = _either(text, content, "text")
+        old = self._section(section)
+        new = f"{old}\n{line}" if old else line
+        if not line.strip():
+            return self._unchanged("core_memory_append", section, "there is no text to add")
+        if len(new) > self.main.section_limit:
+            why = f"{section} would have {len(new):,} characters and may have {self.main.section_limit:,}"
+            return self._unchanged("core_memory_append", section, why)
+        return self._edit_core("core_memory_append", section, new)
+
+    def core_memory_replace(self, section: str, old: str, new: str) -> str:
+        """Put ``new`` in the place of ``old`` in a core section and return what became of it."""
+        now = self._section(section)
+        found = now.count(old) if old else 0
+        changed = now.replace(old, new) if old else now
+        if found != 1:
+            why = (
+                "the old text is not there" if not found else f"the old text occurs {found} times; quote more around it"
+            )
+            return self._unchanged("core_memory_replace", section, why)
+        if not changed.strip():
+            return self._unchanged(
+                "core_memory_replace", section, "that would leave it empty; say what should stand there"
+            )
+        if len(changed) > self.main.section_limit:
+            why = f"{section} would have {len(changed):,} characters and may have {self.main.section_limit:,}"
+            return self._unchanged("core_memory_replace", section, why)
+        return self._edit_core("core_memory_replace", section, changed)
+
+    def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
+        """Let the outcome of an action move the confidence of the records it used, and return which those were."""
+        if not self.consented():
+            return []
+        learned = self.archive.learn(ids, success, self._stamped(), reason=reason)
+        if learned:
+            self._record("learn", ids=learned, success=success)
+        return learned
+
+    def conversation_search(self, query: str, *, limit: int | None = None, top_k: int | None = None) -> list[Turn]:
+        """Return the turns of this user that match ``query`` best, of every session, visible or not."""
+        turns = self.recall.search(query, self.user_id, _size(top_k, limit))
+        self._record("conversation_search", query=mask(query), found=len(turns))
+        return turns
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Return name, description and JSON schema of the five tools."""
+        return [dict(spec) for spec in SPECS]
+
+    def call(self, name: str, args: Mapping[str, Any]) -> str:
+        """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
+        checked = checked_arguments(name, args)
+        if name == "archival_memory_search":
+            hits, constraints, overflow = self._search(checked["query"], checked.get("top_k", 5))
+            more = f"{overflow} further constraints apply and are not shown." if overflow else ""
+            return fence([*hits, *constraints], overflow=more)
+        if name == "conversation_search":
+            return fence_turns(self.conversation_search(**checked))
+        if name == "archival_memory_insert":
+            record_id = self.archival_memory_insert(**checked)
+            return f"{self.events[-1]['decision']}: [{record_id}]" + _why(self.events[-1])
+        return str(getattr(self, name)(**checked))
+
+    def _search(self, query: str, k: int) -> tuple[list[Hit], list[Hit], int]:
+        least = self.archive.settings.retrieval.min_confidence
+        report = self.archive.search(
+            query,
+            user_id=self.user_id,
+            k=k,
+            min_confidence=least,
+            task_tags=self._task_tags,
+            session_id=self.session_id,
+        )
+        hits, crowded_out = self._fitting(report.hits[:k])
+        constraints, overflow = self._constraints(query, {hit.id for hit in report.hits})
+        self._recall({hit.id: hit.record for hit in [*hits, *constraints]})
+        self._record(
+            "archival_memory_search",
+            query=mask(query),
+            ids=[hit.id for hit in [*hits, *constraints]],
+            abstained=report.abstained,
+            lost=accounted(report.losers),
+            left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
+        )
+        return hits, constraints, len(overflow)
+
+    def _recall(self, records: Mapping[str, Record]) -> None:
+        self._recalled |= records
+        self._shown |= records
+
+    def _fitting(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+        """Return the hits that fit their share of the prompt, the best one in any case, and the others."""
+        room, used = self.main.budget * RECALL_SHARE, 0
+        for place, hit in enumerate(hits):
+            used += self.main.count(hit.text)
+            if place and used > room:
+                return list(hits[:place]), list(hits[place:])
+        return list(hits), []
+
+    def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], list[Hit]]:
+        """Return the constraints that apply to ``query`` and are not ``shown`` yet, and those beyond the limit."""
+        limit = self.archive.settings.retrieval.constraints_limit
+        asked = set(content_words(query)) | {word for tag in self._task_tags for word in content_words(tag)}
+        fitting = [
+            Hit(record, 0.0, {"constraint": 1.0})
+            for record in self.archive.constraints(self.user_id, session_id=self.session_id)
+            if record.id not in shown and _applies(record, asked)
+        ]
+        return fitting[:limit], fitting[limit:]
+
+    def _echo_of(self, text: str, origin: Origin) -> Record | None:
+        """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
+        if is_users_own(text, origin.user_text or "", (self.user_id,)):
+            return None
+        found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
+        self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
+        self._shown_elsewhere.clear()
+        at = self.archive.settings.write.duplicate_at
+        return next((record for record in self._shown.values() if likeness(text, record.text) >= at), None)
+
+    def _edit_core(self, op: str, section: str, text: str) -> str:
+        decision = self.archive.edit_core(
+            self.user_id, section, text, self._stamped(), reason=op, consented=self.consented()
+        )
+        self._concluded(op, decision, section=section)
+        if decision.decision == "quarantined":
+            return f"Nothing changed yet: the new text of {section} waits for a person." + _why(self.events[-1])
+        self.main.core[section] = text
+        self.main.fit()
+        return f"{section} now reads:\n{text}"
+
+    def _section(self, section: str) -> str:
+        if section not in self.main.core:
+            raise ToolInputError(f"There is no core section {section!r:.60}. There are {', '.join(self.main.core)}.")
+        return self.main.core[section]
+
+    def _unchanged(self, op: str, section: str, why: str) -> str:
+        self._record(op, decision="unchanged", section=section)
+        return f"Nothing changed: {why}."
+
+    def _stamped(self) -> Origin:
+        return self._origin._replace(session_id=self.session_id, trust_cap=self.trust)
+
+    def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
+        reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+        self._record(op, id=decision.id, decision=decision.decision, reasons=reasons, **more)
+        if decision.decision == "refused":
+            raise Refused(decision.reasons)
+        return decision.id or ""
+
+    def _record(self, op: str, **more: Any) -> None:
+        self.events.append({"op": op, **more})
+
+    def _keep_turn(self, message: Message) -> None:
+        if message.get("role") == "system" or message.get("name") in MEMORY_TOOL_NAMES:
+            # What memory tools return is recalled text; keeping it would make it look newly said.
+            return
+        calls = [f"[called {call.get('name')} {call.get('args')}]" for call in message.get("tool_calls") or ()]
+        text = "\n".join(part for part in (str(message.get("content") or ""), *calls) if part)
+        bounded = text[:MAX_KEPT_TEXT] if message.get("role") == "tool" else text
+        if bounded:
+            turn_id = self._origin.turn_id
+            self.recall.append(self.user_id, self.session_id or "", turn_id, str(message.get("role", "user")), bounded)
+
+
+MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
+
+
+def _applies(record: Record, asked: set[str]) -> bool:
+    """Return whether a constraint shares a tag or word with what is asked; one without tags always applies."""
+    told = {word for tag in record.tags for word in content_words(tag)} | set(content_words(record.text))
+    return not record.tags or bool(told & asked)
+
+
+def _either(first: str | None, second: str | None, name: str) -> str:
+    value = first if first is not None else second
+    if not isinstance(value, str):
+        raise ToolInputError(f"{name} is missing.")
+    return value
+
+
+def _size(*given: int | None) -> int:
+    wanted = next((size for size in given if size is not None), 5)
+    return max(1, min(int(wanted), MAX_RESULTS))
+
+
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    return (tags,) if isinstance(tags, str) else tuple(tags)
+
+
+def _why(event: Mapping[str, Any]) -> str:
+    return "".join(f" {reason['message']}" for reason in event.get("reasons", ()))

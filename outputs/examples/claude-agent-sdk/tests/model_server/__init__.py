@@ -1,0 +1,7 @@
+"""Local servers that speak the protocols of model vendors, for tests without a key."""
+
+from .errors import Refusal, ScriptError
+from .interface import Answer, Call, Conversation, LoggedRequest, Message
+from .server import FakeServer
+
+__all__ = ["Answer", "Call", "Conversation", "FakeServer", "LoggedRequest", "Message", "Refusal", "ScriptError"]

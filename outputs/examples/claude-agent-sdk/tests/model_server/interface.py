@@ -1,0 +1,137 @@
+"""What every protocol of the local server shares: a conversation comes in, an answer goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .errors import Refusal
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call that the fake model makes or that a conversation holds."""
+
+    tool: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    """Given by the server when empty."""
+    arguments: str | None = None
+    """The argument text as sent, where it should not be the JSON of ``args`` (to test clients with broken JSON)."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation, the same for all protocols."""
+
+    role: str
+    """system, user, assistant or tool."""
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    call_id: str | None = None
+    """Which call a tool message answers."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What a client asks the model to continue."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[str, ...] = ()
+    model: str = ""
+    stream: bool = False
+
+    @property
+    def last(self) -> Message:
+        """Return the message to answer."""
+        return self.messages[-1]
+
+    def last_text(self, role: str) -> str | None:
+        """Return the text of the newest message of ``role``, or None where there is none."""
+        return next((message.text for message in reversed(self.messages) if message.role == role), None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the fake model says: text, tool calls or both; or an HTTP error."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    status: int | None = None
+    """An error status instead of an answer."""
+    message: str = ""
+    """The reason given with ``status`` or with a stop."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent with ``status``, for example ``retry-after``."""
+    delay: float = 0.0
+    """Seconds to wait before the first byte."""
+    cut: bool = False
+    """Close the connection half-way through the answer."""
+    stop: str = ""
+    """Why the answer ends early: ``length`` (at the token limit) or ``failed`` (on the side of the model)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request, its body already parsed."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: Any = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of the address; of one that is given twice, the last."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """One HTTP response: a JSON body, or server-sent events when ``events`` is given."""
+
+    status: int = 200
+    body: Any = None
+    events: tuple[str, ...] | None = None
+    """Complete event blocks without their blank line."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+    delay: float = 0.0
+    """Seconds to wait before it is sent."""
+
+
+@dataclass(frozen=True)
+class LoggedRequest:
+    """One request that the server saw, with what it made of it."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+    status: int
+    error: str | None = None
+    """Why the request was not served."""
+    conversation: Conversation | None = None
+    """What the model was asked to continue, the same for all protocols; None where it was not asked."""
+
+
+Play = Callable[[Conversation], Answer]
+"""Gives the answer to a conversation."""
+
+
+class Wire(Protocol):
+    """One vendor protocol: reads its requests strictly and writes its responses."""
+
+    base_path: str
+    """What clients of this protocol expect at the end of the base URL."""
+    variables: tuple[str, str]
+    """The environment variables from which the vendor's clients take base URL and key."""
+    keeps_time: bool
+    """Whether an answer's delay shows in what the server keeps, so that requests are answered at once."""
+
+    def respond(self, request: Request, play: Play) -> Response:
+        """Return the response to ``request``; raise ``Refusal`` where the protocol is not kept."""
+        ...
+
+    def error_body(self, refusal: Refusal) -> Any:
+        """Return the JSON body that tells a client about ``refusal``."""
+        ...

@@ -1,0 +1,68 @@
+"""The project stands alone: its own rooms, its own files, and no traffic but to the model."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import socket
+
+import pytest
+
+from agent.assembly import guard_of, open_rooms
+from agent.settings import load_settings
+from tests import wire
+from tests.conftest import Talk
+from tests.offline import PROJECT
+
+ROOMS = ("memory", "guard", "htn", "evolve", "loop", "agent")
+SAMPLING = {"temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty", "n", "seed", "logit_bias"}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_is_the_projects_own(room: str) -> None:
+    """A room is imported from this folder and from nowhere else."""
+    module = importlib.import_module(room)
+
+    assert PROJECT in [parent for parent in map(type(PROJECT), module.__path__) for parent in parent.parents]
+
+
+def test_memkit_is_not_needed() -> None:
+    """The tests run without memkit, installed or not."""
+    with pytest.raises(ImportError):
+        importlib.import_module("memkit")
+
+
+def test_only_this_machine_can_be_reached() -> None:
+    """The watch over the network that all tests run under does refuse."""
+    with socket.socket() as outside, pytest.raises(ConnectionRefusedError):
+        outside.connect(("192.0.2.1", 80))
+    with pytest.raises(ConnectionRefusedError):
+        socket.getaddrinfo("example.com", 80)
+
+
+def test_what_was_compiled_from_the_store_loads() -> None:
+    """The store's own policies, domains, settings and tools fit the rooms."""
+    settings = load_settings({"MEMORY_DIR": "."})
+
+    verdict = guard_of(settings.policies).decide("no such tool", {}, {})
+    assert "policy_set" not in [finding.name for finding in verdict.policies]
+    rooms = open_rooms(settings, None, "one")
+    names = {spec.name for spec in rooms.toolbox.specs()}
+    rooms.close()
+    assert settings.tools <= names | {"propose_subtasks", "plan_task"}
+
+
+def test_no_sampling_parameters_are_sent(talk: Talk) -> None:
+    """Vendors reject them, so no request carries one."""
+    talk("Hello!", ["Hello."])
+
+    assert not SAMPLING & set(talk.sent[0])
+    assert talk.sent[0].get("stream", False) is wire.STREAMS
+
+
+def test_the_project_is_a_store_with_a_record_of_its_making() -> None:
+    """memkit.yaml, archive/ and the generation manifest are committed files."""
+    record = json.loads((PROJECT / ".memkit-gen.json").read_text(encoding="utf-8"))
+
+    assert (PROJECT / "memkit.yaml").is_file() and (PROJECT / "archive").is_dir()
+    assert {"target", "templates", "answers", "skills", "from_store"} <= set(record)

@@ -1,0 +1,62 @@
+"""At a terminal a person is asked: for consent once, and before a call that a policy holds back."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Talk
+from tests.material import notes
+
+
+class Terminal(io.StringIO):
+    """A stream with a person at the other end."""
+
+    def isatty(self) -> bool:
+        """Return that somebody is there."""
+        return True
+
+
+@pytest.fixture
+def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that puts a terminal in place, at which a person types the given lines."""
+
+    def typed(*lines: str) -> None:
+        monkeypatch.setattr(sys, "stdin", Terminal("".join(f"{line}\n" for line in lines)))
+        monkeypatch.setattr(sys, "stderr", Terminal())
+
+    return typed
+
+
+def test_consent_is_asked_once(talk: Talk, type_in: Callable[..., None]) -> None:
+    """The answer is kept, so the next conversation does not ask again."""
+    type_in("yes")
+    assert talk("Hello!", ["Hello."]).codes == []
+
+    type_in()
+    assert talk("Hello again!", ["Hello."]).codes == []
+
+
+def test_a_no_is_kept_too(talk: Talk, type_in: Callable[..., None]) -> None:
+    """Whoever declines is not asked again, and nothing is stored."""
+    type_in("no")
+    assert talk("Hello!", ["Hello."]).codes == ["consent"]
+
+    type_in("yes")
+    assert talk("Hello again!", ["Hello."]).codes == ["consent"]
+
+
+@pytest.mark.parametrize(("answer", "runs"), [("y", True), ("n", False), ("", False)])
+def test_a_person_decides_about_a_call_that_needs_approval(
+    talk: Talk, type_in: Callable[..., None], compiled: Path, answer: str, runs: bool
+) -> None:
+    """Only a yes lets it run."""
+    type_in(answer)
+
+    talk("Write it down", [{"tool": "note", "args": {"text": "LOUD music"}}, "Done."], "--consent")
+
+    assert ("LOUD" in notes(compiled)) is runs
