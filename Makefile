@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 WORKERS ?= 2
 
-.PHONY: help demo test prove check outputs bench clean
+.PHONY: help demo test prove check outputs bench template-release clean
 
 help: ## Say what there is to run
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 demo: $(STAMPS)/demo ## Run the tour: remember, page out, recall, obey a policy, plan, become a LangGraph project
 	$(BIN)/memkit demo
@@ -32,6 +32,9 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 	$(BIN)/python -m memkit.use_cases.write_settings_page
 	$(BIN)/python -m memkit.use_cases.write_schemas
 	$(BIN)/python -m memkit.use_cases.write_examples
+
+template-release: $(STAMPS)/test ## Release the templates and rooms as they are, so that projects can be updated to them
+	$(BIN)/python -m memkit.use_cases.release_templates
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
 	for name in startup search warm_search add gate policies conflicts lint htn evolve; do \

@@ -31,6 +31,7 @@ COMMANDS: Commands = {
     "diff": ("memkit.cli.diff:diff", "Say by meaning what changed between two commits, or since one."),
     "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
     "gen": ("memkit.cli.gen:gen", "Render the agent into a project for an SDK."),
+    "update": ("memkit.cli.update:update", "Bring a generated project to the installed templates; your edits stay."),
     "targets": ("memkit.cli.targets:targets", "List the SDKs that gen renders for, and what each needs."),
     "key": ("memkit.cli.key:key", "List, export, import and destroy the keys that open sealed text."),
     "fsck": ("memkit.cli.fsck:fsck", "Check every line of the archive."),

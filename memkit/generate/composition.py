@@ -124,10 +124,11 @@ def manifest_of(order: Order) -> Manifest:
     """Return what is needed to make the same render again."""
     target = order.target
     templates = Stamp(installed_releases().version(target.source.digest), target.source.digest)
-    return Manifest(target.name, templates, order.answers, order.content, _plugin(target))
+    return Manifest(target.name, templates, order.answers, order.content, plugin_of(target))
 
 
-def _plugin(target: Target) -> Plugin | None:
+def plugin_of(target: Target) -> Plugin | None:
+    """Return what is recorded of the plug-in that brought ``target``, None for one of memkit's own."""
     if target.origin is None:
         return None
     own = digest_of({path: place.read_bytes() for path, place in target.own_files.items()})

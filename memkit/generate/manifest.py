@@ -88,37 +88,42 @@ def read_manifest(project: Path) -> Manifest:
         ProjectFault: There is no manifest, or a broken or edited one, or one of a newer memkit.
     """
     path = project / MANIFEST
-    data = _loaded(path)
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise ProjectFault(
+            f"{project} is no project of memkit's: it has no {MANIFEST}. Name one, or make one with 'memkit gen'."
+        ) from None
+    except OSError as error:
+        raise ProjectFault(f"{path} cannot be read: {error.strerror or error}.") from error
+    return parsed_manifest(text, str(path))
+
+
+def parsed_manifest(text: bytes, called: str) -> Manifest:
+    """Return what a manifest says; raises ``ProjectFault`` as ``read_manifest`` does."""
+    data = _loaded(text, called)
     if not isinstance(data.get("format"), int) or data["format"] < 1:
-        raise ProjectFault(f"{path} says no format. {_ADVICE}")
+        raise ProjectFault(f"{called} says no format. {_ADVICE}")
     if data["format"] > FORMAT:
-        raise ProjectFault(f"{path} was written by a newer memkit (format {data['format']}). Upgrade memkit-agent.")
+        raise ProjectFault(f"{called} was written by a newer memkit (format {data['format']}). Upgrade memkit-agent.")
     recorded = data.pop("checksum", None)
     try:
         unchanged = recorded == digest(data)
         manifest = _manifest(data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise ProjectFault(
-            f"{path} lacks something that a manifest has, or holds it in another form. {_ADVICE}"
-        ) from error
+        raise ProjectFault(f"{called} lacks something, or holds it in another form. {_ADVICE}") from error
     if not unchanged:
-        raise ProjectFault(f"{path} was edited by hand: its checksum is that of another text. {_ADVICE}")
+        raise ProjectFault(f"{called} was edited by hand: its checksum is that of another text. {_ADVICE}")
     return manifest
 
 
-def _loaded(path: Path) -> dict[str, Any]:
+def _loaded(text: bytes, called: str) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ProjectFault(
-            f"{path.parent} is no project of memkit's: it has no {MANIFEST}. Name one, or make one with 'memkit gen'."
-        ) from None
-    except OSError as error:
-        raise ProjectFault(f"{path} cannot be read: {error.strerror or error}.") from error
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ProjectFault(f"{path} is no JSON: {str(error)[:100]}. {_ADVICE}") from error
+        raise ProjectFault(f"{called} is no JSON: {str(error)[:100]}. {_ADVICE}") from error
     if not isinstance(data, dict):
-        raise ProjectFault(f"{path} is no manifest. {_ADVICE}")
+        raise ProjectFault(f"{called} is no manifest. {_ADVICE}")
     return data
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from memkit.errors import UsageError
 from memkit.generate.content import SHEETS, Content, SkillSheet, by_name, digest
 from memkit.resources import resource
 from memkit.skills import agent_skill, load_skill
-from memkit.store.config import load_settings, tree
+from memkit.store.config import DEFAULTS, flat, load_settings, tree
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
 
@@ -34,6 +34,11 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
         policies=by_name(list(_checked(root / "policies", "policy"))),
         domains=by_name(list(_checked(root / "domains", "domain"))),
     )
+
+
+def with_defaults(content: Content) -> Content:
+    """Return ``content`` with the settings that came up since it was read, at their defaults."""
+    return replace(content, settings=tree(flat(DEFAULTS) | flat(content.settings)))
 
 
 def _sheet(path: Path) -> SkillSheet:

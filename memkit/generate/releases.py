@@ -20,6 +20,8 @@ from memkit.store.files import write_whole
 from memkit.store.plumbing import Plumbing, require_git
 
 INDEX = "index.json"
+SPECIMEN = "specimen.json"
+"""The file in the tree of a release that says what to render it with, to see that it still renders the same."""
 UNRELEASED = "+unreleased"
 """Ends the version of templates that were changed since the release before it."""
 _AUTHOR = "memkit <memkit@example.org>"
@@ -68,7 +70,7 @@ class Releases:
 
     @contextmanager
     def unpacked(self, release: Release) -> Iterator[Path]:
-        """Give a folder with the files of a release, for the time of the block.
+        """Give a folder with the files of a release and its specimen, for the time of the block.
 
         Raises:
             EnvironmentFault: The bundle is missing or damaged, or is not the release that the index names.
@@ -77,7 +79,7 @@ class Releases:
         with tempfile.TemporaryDirectory(prefix="memkit-release-") as scratch, self._repository() as git:
             self._read(git, release.number)
             files = _files_of(git, release.commit)
-            if digest_of(files) != release.digest:
+            if digest_of({path: content for path, content in files.items() if path != SPECIMEN}) != release.digest:
                 raise _incomplete(self.folder, f"holds other files than release {release.number} had")
             for path, content in files.items():
                 place = Path(scratch, path)
@@ -85,20 +87,28 @@ class Releases:
                 place.write_bytes(content)
             yield Path(scratch)
 
-    def add(self, files: Mapping[str, bytes], renders: Mapping[str, str]) -> Release:
-        """Write the next release; what was released before stays byte for byte."""
+    def add(
+        self, files: Mapping[str, bytes], *, specimen: bytes = b"", renders: Mapping[str, str] | None = None
+    ) -> Release:
+        """Write the next release; what was released before stays byte for byte.
+
+        Args:
+            files: What the release consists of, by path.
+            specimen: A manifest to render by, kept with the files.
+            renders: The digest of what each target makes of the specimen.
+        """
         before = self.all()
         number = len(before) + 1
         last = before[-1].commit if before else None
         with self._repository() as git:
             if before:
                 self._read(git, before[-1].number)
-            commit = _commit(git, files, number, last)
+            commit = _commit(git, {**files, **({SPECIMEN: specimen} if specimen else {})}, number, last)
             bundle = git.folder / "release.bundle"
             known = [f"^{last}"] if last else []
             git.run("-c", "pack.threads=1", "bundle", "create", "--quiet", str(bundle), _ref(number), *known)
             write_whole(self._bundle(number), bundle.read_bytes())
-        release = Release(number, commit, digest_of(files), dict(renders))
+        release = Release(number, commit, digest_of(files), dict(renders or {}))
         data = {"releases": [asdict(each) for each in (*before, release)]}
         write_whole(self.folder / INDEX, f"{as_json(data)}\n".encode())
         return release

@@ -13,6 +13,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.generate.composition import Order, compose, context_of
 from memkit.generate.quoting import QUOTING
+from memkit.generate.source import files_of
 
 
 def render(order: Order, out: Path) -> list[str]:
@@ -38,6 +39,18 @@ def render(order: Order, out: Path) -> list[str]:
     finally:
         _remove_empty(made)
     return files
+
+
+def rendered(order: Order) -> dict[str, bytes]:
+    """Return the files of a project by their path, without putting them anywhere.
+
+    Raises:
+        UsageError: An answer does not fit.
+        EnvironmentFault: A template is broken.
+    """
+    with tempfile.TemporaryDirectory(prefix="memkit-render-") as folder:
+        _run_copier(order, Path(folder))
+        return {path: place.read_bytes() for path, place in files_of(Path(folder))}
 
 
 def _run_copier(order: Order, place: Path) -> None:

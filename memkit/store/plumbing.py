@@ -31,13 +31,19 @@ class Plumbing:
 
     def run(self, *arguments: str, given: bytes = b"", check: bool = True, index: Path | None = None) -> bytes:
         """Run ``git ARGUMENTS`` and return what it printed; raises ``EnvironmentFault`` with git's last line."""
-        done = subprocess.run(
-            ["git", *arguments], input=given, capture_output=True, env=self._environment(index), cwd=self.folder
-        )
+        done = self.finished(*arguments, given=given, index=index)
         if done.returncode != 0 and check:
             reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.returncode}"]
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.folder}: {reason[-1]}")
         return done.stdout if done.returncode == 0 else b""
+
+    def finished(
+        self, *arguments: str, given: bytes = b"", index: Path | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run ``git ARGUMENTS`` and return how it ended, for a command whose exit code is its answer."""
+        return subprocess.run(
+            ["git", *arguments], input=given, capture_output=True, env=self._environment(index), cwd=self.folder
+        )
 
     def all_objects(self) -> Iterator[GitObject]:
         """Yield every object there is: loose, packed, unreachable."""

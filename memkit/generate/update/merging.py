@@ -1,0 +1,209 @@
+"""What becomes of every path when a project's files meet two renders of it: the one it began as, and the new one.
+
+The rules, from which nothing that the owner did can get lost: what only the template changed is taken; what only the
+owner changed stays; what both changed is merged, wherever either side moved it; what the owner deleted stays deleted;
+what the owner added is never touched; and where a rule cannot decide, the owner's file stays and a person is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from memkit.generate.content import SHEETS
+from memkit.generate.manifest import MANIFEST
+from memkit.generate.update.owner import MAX_CANDIDATE, Obstacle, OwnerFiles, OwnFile
+from memkit.generate.update.renames import renames
+from memkit.generate.update.text_merge import Labels, is_binary, merge_content, says_the_same
+from memkit.store.plumbing import Plumbing
+
+_MODE = 0o644
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is to lie at a path afterwards."""
+
+    content: bytes
+    mode: int
+
+
+@dataclass(frozen=True)
+class FileAction:
+    """What an update does about one path."""
+
+    path: str
+    action: str
+    """add | update | merge | rename | delete | keep | conflict"""
+    reason: str = ""
+    """Why a file is kept, or what a person has to decide."""
+    before: str | None = None
+    """The path that it had, where it is renamed."""
+
+
+@dataclass
+class Plan:
+    """Everything that an update will do."""
+
+    actions: list[FileAction] = field(default_factory=list)
+    changes: dict[str, Change | None] = field(default_factory=dict)
+    """Path → what it becomes; None to delete it."""
+    aside: dict[str, bytes] = field(default_factory=dict)
+    """The template's side of conflicts that have no marks, by path."""
+
+    @property
+    def conflicts(self) -> list[FileAction]:
+        """The paths that a person has to look at."""
+        return [action for action in self.actions if action.action == "conflict"]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The two renders."""
+
+    base: Mapping[str, bytes]
+    """What the project began as, by path."""
+    theirs: Mapping[str, bytes]
+    """What it would be if it were rendered now."""
+    labels: Labels
+
+
+class Merging:
+    """Decides path by path."""
+
+    def __init__(self, git: Plumbing, owner: OwnerFiles, sides: Sides) -> None:
+        self._git = git
+        self._owner = owner
+        self._base = {path: content for path, content in sides.base.items() if path != MANIFEST}
+        self._theirs = {path: content for path, content in sides.theirs.items() if path != MANIFEST}
+        self._labels = sides.labels
+        self._plan = Plan()
+        self._visible = owner.not_ignored(git)
+        self._moved = {old: new for old, new in renames(git, self._base, self._theirs).items() if not _is_sheet(old)}
+        self._moved_by_owner = self._owners_renames()
+
+    def plan(self) -> Plan:
+        """Return what is to be done, in the order of the paths."""
+        for path in sorted(self._base):
+            self._known(path)
+        for path in sorted(self._theirs.keys() - self._base.keys() - set(self._moved.values())):
+            self._added(path)
+        self._plan.actions.sort(key=lambda action: action.path)
+        return self._plan
+
+    def _owners_renames(self) -> dict[str, str]:
+        """Return where the owner moved what the template knows."""
+        gone = {path: content for path, content in self._base.items() if self._owner.at(path) is None}
+        if not gone:
+            return {}
+        candidates = {}
+        for path in sorted(self._visible - self._base.keys()):
+            own = self._owner.at(path) if self._small(path) else None
+            if isinstance(own, OwnFile):
+                candidates[path] = own.content
+        return renames(self._git, gone, candidates)
+
+    def _small(self, path: str) -> bool:
+        try:
+            return (self._owner.project / path).lstat().st_size <= MAX_CANDIDATE
+        except OSError:
+            return False
+
+    def _known(self, path: str) -> None:
+        """Decide about a file of the old render."""
+        base, new = self._base[path], self._moved.get(path, path)
+        theirs = self._theirs.get(new)
+        place = self._moved_by_owner.get(path, path)
+        own = self._owner.at(place)
+        untouched = theirs == base and new == path
+        if untouched:
+            return
+        if own is None:
+            if theirs is not None:
+                self._say(path, "keep", "you deleted it, and it stays deleted")
+        elif isinstance(own, Obstacle):
+            self._conflict(place, f"{own.what}, and the template changed the file", new, theirs)
+        elif theirs is None:
+            self._deleted(path, place, own, base)
+        else:
+            self._merged(place, own, path, new)
+
+    def _deleted(self, path: str, place: str, own: OwnFile, base: bytes) -> None:
+        """Decide about a file that the template no longer has."""
+        if place == path and says_the_same(own.content, base, python=_is_python(path)):
+            self._plan.changes[path] = None
+            self._say(path, "delete")
+        else:
+            self._conflict(place, "the template deleted this file, and you changed it; it is kept")
+
+    def _merged(self, place: str, own: OwnFile, path: str, new: str) -> None:
+        """Decide about a file that all three sides have."""
+        target = new if place == path else place
+        base, theirs = self._base[path], self._theirs[new]
+        merged = merge_content(self._git, base, own.content, theirs, self._labels, python=_is_python(new))
+        problem = self._in_the_way(place, target)
+        if place != path and new not in (path, place):
+            problem = f"the template renamed it to {new}, and you to {place}"
+        if problem:
+            target = place
+        if target != place:
+            self._plan.changes[place] = None
+        if target != place or merged.content != own.content:
+            self._plan.changes[target] = Change(merged.content, own.mode)
+        if merged.unmerged:
+            self._conflict(target, "both changed it, and the two cannot be joined in one text", target, theirs)
+        elif problem or merged.marked:
+            self._conflict(target, problem or "both changed the same lines; they are marked in the file")
+        elif target != place:
+            self._say(target, "rename", before=place)
+        elif merged.content == own.content:
+            return
+        else:
+            self._say(target, "update" if own.content == base else "merge")
+
+    def _in_the_way(self, place: str, target: str) -> str:
+        """Return what keeps a file from moving to ``target``, an empty text where nothing does."""
+        there = self._owner.at(target) if target != place else None
+        if there is None:
+            return ""
+        what = there.what if isinstance(there, Obstacle) else f"you have a {target} of your own"
+        return f"the template renamed it to {target}, and {what}"
+
+    def _added(self, path: str) -> None:
+        """Decide about a file that only the new render has."""
+        own, theirs = self._owner.at(path), self._theirs[path]
+        if own is None:
+            self._plan.changes[path] = Change(theirs, _MODE)
+            self._say(path, "add")
+        elif isinstance(own, Obstacle):
+            self._conflict(path, f"the template adds it, and {own.what}", path, theirs)
+        elif own.content == theirs:
+            return
+        elif path in self._moved_by_owner.values() or path not in self._visible or is_binary(own.content):
+            self._conflict(path, "the template adds it, and you have a file there", path, theirs)
+        else:
+            merged = merge_content(self._git, None, own.content, theirs, self._labels, python=_is_python(path))
+            if merged.content != own.content:
+                self._plan.changes[path] = Change(merged.content, own.mode)
+            if merged.unmerged:
+                self._conflict(path, "the template adds it, and you have a file there", path, theirs)
+            elif merged.marked:
+                self._conflict(path, "both added it; the differences are marked in the file")
+
+    def _say(self, path: str, action: str, reason: str = "", *, before: str | None = None) -> None:
+        self._plan.actions.append(FileAction(path, action, reason, before))
+
+    def _conflict(self, path: str, reason: str, aside: str = "", theirs: bytes | None = None) -> None:
+        if theirs is not None:
+            self._plan.aside[aside] = theirs
+        self._say(path, "conflict", reason)
+
+
+def _is_python(path: str) -> bool:
+    return PurePosixPath(path).suffix == ".py"
+
+
+def _is_sheet(path: str) -> bool:
+    """Return whether a path is a skill's, which another skill's does not become however alike they are."""
+    return path.startswith(tuple(f"{folder}/" for folder in SHEETS.values()))

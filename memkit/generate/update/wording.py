@@ -1,0 +1,150 @@
+"""An owner's file as a merge should see it, and the way back to how its owner writes.
+
+What only looks different is shown to the merge in the template's own writing: line ends, a mark of the encoding, a last
+line without an end, and in Python whatever a formatter may change. A merge then finds only what was meant, and what it
+left alone gets its owner's writing back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from memkit.generate.update.chunks import Chunk, chunks_of, meaning_of
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some lines of a file, in both writings."""
+
+    shown: tuple[bytes, ...]
+    """As the merge sees them; every line has an end."""
+    own: bytes
+    """As their owner wrote them."""
+
+
+class Wording:
+    """One file of the owner's beside what the template once rendered."""
+
+    def __init__(self, own: bytes, base: bytes, *, python: bool) -> None:
+        self._newline = b"\r\n" if 2 * own.count(b"\r\n") > own.count(b"\n") else b"\n"
+        self._pieces = _lines(own, keep_ends=b"\r\n" in base)
+        if python and (formatted := _statements(self._pieces, base)):
+            self._pieces = formatted
+
+    @property
+    def shown(self) -> bytes:
+        """The file as the merge should see it."""
+        return b"".join(line for piece in self._pieces for line in piece.shown)
+
+    def restored(self, merged: bytes) -> bytes:
+        """Return what a merge made of it, in its owner's writing wherever the merge left the text alone."""
+        shown = [line for piece in self._pieces for line in piece.shown]
+        lines = _split(merged)
+        place = _kept(shown, list(_comparable(lines)))
+        parts: list[bytes] = []
+        start = line = 0
+        for piece in self._pieces:
+            end = start + len(piece.shown)
+            found = [place.get(number) for number in range(start, end)]
+            first = found[0]
+            if first is not None and found == list(range(first, first + len(found))):
+                parts += [self._ended(each) for each in lines[line:first]]
+                parts.append(piece.own)
+                line = first + len(found)
+            start = end
+        return self._whole(parts + [self._ended(each) for each in lines[line:]])
+
+    def _ended(self, line: bytes) -> bytes:
+        return line[:-1] + self._newline if line.endswith(b"\n") and not line.endswith(b"\r\n") else line
+
+    def _whole(self, parts: Sequence[bytes]) -> bytes:
+        """Join parts; one that had no end because it was the last gets one where something follows it."""
+        return b"".join(
+            part + self._newline if part and not part.endswith(b"\n") and number < len(parts) - 1 else part
+            for number, part in enumerate(parts)
+        )
+
+
+def _lines(own: bytes, *, keep_ends: bool) -> list[Piece]:
+    """Return every line as a piece."""
+    pieces = []
+    for number, line in enumerate(_split(own)):
+        text = line.removeprefix(_BOM) if number == 0 else line
+        body = text.removesuffix(b"\n")
+        pieces.append(Piece(((body if keep_ends else body.removesuffix(b"\r")) + b"\n",), line))
+    return pieces
+
+
+def _statements(pieces: Sequence[Piece], base: bytes) -> list[Piece] | None:
+    """Return the pieces with each statement that says what the template's did as one piece in the template's words."""
+    try:
+        text, template = b"".join(piece.shown[0] for piece in pieces).decode(), base.decode()
+    except UnicodeDecodeError:
+        return None
+    own, old = chunks_of(text), chunks_of(template)
+    if own is None or old is None or text == template:
+        return None
+    lines = _split(base)
+    made: list[Piece] = []
+    for mine, theirs in _pairs(own, old):
+        part = pieces[mine.start : mine.end]
+        if theirs is None:
+            made += part
+        else:
+            said = tuple(line if line.endswith(b"\n") else line + b"\n" for line in lines[theirs.start : theirs.end])
+            made.append(Piece(said, b"".join(piece.own for piece in part)))
+    shown = b"".join(line for piece in made for line in piece.shown).decode()
+    # Statements are compared one by one; that the whole still says the same is what the merge relies on.
+    return made if meaning_of(shown) == meaning_of(text) else None
+
+
+def _pairs(own: Sequence[Chunk], old: Sequence[Chunk]) -> Iterator[tuple[Chunk, Chunk | None]]:
+    """Yield every chunk of the owner's with the one of the template's that says the same, in the same order."""
+    matcher: SequenceMatcher[Hashable] = SequenceMatcher(
+        None, [chunk.key for chunk in own], [chunk.key for chunk in old], autojunk=False
+    )
+    same = {
+        block.a + number: block.b + number for block in matcher.get_matching_blocks() for number in range(block.size)
+    }
+    for number, chunk in enumerate(own):
+        yield chunk, old[same[number]] if number in same else None
+
+
+def _kept(shown: Sequence[bytes], merged: Sequence[Hashable]) -> dict[int, int]:
+    """Return which lines of ``shown`` stand where in ``merged``."""
+    matcher: SequenceMatcher[Hashable] = SequenceMatcher(None, shown, merged, autojunk=False)
+    return {
+        block.a + number: block.b + number for block in matcher.get_matching_blocks() for number in range(block.size)
+    }
+
+
+def _comparable(lines: Sequence[bytes]) -> Iterator[Hashable]:
+    """Yield lines as they are, but what a conflict shows of the template as something that is like no line."""
+    outside = True
+    for number, line in enumerate(lines):
+        if line.startswith((b"||||||| ", b"=======\n")) and _in_conflict(lines, number):
+            outside = False
+        yield line if outside else ("template", number)
+        if line.startswith(b">>>>>>> "):
+            outside = True
+
+
+def _in_conflict(lines: Sequence[bytes], number: int) -> bool:
+    """Return whether a line that looks like the middle of a conflict has a beginning above it."""
+    for line in reversed(lines[:number]):
+        if line.startswith(b"<<<<<<< "):
+            return True
+        if line.startswith(b">>>>>>> "):
+            return False
+    return False
+
+
+def _split(content: bytes) -> list[bytes]:
+    """Return the lines of ``content`` with their ends; only a line feed ends one."""
+    lines = [line + b"\n" for line in content.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines

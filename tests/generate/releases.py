@@ -1,0 +1,103 @@
+"""A small line of template releases for the tests of updates, each a folder like an installation."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memkit.generate.releases import Releases
+from memkit.generate.source import RELEASES, Source, installed_source, unpacked_source
+
+Edit = Callable[[Source], None]
+
+
+def copy_of(source: Source, place: Path) -> Source:
+    """Return a copy of ``source`` below ``place``, what was released of it included."""
+    shutil.copytree(source.templates, place / "templates")
+    for path, file in source.files.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, place / path)
+    return unpacked_source(place)
+
+
+def release(source: Source) -> Source:
+    """Make a release of ``source`` and return it as it is read from the disk."""
+    files = {path: file.read_bytes() for path, file in source.files.items()}
+    Releases(source.templates / RELEASES).add(files)
+    return Source(source.templates, source.packages)
+
+
+class Line:
+    """Releases of templates that start as memkit's own, and which of them is installed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        self._monkeypatch = monkeypatch
+        shutil.rmtree(folder, ignore_errors=True)
+        first = copy_of(installed_source(), folder / "1")
+        shutil.rmtree(first.templates / RELEASES, ignore_errors=True)
+        self.versions = [release(first)]
+        self.install(1)
+
+    def next(self, *edits: Edit, released: bool = True) -> int:
+        """Make the next version of the last one's files, changed by ``edits``, and return its number."""
+        number = len(self.versions) + 1
+        source = copy_of(self.versions[-1], self._folder / str(number))
+        for edit in edits:
+            edit(source)
+        fresh = Source(source.templates, source.packages)
+        self.versions.append(release(fresh) if released else fresh)
+        return number
+
+    def install(self, number: int) -> None:
+        """Let memkit find version ``number`` as what is installed."""
+        chosen = self.versions[number - 1]
+        self._monkeypatch.setattr("memkit.generate.source.resource", lambda name: chosen.templates)
+        self._monkeypatch.setattr("memkit.generate.source._PACKAGE", chosen.packages)
+
+
+def template(source: Source, path: str, layer: str = "_shared") -> Path:
+    """Return a file of the templates by its path in a project."""
+    return source.templates / layer / "project" / path
+
+
+def rewrite(path: str, old: str, new: str, layer: str = "_shared") -> Edit:
+    """Return the edit that puts ``new`` where a template says ``old``."""
+
+    def edit(source: Source) -> None:
+        file = template(source, path, layer)
+        text = file.read_text(encoding="utf-8")
+        assert text.count(old) == 1, (path, old, text.count(old))
+        file.write_text(text.replace(old, new), encoding="utf-8")
+
+    return edit
+
+
+def rename(path: str, new: str, layer: str = "_shared") -> Edit:
+    """Return the edit that moves a file or a folder of a template."""
+
+    def edit(source: Source) -> None:
+        target = template(source, new, layer)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        template(source, path, layer).rename(target)
+
+    return edit
+
+
+def delete(path: str, layer: str = "_shared") -> Edit:
+    """Return the edit that deletes a file of a template."""
+    return lambda source: template(source, path, layer).unlink()
+
+
+def add(path: str, text: str, layer: str = "_shared") -> Edit:
+    """Return the edit that adds a file to a template."""
+
+    def edit(source: Source) -> None:
+        file = template(source, path, layer)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    return edit
