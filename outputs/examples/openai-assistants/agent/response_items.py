@@ -36,8 +36,8 @@ def _can_be_sent(item: Item) -> bool:
         return False
     if item.get("type") != "function_call":
         return True
-    name = str(item.get("name"))
-    return sendable_name(name) == name
+    name = str(item.get("name") or "")
+    return sendable_name(name) == name and isinstance(item.get("arguments"), str)
 
 
 def _made(message: Mapping[str, Any]) -> list[Item]:
@@ -62,7 +62,7 @@ def read_items(items: Iterable[Item]) -> tuple[str, list[ToolCall], str | None]:
     phase: str | None = None
     for item in items:
         if item.get("type") == "message":
-            texts += [str(part.get("text") or part.get("refusal") or "") for part in item.get("content") or ()]
+            texts += [str(part.get("text") or part.get("refusal") or "") for part in _parts(item)]
             phase = item.get("phase", phase)
         elif item.get("type") == "function_call":
             text = str(item.get("arguments") or "")
@@ -70,6 +70,11 @@ def read_items(items: Iterable[Item]) -> tuple[str, list[ToolCall], str | None]:
             # What is no JSON object stays text, for the toolbox to refuse.
             calls.append(ToolCall(str(item.get("call_id") or ""), str(item.get("name") or ""), text if given is None else given))
     return sendable_text("".join(texts)), calls, phase
+
+
+def _parts(item: Item) -> list[Mapping[str, Any]]:
+    content = item.get("content")
+    return [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
@@ -82,7 +87,7 @@ def renumbered(items: Sequence[Item], taken: Iterable[str]) -> list[Item]:
     fresh: list[Item] = []
     for item in items:
         if item.get("type") == "function_call":
-            if not item.get("call_id") or item["call_id"] in used:
+            if not isinstance(item.get("call_id"), str) or item["call_id"] in ("", *used):
                 item = {**item, "call_id": f"call_{uuid.uuid4().hex}"}
             used.add(item["call_id"])
         fresh.append(item)

@@ -58,17 +58,24 @@ class ResponsesWire:
 
     def _finished(self, events: Iterable[Any]) -> list[dict[str, Any]]:
         """Return the items of a stream that came to its end."""
-        items: dict[int, dict[str, Any]] = {}
+        items: list[dict[str, Any]] = []
         for event in events:
             kind = getattr(event, "type", "")
             if kind == "response.output_item.done":
-                items[event.output_index] = as_sent(event.item)
+                items.append(self._as_sent(event.item))
             elif kind in ("response.completed", "response.incomplete"):
+                output = getattr(event.response, "output", None)
                 # Some servers leave the output out of the last event.
-                return [as_sent(item) for item in event.response.output or ()] or [items[place] for place in sorted(items)]
+                return [self._as_sent(item) for item in output] if output else items
             elif kind in ("response.failed", "error"):
                 raise EnvironmentFault(f"{self._where} failed: {reason_of(event)}")
         raise EnvironmentFault(f"The answer of {self._where} broke off before its end. Try again.")
+
+    def _as_sent(self, item: Any) -> dict[str, Any]:
+        """Return an item of the SDK as the server wrote it, without what was null."""
+        if not isinstance(item, openai.BaseModel):  # the SDK passes on whatever it is sent
+            raise EnvironmentFault(f"The answer of {self._where} is malformed: it holds an item that is none. Try again.")
+        return item.to_dict(mode="json", exclude_unset=True, exclude_none=True, warnings=False)
 
     @property
     def _where(self) -> str:
@@ -119,12 +126,6 @@ def wire_tool(spec: ToolSpec) -> dict[str, Any]:
     """Return a tool in the form of the protocol; the toolbox checks the arguments, so the schema is passed on as it is."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", **function, "strict": False}
-
-
-def as_sent(item: Any) -> dict[str, Any]:
-    """Return an item of the SDK as the server wrote it, without what was null."""
-    sent: dict[str, Any] = item.to_dict(mode="json", exclude_unset=True, exclude_none=True)
-    return sent
 
 
 def reason_of(event: Any) -> str:

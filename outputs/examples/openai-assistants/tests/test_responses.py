@@ -6,6 +6,7 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import openai
 import pytest
 
 from agent.assembly import open_rooms
@@ -117,6 +118,7 @@ def test_a_message_is_what_the_server_wrote() -> None:
         {"tool_calls": [{**CALLS[0], "args": {"note": "shortened"}}]},
         {ITEMS: [REASONING, SAID, {**CALL, "name": "rm -rf"}], "tool_calls": [{**CALLS[0], "name": "rm -rf"}]},
         {ITEMS: [REASONING, {**SAID, "id": "msg_\ud83d"}, CALL]},
+        {ITEMS: [REASONING, SAID, {**CALL, "arguments": None}], "tool_calls": [{**CALLS[0], "args": {}}]},
     ],
 )
 def test_a_message_that_was_changed_or_cannot_be_sent_is_made_anew(changed: dict[str, Any]) -> None:
@@ -156,15 +158,15 @@ def event(kind: str, **more: Any) -> Any:
     return SimpleNamespace(type=kind, **more)
 
 
-def item(**fields: Any) -> Any:
+def item(**fields: Any) -> openai.BaseModel:
     """Return an item as the SDK gives it."""
-    return SimpleNamespace(to_dict=lambda **_: fields)
+    return openai.BaseModel.construct(**fields)
 
 
 def test_a_stream_that_just_ends_is_told() -> None:
     """An answer without its last event is half of one, so none of its calls may run."""
     with pytest.raises(EnvironmentFault, match="broke off"):
-        finished(event("response.created"), event("response.output_item.done", output_index=0, item=item(type="message")))
+        finished(event("response.created"), event("response.output_item.done", item=item(type="message")))
 
 
 @pytest.mark.parametrize(
@@ -181,10 +183,35 @@ def test_a_failure_inside_a_stream_is_one_line(failure: Any) -> None:
 
 
 def test_items_are_taken_from_the_stream_where_the_last_event_has_none() -> None:
-    """In their places, whatever the order in which they were finished."""
-    done = [event("response.output_item.done", output_index=place, item=item(number=place)) for place in (1, 0)]
+    """In the order in which they were finished."""
+    done = [event("response.output_item.done", item=item(number=place)) for place in (0, 1)]
+    nothing: tuple[Any, ...] = ([], None)
 
-    assert finished(*done, event("response.completed", response=SimpleNamespace(output=[]))) == [{"number": 0}, {"number": 1}]
+    for output in nothing:
+        last = event("response.completed", response=SimpleNamespace(output=output))
+        assert finished(*done, last) == [{"number": 0}, {"number": 1}]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        event("response.completed", response=SimpleNamespace(output="words")),
+        event("response.completed", response=SimpleNamespace(output=[None])),
+        event("response.output_item.done", item=None),
+    ],
+)
+def test_an_item_that_is_none_is_told(ending: Any) -> None:
+    """The SDK passes on what a server sends, so it is looked at here."""
+    with pytest.raises(EnvironmentFault, match="malformed"):
+        finished(ending)
+
+
+@pytest.mark.parametrize("content", ["words", None, [3, {"type": "output_text", "text": 5}], {}])
+def test_parts_that_are_none_say_nothing_worse(content: Any) -> None:
+    """A message of another shape is no reason for a trace."""
+    text, calls, _ = read_items([{"type": "message", "content": content}, {"type": "dance"}])
+
+    assert text in ("", "5") and calls == []
 
 
 def test_an_answer_that_was_cut_short_by_its_length_counts_as_it_is() -> None:
