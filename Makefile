@@ -37,7 +37,7 @@ template-release: $(STAMPS)/test ## Release the templates and rooms as they are,
 	$(BIN)/python -m memkit.use_cases.release_templates
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
-	for name in startup search warm_search add gate policies conflicts lint htn evolve; do \
+	for name in startup search warm_search add gate policies conflicts lint gen htn evolve; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Delete what the other targets made

@@ -1,0 +1,94 @@
+"""Time ``memkit gen`` as a whole process, for each target against copier copying the same finished tree, in turn.
+
+Each row is one case: ``{case, ours, peer, ratio}``, in milliseconds of wall time. The peer of all targets one after the
+other is the limit that they are held to together. Run with ``--json`` for one JSON array, without it for a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from table import print_rows
+
+from memkit.generate.targets import load_targets
+from memkit.use_cases.make_store import starter_files
+
+LIMIT = 5000.0
+"""Milliseconds for one project of every target."""
+# Installed programs have their bytecode; a variable that forbids it would time the compiler.
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
+class Renders:
+    """Renders projects of one store into a scratch folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._store = folder / "store"
+        for path, content in starter_files("demo").items():
+            (self._store / path).parent.mkdir(parents=True, exist_ok=True)
+            (self._store / path).write_bytes(content)
+
+    def ours(self, target: str) -> float:
+        """Return the time of one render."""
+        place = self.place(target)
+        shutil.rmtree(place, ignore_errors=True)
+        return _milliseconds("memkit", "gen", "--target", target, "--store", self._store, "--out", place)
+
+    def peer(self, target: str) -> float:
+        """Return the time that copier takes to copy what was rendered, in which nothing is left to fill in."""
+        copy = self._folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        return _milliseconds("copier", "copy", "--quiet", "--defaults", self.place(target), copy)
+
+    def place(self, target: str) -> Path:
+        """Return where the project of a target lies."""
+        return self._folder / target
+
+
+def _milliseconds(*command: str | Path) -> float:
+    started = time.perf_counter()
+    line = [sys.executable, "-m", *map(str, command)]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    return (time.perf_counter() - started) * 1000
+
+
+def rows(runs: int) -> list[dict[str, Any]]:
+    """Return every row of the benchmark."""
+    targets = list(load_targets())
+    with tempfile.TemporaryDirectory() as folder:
+        renders = Renders(Path(folder))
+        for target in targets:
+            renders.ours(target)
+        measured = {target: [(renders.ours(target), renders.peer(target)) for _ in range(runs)] for target in targets}
+        together = [sum(renders.ours(target) for target in targets) for _ in range(runs)]
+    single = [_row(f"memkit gen --target {target}, ms", times) for target, times in measured.items()]
+    return [*single, _row(f"one project of each of {len(targets)} targets, ms", [(time, LIMIT) for time in together])]
+
+
+def _row(case: str, times: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    ours, peer = (round(statistics.median(column)) for column in zip(*times, strict=True))
+    return {"case": case, "ours": ours, "peer": peer, "ratio": round(statistics.median(b / a for a, b in times), 2)}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--runs", type=int, default=7)
+    options = parser.parse_args()
+    print_rows(rows(options.runs), as_json=options.json)
+
+
+if __name__ == "__main__":
+    main()
