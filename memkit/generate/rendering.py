@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import shutil
@@ -15,25 +16,34 @@ from memkit.generate.composition import Order, compose, context_of
 from memkit.generate.quoting import QUOTING
 from memkit.generate.source import files_of
 
+_SCRATCH = ".memkit-gen-"
+
 
 def render(order: Order, out: Path) -> list[str]:
     """Render ``order`` into the folder ``out``, which must not exist or be empty, and return the files' paths.
 
-    The project is made beside ``out`` and moved into place at the end, so an interrupted run leaves ``out`` as it was.
+    The project is made on the same file system and moved into place at the end, so an interrupted run leaves ``out`` as
+    it was. What a killed run left beside it is removed by the next one.
 
     Raises:
         UsageError: ``out`` is taken, or an answer does not fit.
         EnvironmentFault: The folder cannot be written.
     """
     out = out.expanduser().absolute()
-    _refuse_unless_free(out)
-    made = _missing_folders(out.parent)
+    made: list[Path] = []
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with _scratch(out) as scratch:
-            _run_copier(order, scratch)
-            files = sorted(path.relative_to(scratch).as_posix() for path in scratch.rglob("*") if path.is_file())
-            _put_in_place(scratch, out)
+        # A folder that is there may be a mount or a link, and what is made in it lies where it will stay.
+        place = out if out.is_dir() else out.parent
+        _remove_abandoned(place)
+        _refuse_unless_free(out)
+        made = _missing_folders(place)
+        place.mkdir(parents=True, exist_ok=True)
+        with _scratch(place) as scratch:
+            project = scratch / "project"
+            project.mkdir()
+            _run_copier(order, project)
+            files = sorted(path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file())
+            _put_in_place(project, out)
     except OSError as error:
         raise EnvironmentFault(f"{out} cannot be written: {error.strerror or error}. Nothing was left.") from error
     finally:
@@ -59,7 +69,7 @@ def _run_copier(order: Order, place: Path) -> None:
     from copier.errors import CopierError
     from jinja2 import TemplateError
 
-    with tempfile.TemporaryDirectory(prefix="memkit-gen-") as folder:
+    with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         compose(order, Path(folder), place)
         try:
             # Settings of the user's own copier must not change what memkit renders; tasks and extensions never run.
@@ -80,23 +90,45 @@ def _run_copier(order: Order, place: Path) -> None:
 
 
 @contextmanager
-def _scratch(out: Path) -> Iterator[Path]:
-    """Yield a new folder beside ``out``, on the same file system, and remove it if it is still there afterwards."""
-    folder = out.parent / f".{out.name}.{secrets.token_hex(4)}.tmp"
+def _scratch(place: Path) -> Iterator[Path]:
+    """Yield a new folder in ``place`` that is locked while it is used, and gone afterwards."""
+    folder = place / f"{_SCRATCH}{secrets.token_hex(8)}"
     folder.mkdir()
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
 
 
-def _put_in_place(scratch: Path, out: Path) -> None:
-    if out.is_dir() and out.samefile(Path.cwd()):
-        # Replacing the folder that a shell stands in would leave the shell in a deleted one.
-        for path in sorted(scratch.iterdir()):
-            path.rename(out / path.name)
+def _remove_abandoned(place: Path) -> None:
+    """Remove the scratch folders in ``place`` whose runs were killed: nobody holds their lock."""
+    for folder in place.glob(f"{_SCRATCH}{'[0-9a-f]' * 16}"):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue
+        finally:
+            os.close(descriptor)
+
+
+def _put_in_place(project: Path, out: Path) -> None:
+    """Move ``project`` to ``out``; where that is a folder already, it stays the same one."""
+    if not out.is_dir():
+        project.rename(out)
         return
-    scratch.rename(out)
+    moved: list[Path] = []
+    try:
+        for path in sorted(project.iterdir()):
+            moved.append(path.rename(out / path.name))
+    except BaseException:
+        for path in moved:
+            path.rename(project / path.name)
+        raise
 
 
 def _refuse_unless_free(out: Path) -> None:
