@@ -112,6 +112,17 @@ def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Pa
     assert notes(compiled) == ""
 
 
+def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
+    """Each step is checkpointed, so the next process sees the call and its result, once."""
+    failed = {"status": 500, "message": "out of order"}
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, failed, failed], *SESSION)
+
+    talk("Go on", ["Here we are."], "--session", "one")
+
+    assert [result.count("noted") for result in talk.results()] == [1]
+    assert notes(compiled).count("milk") == 1
+
+
 def leave_unfinished(talk: Talk, messages: list[Any]) -> None:
     """Append ``messages`` to the session as a run would have that died right after them."""
     from langgraph.graph import START, MessagesState, StateGraph

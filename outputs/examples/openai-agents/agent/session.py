@@ -24,10 +24,14 @@ class KeptSession:
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user and write the session down."""
         reply = self._agent.step(text)
+        self.keep()
+        return reply
+
+    def keep(self) -> None:
+        """Write the session down as it stands now, or take it off the disk where its user does not agree."""
         if self._rooms.consent.granted():
             self._rooms.settings.make_store()
             known = tuple(sorted(self._rooms.toolbox.known_ids))
             self._file.save(self._main, Kept(self._agent.loop.turn_id, known))
         else:
             self._file.forget()
-        return reply

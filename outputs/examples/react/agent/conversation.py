@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from agent.assembly import Rooms
 from agent.chat_model import ChatModel
+from agent.checkpointed import Checkpointed
 from agent.endpoint import endpoint_of
 from agent.interface import Conversation
 from agent.session import KeptSession
@@ -16,4 +17,7 @@ from agent.session import KeptSession
 def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     with ChatModel(endpoint_of(rooms.settings)) as model:
-        yield KeptSession(rooms.agent(llm_client=model), rooms)
+        steps = Checkpointed(model)
+        session = KeptSession(rooms.agent(llm_client=steps), rooms)
+        steps.checkpoint = session.keep
+        yield session

@@ -1,12 +1,15 @@
-"""What is this target's own: the client that reads a stream of Chat Completions."""
+"""What is this target's own: the client that reads a stream of Chat Completions, and a session kept step by step."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from agent.chat_model import gathered
 from loop.interface import Completion
+from tests.conftest import Talk
+from tests.material import notes
 
 
 def chunk(content: str | None = None, *calls: tuple[int, str | None, str | None, str]) -> Any:
@@ -36,3 +39,22 @@ def test_calls_that_share_an_index_stay_two_calls() -> None:
 def test_a_character_that_was_cut_in_two_is_put_together() -> None:
     """The halves arrive in two chunks, as JSON allows."""
     assert gathered([chunk("fine \ud83d"), chunk("\ude42")]) == Completion("fine \U0001f642")
+
+
+def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
+    """Each step is written down before the model is asked, so the next process sees the call and its result, once."""
+    failed = {"status": 500, "message": "out of order"}
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, failed, failed], "--session", "one", "--consent")
+
+    talk("Go on", ["Here we are."], "--session", "one")
+
+    assert [result.count("noted") for result in talk.results()] == [1]
+    assert "Write it down" in talk.words()[0]
+    assert notes(compiled).count("milk") == 1
+
+
+def test_nothing_is_written_down_without_consent(talk: Talk) -> None:
+    """Neither before a step nor after it."""
+    talk("My cat is called Lovelace", [{"tool": "note", "args": {"text": "Lovelace"}}, "A fine name."], "--session", "one")
+
+    assert not list(talk.store.rglob("context/*"))
