@@ -11,6 +11,13 @@ from memkit.generate.targets import find_target
 from memkit.use_cases.make_store import starter_files
 
 TARGETS = ("claude-agent-sdk", "langgraph", "openai-agents", "openai-assistants", "react")
+WIRES = {"openai-assistants": ("assistants-v2",)}
+"""Wires that a target has besides its default."""
+KINDS = (
+    *((target, {}) for target in TARGETS),
+    *((target, {"wire": wire}) for target, wires in WIRES.items() for wire in wires),
+)
+"""Every kind of project: a target and the answers that choose among what it offers."""
 CHOICES = {"both": WIRED, "virtual-memory": ("virtual-memory",), "hybrid-planner": ("hybrid-planner",)}
 
 

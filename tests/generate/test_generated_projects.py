@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from projects import TARGETS, project
+from projects import KINDS, project
 
 SECONDS = 280.0
 NEEDS = {
@@ -29,22 +29,32 @@ def run_tests(folder: Path, *arguments: str) -> None:
     assert "skipped" not in done.stdout, done.stdout[-2000:]
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_projects_own_tests_pass(target: str, starters: Path, tmp_path: Path) -> None:
+def named(kind: tuple[str, dict[str, str]]) -> str:
+    """Return what a kind of project is called in the report."""
+    target, answers = kind
+    return "-".join([target, *answers.values()])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=named)
+def test_the_projects_own_tests_pass(kind: tuple[str, dict[str, str]], starters: Path, tmp_path: Path) -> None:
     """With both skills, every test of the project passes, those in new processes too."""
+    target, answers = kind
     for package in NEEDS[target]:
         pytest.importorskip(package)
 
-    run_tests(project(starters, target, tmp_path / "project"))
+    run_tests(project(starters, target, tmp_path / "project", **answers))
 
 
 @pytest.mark.parametrize("choice", ["virtual-memory", "hybrid-planner"])
-@pytest.mark.parametrize("target", TARGETS)
-def test_each_skill_alone_makes_a_working_project(target: str, choice: str, starters: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS, ids=named)
+def test_each_skill_alone_makes_a_working_project(
+    kind: tuple[str, dict[str, str]], choice: str, starters: Path, tmp_path: Path
+) -> None:
     """With one skill the project has fewer tools, and what depends on that passes."""
+    target, answers = kind
     for package in NEEDS[target]:
         pytest.importorskip(package)
 
     own = {"virtual-memory": "tests/test_memory.py", "hybrid-planner": "tests/test_planning.py"}[choice]
-    folder = project(starters, target, tmp_path / "project", choice)
+    folder = project(starters, target, tmp_path / "project", choice, **answers)
     run_tests(folder, "-m", "not process", "tests/test_project.py", "tests/test_policies.py", own)
