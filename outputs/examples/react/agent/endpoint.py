@@ -63,6 +63,14 @@ def _base_url(text: str) -> str | None:
     return text or None
 
 
+def too_slow(endpoint: Endpoint) -> EnvironmentFault:
+    """Return what is told of a model that takes too long."""
+    where = endpoint.base_url or "OpenAI"
+    return EnvironmentFault(
+        f"The model at {where} did not answer within {endpoint.timeout:g} s. Try again, or raise MODEL_TIMEOUT."
+    )
+
+
 @contextmanager
 def clear_faults(endpoint: Endpoint) -> Iterator[None]:
     """Turn a failure of the server into an ``EnvironmentFault`` that says what to do."""
@@ -73,9 +81,7 @@ def clear_faults(endpoint: Endpoint) -> Iterator[None]:
         # Which packages the HTTP library needs depends on the environment: a proxy that speaks SOCKS, for example.
         raise EnvironmentFault(f"{where} cannot be asked: {error}") from error
     except openai.APITimeoutError as error:
-        raise EnvironmentFault(
-            f"The model at {where} did not answer within {endpoint.timeout:g} s. Try again, or raise MODEL_TIMEOUT."
-        ) from error
+        raise too_slow(endpoint) from error
     except openai.AuthenticationError as error:
         raise EnvironmentFault(f"{where} does not accept the key in OPENAI_API_KEY.") from error
     except openai.APIStatusError as error:
