@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 WORKERS ?= 2
 
-.PHONY: help demo test prove check outputs bench template-release clean
+.PHONY: help demo test prove check outputs matrix bench template-release clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -35,6 +35,9 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 
 template-release: $(STAMPS)/test ## Release the templates and rooms as they are, so that projects can be updated to them
 	$(BIN)/python -m memkit.use_cases.release_templates
+
+matrix: $(STAMPS)/test ## Write the matrix of the README again from a run of every target
+	$(BIN)/python -m memkit.equivalence --write README.md
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
 	for name in startup search warm_search add gate policies conflicts lint gen htn evolve; do \

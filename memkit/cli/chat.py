@@ -68,8 +68,8 @@ def chat(
         approve=ask_person if front.interactive else None,
     )
     conversation = Chat(workspace, agent)
-    if consents and not agent.consent.granted():
-        agent.consent.record(True)
+    if consents and user is not None and not agent.consent.granted():
+        workspace.archive.set_consent(user, True, workspace.person(user, session=agent.setting.session))
         conversation.changed = True
     try:
         if jsonl:

@@ -48,6 +48,17 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What an SDK makes impossible, so that a project cannot do it as the reference agent does."""
+
+    part: str
+    """Name of the part of the transcript in ``memkit.equivalence`` that shows it."""
+    why: str
+    wire: str = ""
+    """The wire that it holds for; every one where none is named."""
+
+
+@dataclass(frozen=True)
 class Target:
     """One kind of project that memkit renders."""
 
@@ -70,6 +81,7 @@ class Target:
     """What ``--data`` can answer: name → its default, help and choices."""
     source: Source
     """Where the rooms and memkit's own layers come from."""
+    limits: tuple[Limit, ...] = ()
     origin: Origin | None = None
     """The plug-in that brought it; None for a target of memkit's own."""
     readme: tuple[str, ...] = ()
@@ -176,6 +188,7 @@ def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin 
         layers=layers,
         questions={key: question for key, question in asked.items() if not key.startswith("_")},
         source=source,
+        limits=tuple(Limit(**limit) for limit in data.get("limits", ())),
         origin=origin,
         readme=tuple(data.get("readme", ())),
         variants=tuple(_variant(data) for data in data.get("variants", ())),

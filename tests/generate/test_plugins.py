@@ -230,6 +230,6 @@ def test_memkits_own_targets_fit_the_schema_of_a_plug_ins(name: str) -> None:
 
 def test_the_schema_knows_every_local_model_server() -> None:
     """A target can name each protocol that memkit.testing speaks."""
-    known = load_schema("target")["properties"]["protocols"]["items"]["enum"]
+    known = load_schema("target")["$defs"]["protocols"]["items"]["enum"]
 
     assert set(server.PROTOCOLS) <= set(known)

@@ -88,6 +88,22 @@ def test_execute_cannot_pass_by_the_gate(memory: Any, guard: Callable[..., Any])
     assert "denies" in text
 
 
+def test_the_books_say_what_the_policies_said_about_a_call_that_a_framework_runs(
+    memory: Any, guard: Callable[..., Any]
+) -> None:
+    """A call that was judged before it runs is written down with that verdict: a warning, or a person's yes."""
+    policies = guard({"archival_memory_insert": "warn", "archival_memory_search": "ask"})
+    toolbox = Toolbox(memory, policies)
+
+    toolbox.judge("archival_memory_insert", {"text": "x"})
+    toolbox.execute("archival_memory_insert", {"text": "x"})
+    toolbox.judge("archival_memory_search", {"query": "x"})
+    toolbox.grant("archival_memory_search", {"query": "x"})
+    toolbox.execute("archival_memory_search", {"query": "x"})
+
+    assert [call["decision"] for call in toolbox.report("")["tool_calls"]] == ["warn", "ask"]
+
+
 def test_one_verdict_clears_one_execution(memory: Any, guard: Callable[..., Any]) -> None:
     """A judged call is not judged again when it runs; a second run of it is."""
     policies = guard()

@@ -1,0 +1,56 @@
+"""What a transcript is made of, and what a run of it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from memkit.testing.script import Script
+
+Seen = Mapping[str, Any]
+"""What one turn showed, or what it left in memory, with names in the place of ids, marks and dates."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message of a user, answered in a process of its own by a model that plays ``script``."""
+
+    text: str
+    script: Script
+    user: str | None = "ada"
+    session: str | None = None
+    """The session; that of the part where none is named."""
+    consents: bool = True
+    """Whether the host says that the user agreed to long-term memory."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """What the host says about itself; the policies read it."""
+    probes: tuple[str, ...] = ()
+    """Phrases that are looked for in what the model sees, call by call."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the transcript, which shows one capability."""
+
+    name: str
+    capability: str
+    """The words of its row in the matrix."""
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one part showed on one side."""
+
+    turns: tuple[Seen, ...]
+    memory: Seen
+    """What stands in the store afterwards: records, lines that the part wrote, core sections, what tools wrote."""
+
+
+class Side(Protocol):
+    """Something that can answer the turns of a transcript: the reference agent, or a rendered project."""
+
+    def answer(self, turn: Turn, session: str) -> Seen:
+        """Answer one turn and return what it showed, ids and all."""
+        ...

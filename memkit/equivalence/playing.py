@@ -1,0 +1,47 @@
+"""Play the transcript on one side, and give an account of every part."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from memkit.equivalence.canonical import canonical
+from memkit.equivalence.interface import Account, Part, Seen, Side
+from memkit.equivalence.stored import lines_of, memory_of, names_of
+
+_UNORDERED = ("tool_calls", "memory_operations", "policy")
+"""What parallel calls may fill in any order."""
+
+
+def play(side: Side, store: Path, parts: Iterable[Part]) -> dict[str, Account]:
+    """Return what each part showed on ``side``, whose memory lies in ``store``, by the part's name."""
+    return {part.name: _play(side, store, part) for part in parts}
+
+
+def _play(side: Side, store: Path, part: Part) -> Account:
+    before = len(lines_of(store))
+    turns = [side.answer(turn, turn.session or part.name) for turn in part.turns]
+    memory = memory_of(store, before)
+    names = names_of(lines_of(store))
+    return Account(
+        turns=tuple(_in_order(canonical(seen, names)) for seen in turns),
+        memory={key: _sorted(value) for key, value in canonical(memory, names).items()},
+    )
+
+
+def _in_order(seen: Mapping[str, Any]) -> Seen:
+    told = {key: _sorted(value) if key in _UNORDERED else value for key, value in seen.items()}
+    if "message" in told:
+        said, *receipts = re.split(r"\n(?=\((?:stored|not stored|already known|set aside))", told["message"])
+        told["message"] = [said, *sorted(receipts)]
+    if usage := told.get("context_usage"):
+        # An id counts for a few tokens more or less than another one, so the figures of two runs are never the same.
+        told["context_usage"] = {"budget": usage["budget"], "within": usage["used"] <= usage["budget"]}
+    return told
+
+
+def _sorted(value: Any) -> Any:
+    return sorted(value, key=lambda item: json.dumps(item, sort_keys=True)) if isinstance(value, list) else value

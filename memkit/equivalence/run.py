@@ -1,0 +1,125 @@
+"""Run the transcript on the reference agent and on targets, and compare."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.equivalence.comparison import differences
+from memkit.equivalence.interface import Account, Part
+from memkit.equivalence.material import write_store
+from memkit.equivalence.playing import play
+from memkit.equivalence.project import ProjectSide
+from memkit.equivalence.reference import ReferenceSide
+from memkit.equivalence.transcript import PARTS
+from memkit.generate.composition import Order
+from memkit.generate.reading import content_of
+from memkit.generate.rendering import render
+from memkit.generate.targets import Target
+
+WIRE = "wire"
+"""The question with which a target lets its owner choose between protocols."""
+AT_ONCE = 2
+"""Projects that run side by side; each is a process of its own."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One kind of project to compare: a target, over one of its wires."""
+
+    target: Target
+    wire: str = ""
+    """The answer to the question for the wire, empty where a target has one wire only."""
+
+    @property
+    def title(self) -> str:
+        """Return what the matrix calls it."""
+        return f"{self.target.name} {self.wire}".strip()
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Return what its project is rendered with."""
+        return {WIRE: self.wire} if self.wire else {}
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """Return why it cannot be what the reference agent is, by the name of the part that shows it."""
+        return {limit.part: limit.why for limit in self.target.limits if limit.wire in ("", self.wire)}
+
+    @property
+    def missing(self) -> list[str]:
+        """Return the distributions that its project needs and this environment does not have."""
+        names = [re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in self.target.requires]
+        return [name for name in names if not _is_installed(name)]
+
+
+@dataclass(frozen=True)
+class Result:
+    """How far one kind of project is what the reference agent is."""
+
+    column: Column
+    differences: Mapping[str, Sequence[str]]
+    """Name of each part → in what it differs, in words."""
+
+    @property
+    def faults(self) -> list[str]:
+        """Return, in words, what differs without a reason, and each reason for a difference that there is not."""
+        limits = self.column.limits
+        found = [f"{part}: {words}" for part, told in self.differences.items() if part not in limits for words in told]
+        stale = [part for part in limits if not self.differences.get(part)]
+        return found + [f"{part}: {RECORDED_LIMIT}" for part in stale]
+
+
+RECORDED_LIMIT = "target.yaml names a limit, and the run shows no difference there. Take it out."
+
+
+def columns_of(target: Target) -> list[Column]:
+    """Return one column for each wire that can be chosen."""
+    choices = target.questions.get(WIRE, {}).get("choices", ())
+    return [Column(target, wire) for wire in choices] or [Column(target)]
+
+
+def run(columns: Sequence[Column], parts: Sequence[Part] = PARTS) -> list[Result]:
+    """Play ``parts`` on the reference agent and on every column, and return in what they differ."""
+    with _scratch() as folder:
+        places = [folder / str(number) for number in range(len(columns))]
+        for column, place in zip(columns, places, strict=True):
+            render(Order(column.target, content_of(write_store(place / "store")), column.answers), place / "project")
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            reference = pool.submit(_play_reference, folder / "reference", parts)
+            accounts = list(pool.map(lambda place: _play_project(place, parts), places))
+        expected = reference.result()
+        return [
+            Result(column, {part.name: differences(expected[part.name], account[part.name]) for part in parts})
+            for column, account in zip(columns, accounts, strict=True)
+        ]
+
+
+def _play_reference(folder: Path, parts: Sequence[Part]) -> dict[str, Account]:
+    store = write_store(folder)
+    return play(ReferenceSide(store), store, parts)
+
+
+def _play_project(place: Path, parts: Sequence[Part]) -> dict[str, Account]:
+    with ProjectSide(place / "project", place / "store") as side:
+        return play(side, place / "store", parts)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="memkit-equivalence-") as folder:
+        yield Path(folder).resolve()
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
