@@ -55,7 +55,7 @@ class ClaudeLoop(AgentLoop):
         self._made = self._stamped = 0
         with clear_faults(self._endpoint):
             said = self._events.run(self._converse())
-        return Reply(said, self._made, limited=self._made >= self.max_tool_calls)
+        return Reply(said, min(self._made, self.max_tool_calls), limited=self._made >= self.max_tool_calls)
 
     # --- what the hooks ask
 

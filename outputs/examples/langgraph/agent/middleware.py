@@ -22,6 +22,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agent.messages import sendable, to_langchain
+from agent.sendable import arguments_as_sent
 
 if TYPE_CHECKING:
     from agent.graph_loop import GraphLoop
@@ -95,7 +96,7 @@ def _broken_calls(loop: GraphLoop) -> Any:
 def _refused_arguments(loop: GraphLoop, call: Any) -> ToolMessage:
     loop.number_call()
     name = call["name"] or ""
-    text = loop.toolbox.call(name, call["args"] or "?").text
+    text = loop.toolbox.call(name, arguments_as_sent(call["args"] or "?")).text
     return ToolMessage(text, tool_call_id=str(call["id"]), name=name, status="error")
 
 

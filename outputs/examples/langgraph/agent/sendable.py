@@ -39,3 +39,16 @@ def sendable_arguments(text: str) -> str:
     ('{"a": 1}', '"{\\"a\\": "')
     """
     return json.dumps(text) if read_arguments(text) is None else text
+
+
+def arguments_as_sent(sendable: str) -> str:
+    r"""Return what the model sent, of which ``sendable_arguments`` made ``sendable``.
+
+    >>> arguments_as_sent('{"a": 1}'), arguments_as_sent('"{\\"a\\": "')
+    ('{"a": 1}', '{"a": ')
+    """
+    try:
+        value = json.loads(sendable)
+    except ValueError:  # it did not pass there
+        return sendable
+    return value if isinstance(value, str) else sendable

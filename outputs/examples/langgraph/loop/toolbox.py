@@ -10,7 +10,6 @@ import difflib
 import json
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -74,7 +73,7 @@ class Toolbox:
         self._root = Path(root)
         self._marker = marker
         self._trust_of = trust_lookup(getattr(memory, "archive", None), getattr(memory, "user_id", "local"))
-        self._cleared: Counter[str] = Counter()
+        self._cleared: dict[str, list[str]] = {}
         self._books = threading.RLock()
         self._serial = threading.RLock()
         self._tools: dict[str, BoundTool] = {}
@@ -117,7 +116,7 @@ class Toolbox:
                 if entry not in self.ledger.policy:
                     self.ledger.policy.append(entry)
             if verdict.decision not in STOPPED:
-                self._cleared[_key(name, given)] += 1
+                self._clear(name, given, verdict.decision)
         found = findings_data(verdict)
         self._tell("policy", tool=name, args=given, context=context, decision=verdict.decision, policies=found)
         return verdict
@@ -125,7 +124,7 @@ class Toolbox:
     def grant(self, name: str, args: Mapping[str, JSON] | str) -> None:
         """Clear one call that a person approved."""
         with self._books:
-            self._cleared[_key(name, read_arguments(args) or {})] += 1
+            self._clear(name, read_arguments(args) or {}, "ask")
 
     def refuse(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> str:
         """Record a call that ``verdict`` stopped and return what the model is told."""
@@ -140,14 +139,23 @@ class Toolbox:
         verdict = self.judge(name, args)
         if verdict.decision in STOPPED and not self._approved(name, args, verdict):
             return ToolOutcome(self.refuse(name, args, verdict), True, verdict)
+        self._take(name, args)
         text, error = self._run(name, args, verdict.decision)
         return ToolOutcome(text, error, verdict)
 
     def execute(self, name: str, args: Mapping[str, JSON] | str) -> str:
         """Run a call that was judged before; one that was not is judged now."""
+        decision = self._take(name, args)
+        return self.call(name, args).text if decision is None else self._run(name, args, decision)[0]
+
+    def _clear(self, name: str, given: Mapping[str, JSON], decision: str) -> None:
+        self._cleared.setdefault(_key(name, given), []).append(decision)
+
+    def _take(self, name: str, args: Mapping[str, JSON] | str) -> str | None:
+        """Return the decision that clears a call to run, once for each time it was cleared."""
         with self._books:
-            cleared = self._cleared[_key(name, read_arguments(args) or {})] > 0
-        return self._run(name, args, "allow")[0] if cleared else self.call(name, args).text
+            waiting = self._cleared.get(_key(name, read_arguments(args) or {}))
+            return waiting.pop(0) if waiting else None
 
     def _approved(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> bool:
         given = read_arguments(args) or {}
@@ -159,10 +167,7 @@ class Toolbox:
         return True
 
     def _run(self, name: str, args: Mapping[str, JSON] | str, decision: str) -> tuple[str, bool]:
-        given = read_arguments(args)
-        with self._books:
-            self._cleared[_key(name, given or {})] -= 1
-        text, error = self._answer(name, given)
+        text, error = self._answer(name, read_arguments(args))
         self._record(name, args, text, error=error, decision=decision)
         return text, error
 

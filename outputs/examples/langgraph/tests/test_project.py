@@ -46,7 +46,7 @@ def test_what_was_compiled_from_the_store_loads() -> None:
 
     verdict = guard_of(settings.policies).decide("no such tool", {}, {})
     assert "policy_set" not in [finding.name for finding in verdict.policies]
-    rooms = open_rooms(settings, None, "one")
+    rooms = open_rooms(settings, "ada", "one")
     names = {spec.name for spec in rooms.toolbox.specs()}
     rooms.close()
     assert settings.tools <= names | {"propose_subtasks", "plan_task"}

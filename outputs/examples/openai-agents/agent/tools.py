@@ -14,6 +14,7 @@ from agents import (
 )
 from agents.tool_context import ToolContext
 
+from agent.sendable import arguments_as_sent
 from loop.arguments import read_arguments
 from loop.interface import ToolSpec, Verdict
 
@@ -31,7 +32,7 @@ def tools_of(loop: RunnerLoop) -> list[FunctionTool]:
 
 def _function_tool(loop: RunnerLoop, spec: ToolSpec) -> FunctionTool:
     async def run(context: ToolContext[Any], arguments: str) -> str:
-        return await asyncio.to_thread(loop.toolbox.execute, spec.name, arguments)
+        return await asyncio.to_thread(loop.toolbox.execute, spec.name, arguments_as_sent(arguments))
 
     def offered(context: RunContextWrapper[Any], agent: Any) -> bool:
         """At the bound on tool calls the model has to answer without any."""
@@ -55,7 +56,7 @@ def policy_gate(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
     It runs on the event loop, so the calls of one answer are judged, and people asked about them, one after another.
     """
     loop: RunnerLoop = data.context.context
-    name, arguments = data.context.tool_name, data.context.tool_arguments
+    name, arguments = data.context.tool_name, arguments_as_sent(data.context.tool_arguments)
     if loop.number_call() > loop.max_tool_calls:
         return ToolGuardrailFunctionOutput.reject_content(TOO_MANY)
     verdict = loop.toolbox.judge(name, arguments)

@@ -26,6 +26,8 @@ PLANNING = "plan_task"
 PROPOSING = "propose_subtasks"
 EVOLVING = "evolve_expression"
 STORING = "archival_memory_insert"
+SEARCHING = "conversation_search"
+"""The only memory tool where nothing may be stored long-term, whatever the user says."""
 SEED = 0
 """Of evolutionary search: the same question has the same answer."""
 
@@ -68,8 +70,9 @@ def open_rooms(settings: Settings, user: str | None, session: str, approve: Appr
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
     limits = settings.limits
     user_id = user if user is not None else "nobody"
+    switched_off = settings.values["privacy"]["long_term"] == "off"
     archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)
-    consent = Consent(archive, user, session, switched_off=settings.values["privacy"]["long_term"] == "off")
+    consent = Consent(archive, user, session, switched_off=switched_off)
     main = _main_context(limits)
     memory = OfferedTools(
         main,
@@ -78,7 +81,7 @@ def open_rooms(settings: Settings, user: str | None, session: str, approve: Appr
         user_id=user_id,
         session_id=session,
         consented=consent.granted,
-        names=settings.tools,
+        names=settings.tools if user is not None and not switched_off else settings.tools & {SEARCHING},
     )
     toolbox = _toolbox(settings, memory, archive, consent, approve)
     persona = Persona(name=str(settings.values["name"]), description=str(settings.values["persona"]))
@@ -127,7 +130,7 @@ def _toolbox(
         root=settings.memory_folder,
         approve=approve,
         consent=consent,
-        retire=retire if STORING in settings.tools else None,
+        retire=retire if STORING in memory.names else None,
     )
 
 

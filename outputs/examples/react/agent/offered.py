@@ -13,8 +13,8 @@ class OfferedTools(MemoryTools):
 
     def __init__(self, *parts: Any, names: Collection[str], **more: Any) -> None:
         super().__init__(*parts, **more)
-        self._names = frozenset(names)
+        self.names = frozenset(names)
 
     def specs(self) -> list[dict[str, Any]]:
         """Return the tools that are offered; the toolbox runs no others."""
-        return [spec for spec in super().specs() if spec["name"] in self._names]
+        return [spec for spec in super().specs() if spec["name"] in self.names]
