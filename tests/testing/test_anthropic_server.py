@@ -211,6 +211,25 @@ def test_a_scripted_error_can_be_retried_and_takes_one_answer() -> None:
     assert [request.status for request in server.requests] == [529, 200]
 
 
+def test_an_answer_at_the_token_limit_says_so() -> None:
+    """What was said stands there, whole or half, and the stop reason is the limit."""
+    with FakeServer("anthropic", [{"text": "Half of", "stop": "length"}] * 2) as server:
+        reply = ask(server)
+        _, message = streamed(server)
+
+    assert [(one.content[0].text, one.stop_reason) for one in (reply, message)] == [("Half of", "max_tokens")] * 2
+
+
+def test_an_answer_that_fails_is_an_error_in_the_stream() -> None:
+    """A stream that has begun carries the error as an event; without a stream it is the response."""
+    with FakeServer("anthropic", [{"text": "Half of", "stop": "failed", "message": "Too busy."}] * 2) as server:
+        for send in (ask, streamed):
+            with pytest.raises(anthropic.APIStatusError) as caught:
+                send(server)
+            body: Any = caught.value.body
+            assert body["error"] == {"type": "overloaded_error", "message": "Too busy."}
+
+
 def test_a_wrong_key_is_refused() -> None:
     """The key counts in either header."""
     with FakeServer("anthropic", ["one", "two"], api_key="right") as server:
