@@ -15,6 +15,7 @@ from agent.endpoint import Endpoint
 from agent.exchange import Answer, Call, Exchange
 from agent.faults import check_result, clear_faults
 from agent.hooks import hooks_of
+from agent.patience import Patience
 from agent.sendable import sendable_text
 from agent.tools import PREFIX, SERVER, own_name, server_of
 from agent.transcript import blocks_of, store_of
@@ -38,6 +39,7 @@ class ClaudeLoop(AgentLoop):
     ) -> None:
         super().__init__(*parts, **more)
         self.window = Window(rooms.main)
+        self.patience = Patience(endpoint)
         self.exchange = Exchange(self._follow)
         self.begin_anew = False
         """Set by a hook that ended the run, because the next request has to be made from the main context."""
@@ -95,9 +97,10 @@ class ClaudeLoop(AgentLoop):
         history, words = _parted(conversation)
         with self._workplace.holding(system["content"]) as prompt:
             told = query(prompt=_spoken(words or [GO_ON]), options=self._options(str(prompt), history))
-            async with aclosing(cast("AsyncGenerator[object, None]", told)):
+            async with aclosing(cast("AsyncGenerator[object, None]", told)), self.patience.begin():
                 try:
                     async for message in told:
+                        self.patience.renew()
                         self.exchange.take(message)
                 except ResultError:
                     # Raised behind a result that says the same, and more.
@@ -118,6 +121,7 @@ class ClaudeLoop(AgentLoop):
             permission_mode="dontAsk",
             setting_sources=[],
             hooks=hooks_of(self),
+            include_partial_messages=True,  # for the patience: an answer may be long in coming
             max_turns=max(0, self.max_tool_calls - self._made) + 2,
             cwd=self._workplace.empty,
             env=self._endpoint.environment(self._workplace.settings),

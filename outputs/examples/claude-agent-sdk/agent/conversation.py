@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +14,9 @@ from agent.endpoint import endpoint_of
 from agent.interface import Conversation
 from agent.session import KeptSession
 from agent.workplace import open_workplace
+
+# What a person can act on is told by this package, in one line.
+logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
 
 
 @contextmanager

@@ -37,7 +37,6 @@ class Endpoint:
         Args:
             folder: Takes the place of the user's own configuration, which is neither read nor written.
         """
-        wait = str(max(1, round(self.timeout * 1000)))
         return {
             KEY: self.api_key,
             **({URL: self.base_url} if self.base_url is not None else {}),
@@ -50,9 +49,7 @@ class Endpoint:
             # A tool that has to be searched for is one that the model forgets.
             "ENABLE_TOOL_SEARCH": "false",
             "CLAUDE_CODE_MAX_RETRIES": str(RETRIES),
-            "API_TIMEOUT_MS": wait,
-            "CLAUDE_ENABLE_STREAM_WATCHDOG": "1",
-            "CLAUDE_STREAM_IDLE_TIMEOUT_MS": wait,
+            "API_TIMEOUT_MS": str(max(1, round(self.timeout * 1000))),
         }
 
 

@@ -26,6 +26,7 @@ def hooks_of(loop: ClaudeLoop) -> dict[HookEvent, list[HookMatcher]]:
     async def before(data: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
         """Ask the policies; the body of a call that they stop never runs, and the model is told why."""
         asked: Mapping[str, Any] = {**data}
+        loop.patience.rest()
         return _gate(loop, await loop.exchange.seen(call_id, asked["tool_name"], asked["tool_input"]))
 
     async def after(data: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:

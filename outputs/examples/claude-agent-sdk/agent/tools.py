@@ -21,7 +21,12 @@ INLINE = 500_000
 
 def server_of(toolbox: Toolbox) -> McpSdkServerConfig:
     """Return the server with every tool that a model may call."""
-    return create_sdk_mcp_server(SERVER, tools=[_tool(toolbox, spec) for spec in toolbox.specs()])
+    return create_sdk_mcp_server(SERVER, tools=tools_of(toolbox))
+
+
+def tools_of(toolbox: Toolbox) -> list[SdkMcpTool[Any]]:
+    """Return every tool that a model may call."""
+    return [_tool(toolbox, spec) for spec in toolbox.specs()]
 
 
 def own_name(name: str) -> str:

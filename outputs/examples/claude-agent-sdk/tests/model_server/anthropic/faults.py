@@ -24,6 +24,11 @@ def kind_of(status: int) -> str:
     return KINDS.get(status, "api_error" if status >= 500 else KINDS[400])
 
 
+def error_of(status: int, message: str) -> dict[str, str]:
+    """Return what stands under ``error``, in a response and in a stream."""
+    return {"type": kind_of(status), "message": message}
+
+
 def wrong(place: str, reason: str) -> Refusal:
     """Return the refusal of what stands at ``place``, a path such as ``messages.0.content``."""
     return Refusal(400, f"{place}: {reason}", param=place)

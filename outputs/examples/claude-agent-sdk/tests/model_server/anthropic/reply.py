@@ -7,11 +7,19 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..errors import Refusal
 from ..interface import Answer, Call, Conversation
+from ..sse import event, halves
+from .faults import error_of
+
+FAILED = "failed"
+OVERLOADED = "Overloaded"
 
 
 def message_of(answer: Answer, conversation: Conversation) -> dict[str, Any]:
-    """Return the whole message."""
+    """Return the whole message; one that fails is no message at all, and the client may ask again."""
+    if answer.stop == FAILED:
+        raise Refusal(529, answer.message or OVERLOADED, retry=True)
     text = [{"type": "text", "text": answer.text}] if answer.text else []
     calls = [{**_head(call, conversation), "input": _input(call)} for call in answer.calls]
     usage = {"output_tokens": said_tokens(answer)}
@@ -25,7 +33,7 @@ def message_of(answer: Answer, conversation: Conversation) -> dict[str, Any]:
 
 def events_of(answer: Answer, conversation: Conversation) -> tuple[str, ...]:
     """Return the events of the streamed message; text and arguments come in two parts each."""
-    return tuple(f"event: {event['type']}\ndata: {json.dumps(event)}" for event in _events(answer, conversation))
+    return tuple(event(data["type"], data) for data in _events(answer, conversation))
 
 
 def _events(answer: Answer, conversation: Conversation) -> Iterator[dict[str, Any]]:
@@ -35,15 +43,18 @@ def _events(answer: Answer, conversation: Conversation) -> Iterator[dict[str, An
     yield {"type": "ping"}
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if answer.text:
-        parts = [{"type": "text_delta", "text": part} for part in _halves(answer.text)]
+        parts = [{"type": "text_delta", "text": part} for part in halves(answer.text)]
         blocks.append(({"type": "text", "text": ""}, parts))
     for call in answer.calls:
-        parts = [{"type": "input_json_delta", "partial_json": part} for part in ["", *_halves(_arguments(call))]]
+        parts = [{"type": "input_json_delta", "partial_json": part} for part in ["", *halves(_arguments(call))]]
         blocks.append(({**_head(call, conversation), "input": {}}, parts))
     for index, (block, deltas) in enumerate(blocks):
         yield {"type": "content_block_start", "index": index, "content_block": block}
         yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         yield {"type": "content_block_stop", "index": index}
+    if answer.stop == FAILED:
+        yield {"type": "error", "error": error_of(529, answer.message or OVERLOADED)}
+        return
     ended = {"stop_reason": _stop_reason(answer), "stop_sequence": None}
     yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": said_tokens(answer)}}
     yield {"type": "message_stop"}
@@ -86,13 +97,9 @@ def _input(call: Call) -> Any:
 
 def _stop_reason(answer: Answer) -> str:
     """Return why the model stopped."""
+    if answer.stop == "length":
+        return "max_tokens"
     return "tool_use" if answer.calls else "end_turn"
-
-
-def _halves(text: str) -> list[str]:
-    """Return ``text`` in two parts, or in as many as it has characters where that is fewer."""
-    middle = (len(text) + 1) // 2
-    return [part for part in (text[:middle], text[middle:]) if part]
 
 
 def _usage(conversation: Conversation) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Play, Request, Response
-from .faults import kind_of, wrong
+from .faults import error_of, wrong
 from .reply import asked_tokens, events_of, message_of
 from .request import read_conversation
 
@@ -46,8 +46,7 @@ class Messages:
 
     def error_body(self, refusal: Refusal) -> dict[str, Any]:
         """Return the error object of this protocol."""
-        error = {"type": kind_of(refusal.status), "message": refusal.message}
-        return {"type": "error", "error": error, "request_id": _request_id()}
+        return {"type": "error", "error": error_of(refusal.status, refusal.message), "request_id": _request_id()}
 
 
 def _check_method(request: Request, *methods: str) -> None:

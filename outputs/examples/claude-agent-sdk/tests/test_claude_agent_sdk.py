@@ -1,0 +1,363 @@
+"""What is the Claude Agent SDK's own: the command line as a process, its hooks, its sessions and what it does unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_agent_sdk._internal.transport import subprocess_cli
+
+from agent import patience
+from agent.assembly import open_rooms
+from agent.conversation import open_conversation
+from agent.endpoint import Endpoint
+from agent.settings import load_settings
+from agent.tools import PREFIX, tools_of
+from agent.transcript import EARLIER, to_wire
+from loop.interface import Message
+from tests.conftest import Talk, spoken
+from tests.material import notes
+from tests.model_server import Conversation, FakeServer
+from tests.test_failures import only_error
+
+SESSION = ("--session", "one", "--consent")
+NOTE = {"tool": "note", "args": {"text": "milk"}}
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return where temporary files of this test lie, so that what is left behind is seen."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+# --- the prompt
+
+
+def test_the_prompt_is_not_frozen(talk: Talk) -> None:
+    """The command line goes on with the prompt of a session's first turn unless it is kept from that."""
+    with FakeServer("anthropic", ["One.", "Two."]) as server:
+        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        with open_conversation(rooms) as conversation:
+            conversation.step("Hello!")
+            rooms.main.core["human"] = "Lives in the lighthouse"
+            conversation.step("Hello again!")
+        rooms.close()
+
+    first, second = (request.conversation for request in server.requests if request.conversation is not None)
+    assert "lighthouse" not in spoken(first, "system")
+    assert spoken(second, "system").count("lighthouse") == 1
+    assert spoken(second, "user", "assistant") == "Hello!\nOne.\nHello again!"
+
+
+def test_no_account_of_this_machine_can_read_the_prompt(talk: Talk, temporary: Path) -> None:
+    """Neither core memory nor the user's words stand in the arguments of a process, or in a file that others can open."""
+    seen: list[str] = []
+
+    def script(conversation: Conversation) -> str:
+        processes = Path("/proc").glob("[0-9]*/cmdline")
+        seen.extend(line for line in map(arguments_of, processes) if "stream-json" in line)
+        modes = [path.stat().st_mode & 0o077 for path in temporary.iterdir()]
+        assert modes and not any(modes)
+        return "Hello."
+
+    if not Path("/proc/self/cmdline").exists():
+        seen.append("No process can be looked at here.")
+    talk("I live in the lighthouse", script)
+
+    assert seen
+    assert not any("lighthouse" in line or "being tested" in line for line in seen)
+
+
+def arguments_of(path: Path) -> str:
+    """Return the arguments of a process, nothing where it has ended."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def test_a_prompt_may_be_longer_than_an_argument(talk: Talk) -> None:
+    """Core memory and summary of a large window do not fit into an argument of a process."""
+    with FakeServer("anthropic", ["Fine."]) as server:
+        variables = {**talk.variables(server.base_url), "CONTEXT_MAX_TOKENS": "200000"}
+        rooms = open_rooms(load_settings(variables), "ada", "one")
+        with open_conversation(rooms) as conversation:
+            rooms.main.core["human"] = "rain " * 40_000
+            assert conversation.step("Hello!").message == "Fine."
+        rooms.close()
+
+    (asked,) = (request.conversation for request in server.requests if request.conversation is not None)
+    assert len(spoken(asked, "system")) > 200_000
+
+
+def test_words_are_said_and_not_carried_out(talk: Talk, tmp_path: Path) -> None:
+    """A slash at the beginning is no command, and the mention of a file does not read it."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the lighthouse is empty", encoding="utf-8")
+    words = f"/clear and look at @{secret} !ls"
+
+    talk(words, ["I cannot."])
+
+    assert talk.words() == [words]
+    assert "the lighthouse is empty" not in str(talk.sent)
+
+
+# --- the gate
+
+
+def test_arguments_that_do_not_fit_are_in_the_books(talk: Talk, compiled: Path) -> None:
+    """The SDK refuses them itself, behind the policies; the envelope and the next turn tell of the call all the same."""
+    reply = talk("Write it down", [{"tool": "note", "args": {"text": 3}}, "I could not."], *SESSION)
+
+    assert notes(compiled) == ""
+    (call,) = reply.data["tool_calls"]
+    assert (call["name"], call["error"], call["args"]) == ("note", True, {"text": 3})
+    talk("And now?", ["Still here."], "--session", "one")
+    assert "3 is not of type 'string'" in talk.results()[0]
+
+
+def test_a_call_around_the_hook_is_judged_too(talk: Talk, compiled: Path) -> None:
+    """Whatever the command line makes of the hook's answer, the body asks the policies itself."""
+    rooms = open_rooms(load_settings(talk.variables("http://127.0.0.1:9")), "ada", "one")
+    tools = {tool.name: tool for tool in tools_of(rooms.toolbox)}
+
+    told = asyncio.run(tools["note"].handler({"text": "danger"}))
+
+    rooms.close()
+    assert "no_danger" in str(told) and notes(compiled) == ""
+
+
+def test_calls_of_one_answer_run_and_are_refused_side_by_side(talk: Talk, compiled: Path) -> None:
+    """Each is judged and answered once, those that are denied, that no tool offers and that are no JSON too."""
+    calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
+    calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
+    calls.append({"tool": "note", "arguments": '{"text": "half of it'})
+
+    reply = talk("Write it down", [{"tools": calls}, "Done."], *SESSION)
+
+    assert "danger" not in notes(compiled) and "milk" in notes(compiled) and "bread" in notes(compiled)
+    assert len(talk.results()) == len(calls) == len(reply.data["tool_calls"])
+    assert [result for result in talk.results() if "no_danger" in result]
+    talk("And now?", ["Still here."], "--session", "one")
+    assert len(talk.results()) == len(calls)
+    assert "There is no tool 'shell'" in talk.results()[1]
+
+
+def test_a_call_that_no_server_takes_back_does_not_end_the_turn(talk: Talk, compiled: Path) -> None:
+    """The run is ended behind it, and another goes on with the call in a form that can be sent."""
+    reply = talk("Write it down", [{"tools": [{"tool": "note", "arguments": "[]"}, NOTE]}, "Done."], *SESSION)
+
+    assert reply.message == "Done."
+    assert "no JSON" in talk.results()[0]
+    assert len(reply.data["tool_calls"]) == 2
+
+
+# --- the window
+
+
+def test_the_window_is_bounded_within_a_turn(talk: Talk) -> None:
+    """What the command line gathers is taken out of its hands as soon as it passes the main context."""
+    long_note = {"tool": "note", "args": {"text": "rain " * 150}}
+
+    reply = talk("How was the weather?", [long_note] * 6 + ["It rained."], CONTEXT_MAX_TOKENS="700")
+
+    assert reply.message == "It rained." and len(reply.data["tool_calls"]) == 6
+    sizes = [len(spoken(asked, "user", "assistant", "tool")) for asked in talk.asked]
+    assert max(sizes) < 4 * 700 * 2
+    assert "Summary of earlier messages" in talk.system_prompts()[-1]
+
+
+def test_core_memory_is_shown_anew_inside_the_turn_once(talk: Talk) -> None:
+    """After a change the next request holds the sections as they are now, and the request behind it not once more."""
+    script = [{"tool": "core_memory_append", "args": {"section": "human", "text": "I work at sea"}}, NOTE, "Good."]
+
+    talk("I work at sea", script, *SESSION)
+
+    shown = [prompt.count("Core memory has changed") for prompt in talk.system_prompts()]
+    assert shown == [0, 1, 1]
+
+
+def test_history_is_in_the_form_of_the_protocol() -> None:
+    """The user begins, results of one answer are one message, and what is empty is left out."""
+    calls: list[Any] = [{"id": f"call-1-{number}", "name": name, "args": {}} for number, name in ((1, "note"), (2, "rm -rf"))]
+    messages: list[Message] = [
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "call-1-1", "name": "note", "content": "noted"},
+        {"role": "tool", "tool_call_id": "call-1-2", "name": "rm -rf", "content": "no"},
+        {"role": "assistant", "content": " "},
+        {"role": "user", "content": "And now?"},
+    ]
+
+    first, asked, answered = to_wire(messages, {"note": f"{PREFIX}note"})
+
+    assert first["content"][0]["text"] == EARLIER
+    assert [block["name"] for block in asked["content"]] == [f"{PREFIX}note", "unknown_tool"]
+    assert [block["type"] for block in answered["content"]] == ["tool_result", "tool_result", "text"]
+
+
+# --- what is left behind
+
+
+def test_nothing_of_a_conversation_is_left_beside_the_store(talk: Talk, temporary: Path) -> None:
+    """Not in the command line's own folder, not in a temporary one, not in the user's home."""
+    talk("My cat is called Lovelace", ["A fine name."], *SESSION)
+    talk("What is she called?", ["Lovelace."], "--session", "one")
+
+    assert list(temporary.iterdir()) == []
+    others = [path for path in talk.folder.rglob("*") if path.is_file() and talk.store not in path.parents]
+    assert not [path for path in others if b"Lovelace" in path.read_bytes() and path.name not in ("printed", "told")]
+    assert not (talk.folder / ".claude").exists() and not (talk.folder / ".claude.json").exists()
+
+
+def test_a_key_does_not_reach_the_disk_while_a_turn_runs(talk: Talk, temporary: Path) -> None:
+    """What was said before is written down for the command line, masked."""
+    key = "sk-proj-" + "a1B2c3D4e5" * 4
+    files: list[bytes] = []
+
+    def script(conversation: Conversation) -> str:
+        files.extend(path.read_bytes() for path in temporary.rglob("*") if path.is_file())
+        return "Keep it secret."
+
+    with FakeServer("anthropic", script) as server:
+        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        with open_conversation(rooms) as conversation:
+            conversation.step(f"My key is {key}, what is it for?")
+            conversation.step("And now?")
+        rooms.close()
+
+    assert any(b"what is it for?" in content for content in files)
+    assert not any(key.encode() in content for content in files)
+
+
+# --- what is done unasked
+
+
+class Proxy:
+    """Stands in the way of everything that is not loopback, and notes what wanted to pass."""
+
+    def __init__(self) -> None:
+        self.wanted: list[str] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(5)
+                self.wanted.append(connection.recv(4096).decode("latin-1").partition("\r\n")[0])
+                connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """Return a proxy through which every process of the test reaches the world."""
+    standing = Proxy()
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, standing.url)
+        monkeypatch.setenv(name.lower(), standing.url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    yield standing
+    standing.close()
+
+
+def test_nobody_but_the_model_is_asked(talk: Talk, proxy: Proxy) -> None:
+    """No telemetry, no look for updates, and no request besides those that the turn needs."""
+    talk("Write it down", [NOTE, "Done."], *SESSION)
+
+    assert proxy.wanted == []
+    assert len(talk.asked) == 2
+
+
+def test_the_proxy_would_see_it(talk: Talk, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above can fail: without its switch the command line goes out by itself."""
+    switched = Endpoint.environment
+
+    def unswitched(self: Endpoint, folder: Path) -> dict[str, str]:
+        return {**switched(self, folder), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
+
+    monkeypatch.setattr(Endpoint, "environment", unswitched)
+
+    talk("Hello!", [{"delay": 1}, "Hello."] * 3)
+
+    assert proxy.wanted
+
+
+# --- failures
+
+
+def test_a_failed_request_is_no_answer(talk: Talk) -> None:
+    """The command line calls a run a success whose request failed, and puts the error in the place of the answer."""
+    message = only_error(talk("Hello!", [{"status": 529, "message": "out of order"}] * 3))
+
+    assert "HTTP 529" in message and "out of order" in message
+
+
+def test_a_missing_command_line_is_named(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK brings it along; where it does not, the message says what to install."""
+    monkeypatch.setattr(subprocess_cli.SubprocessCLITransport, "_find_bundled_cli", lambda self: None)
+    monkeypatch.setenv("PATH", "")
+
+    assert "claude-agent-sdk" in only_error(talk("Hello!", []))
+
+
+def test_a_command_line_that_dies_is_told(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that ends without a word is one clear line."""
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
+    program.chmod(0o700)
+    monkeypatch.setattr(subprocess_cli.SubprocessCLITransport, "_find_bundled_cli", lambda self: str(program))
+
+    assert "command line failed" in only_error(talk("Hello!", []))
+
+
+def test_a_server_that_falls_silent_is_given_up(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line waits for ever for the rest of an answer that has begun."""
+    monkeypatch.setattr(patience, "MARGIN", 3.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        begun = threading.Thread(target=begin_to_answer, args=(silent,), daemon=True)
+        begun.start()
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+
+        assert "MODEL_TIMEOUT" in only_error(talk("Hello!", [], ANTHROPIC_BASE_URL=address, MODEL_TIMEOUT="0.5"))
+
+
+def begin_to_answer(listening: socket.socket) -> None:
+    """Send the head of an answer to whoever asks, and nothing more."""
+    kept = []
+    with contextlib.suppress(OSError):
+        while True:
+            kept.append(listening.accept()[0])
+            kept[-1].recv(65536)
+            kept[-1].sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+
+
+def test_the_model_is_told_that_it_may_call_no_more(talk: Talk, compiled: Path) -> None:
+    """At the bound the next call is refused with the advice to answer, and the answer still counts."""
+    reply = talk("Write it down", [*[NOTE] * 9, "That was enough."])
+
+    assert notes(compiled).count("milk") == 8
+    assert "too many calls" in talk.results()[-1]
+    assert reply.message.startswith("That was enough.")
