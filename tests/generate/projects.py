@@ -11,7 +11,7 @@ from memkit.generate.targets import find_target
 from memkit.use_cases.make_store import starter_files
 
 TARGETS = ("claude-agent-sdk", "langgraph", "openai-agents", "openai-assistants", "react")
-WIRES = {"openai-assistants": ("assistants-v2",)}
+WIRES = {"openai-agents": ("responses",), "openai-assistants": ("assistants-v2",)}
 """Wires that a target has besides its default."""
 KINDS = (
     *((target, {}) for target in TARGETS),
