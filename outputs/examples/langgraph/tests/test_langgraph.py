@@ -13,6 +13,7 @@ from agent.checkpoints import Checkpoints, path_of
 from agent.conversation import open_conversation
 from agent.messages import STOPPED
 from agent.settings import load_settings
+from tests import wire
 from tests.conftest import Talk
 from tests.material import notes
 from tests.model_server import FakeServer
@@ -64,12 +65,12 @@ def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
     checkpoint(talk).unlink()
 
     talk("And now?", ["Still here."], "--session", "one", user="bob")
-    assert "Rex" in str(talk.sent[0]["messages"])
+    assert "Rex" in talk.words()[0]
 
 
 def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
     """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
-    with FakeServer(script=["A fine name.", "Thank you.", "Lovelace."]) as server:
+    with FakeServer(wire.PROTOCOL, ["A fine name.", "Thank you.", "Lovelace."]) as server:
         rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
         with open_conversation(rooms) as conversation:
             conversation.step("My cat is called Lovelace")

@@ -15,9 +15,9 @@ from agents import set_tracing_disabled
 from agent.assembly import Rooms
 from agent.endpoint import RETRIES, Endpoint, clear_faults, endpoint_of
 from agent.interface import Conversation
+from agent.model import AgentModel
 from agent.runner_loop import RunnerLoop
 from agent.session import KeptSession
-from agent.tidy_model import TidyChatModel
 
 # The SDK uploads what is said to OpenAI, whatever the base URL, unless it is told not to.
 set_tracing_disabled(True)
@@ -30,7 +30,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``; a session that was kept goes on where it stopped."""
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, opened_client(endpoint, events) as client:
-        model = TidyChatModel(endpoint, client)
+        model = AgentModel(endpoint, client)
         agent = rooms.agent(loop=partial(RunnerLoop, endpoint=endpoint, rooms=rooms, events=events), llm_client=model)
         loop = cast(RunnerLoop, agent.loop)
         with closing(loop):

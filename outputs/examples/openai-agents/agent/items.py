@@ -10,6 +10,10 @@ from agent.sendable import sendable_name
 from loop.arguments import read_arguments
 from loop.interface import CallData, Message
 
+REASONING = "reasoning"
+"""Under it a message carries, until its turn ends, the encrypted reasoning that led to it."""
+MADE_HERE = "message"
+"""The id of every message of the model that is sent back; the SDK takes none without."""
 STOPPED = "Not known: the process ended before this call came back."
 
 
@@ -25,14 +29,15 @@ def _items(message: Message) -> list[dict[str, Any]]:
     if message["role"] != "assistant":
         return [{"role": message["role"], "content": text}]
     said: dict[str, Any] = {
-        "id": "message",
+        "id": MADE_HERE,
         "type": "message",
         "role": "assistant",
         "status": "completed",
         "content": [{"type": "output_text", "text": text, "annotations": []}],
     }
     calls = [_call_item(call) for call in message.get("tool_calls") or ()]
-    return [said, *calls] if text else calls
+    thought: list[dict[str, Any]] = message.get(REASONING) or []  # type: ignore[assignment]
+    return [*thought, said, *calls] if text else [*thought, *calls]
 
 
 def _call_item(call: CallData) -> dict[str, Any]:
@@ -44,19 +49,24 @@ def to_messages(items: Iterable[Any]) -> list[Any]:
     """Return ``items`` as messages: the text and the calls of one answer are one message."""
     messages: list[Any] = []
     names: dict[str, str] = {}
+    thought: dict[str, Any] = {}
     for item in items:
         kind = item.get("type", "message")
-        if kind == "function_call":
+        if kind == "reasoning" and item.get("encrypted_content"):
+            thought = {REASONING: [*thought.get(REASONING, []), item]}
+        elif kind == "function_call":
             names[item["call_id"]] = item["name"]
-            if not messages or messages[-1]["role"] != "assistant":
-                messages.append({"role": "assistant", "content": ""})
+            if not messages or messages[-1]["role"] != "assistant" or thought:
+                messages.append({"role": "assistant", "content": "", **thought})
+                thought = {}
             messages[-1].setdefault("tool_calls", []).append(_call_data(item))
         elif kind == "function_call_output":
             call_id = item["call_id"]
             answer = {"role": "tool", "tool_call_id": call_id, "content": _text(item["output"])}
             messages.append({**answer, "name": names.get(call_id, "")})
         elif kind == "message":
-            messages.append({"role": item["role"], "content": _text(item["content"])})
+            messages.append({"role": item["role"], "content": _text(item["content"]), **thought})
+            thought = {}
     return messages
 
 
@@ -69,6 +79,12 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in content)
+
+
+def without_reasoning(messages: Iterable[Any]) -> None:
+    """Take out of ``messages`` what only the run needs that the model thought it in."""
+    for message in messages:
+        message.pop(REASONING, None)
 
 
 def answered(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

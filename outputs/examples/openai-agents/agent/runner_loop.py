@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agents import Agent, Model, ModelSettings, RunConfig, Runner
+from agents import Agent, Model, RunConfig, Runner
 from agents.run import CallModelData, ModelInputData
 
 from agent.assembly import Rooms
 from agent.endpoint import Endpoint
 from agent.faults import clear_run_faults
-from agent.items import answered, to_items, to_messages
+from agent.items import answered, to_items, to_messages, without_reasoning
+from agent.model import SETTINGS
 from agent.sessions import MaskedSession, path_of
 from agent.tools import tools_of
 from loop.core import AgentLoop, AgentResponse
@@ -40,7 +41,7 @@ class RunnerLoop(AgentLoop):
         self._seen = 0
         self._closing = False
         self._agent: Agent[RunnerLoop] = Agent(
-            name=rooms.persona.name, model=model, model_settings=ModelSettings(), tools=list(tools_of(self))
+            name=rooms.persona.name, model=model, model_settings=SETTINGS, tools=list(tools_of(self))
         )
         self._run_config = RunConfig(
             tracing_disabled=True,
@@ -60,6 +61,7 @@ class RunnerLoop(AgentLoop):
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
         response = super().remember(reply)
+        without_reasoning(self._rooms.main.messages)
         if self._session is not None:
             self._session.replace(self._kept(self._rooms.main.messages))
         return response

@@ -32,8 +32,8 @@ class MaskedSession(SQLiteSession):
         super().__init__(session_id, path)
 
     async def add_items(self, items: list[Any]) -> None:
-        """Append ``items``, masked."""
-        await super().add_items(masked_tree(items))
+        """Append ``items``, masked, and without reasoning, which is of no use after its run."""
+        await super().add_items(masked_tree([item for item in items if item.get("type") != "reasoning"]))
 
     def replace(self, items: Sequence[Any]) -> None:
         """Keep ``items``, masked, and nothing else; a process that is killed here leaves the old ones or the new ones."""

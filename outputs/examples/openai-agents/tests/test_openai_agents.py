@@ -21,6 +21,7 @@ from agent.runner_loop import RunnerLoop
 from agent.sessions import MaskedSession, path_of
 from agent.settings import load_settings
 from agent.tools import policy_gate, tools_of
+from tests import wire
 from tests.conftest import Talk
 from tests.material import notes
 from tests.model_server import FakeServer
@@ -79,7 +80,7 @@ def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
 
 def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
     """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
-    with FakeServer(script=["A fine name.", "Thank you.", "Lovelace."]) as server:
+    with FakeServer(wire.PROTOCOL, ["A fine name.", "Thank you.", "Lovelace."]) as server:
         rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
         with open_conversation(rooms) as conversation:
             conversation.step("My cat is called Lovelace")
@@ -205,8 +206,8 @@ def test_at_the_bound_the_model_is_offered_no_tool(talk: Talk) -> None:
 
     reply = talk("Write it down", [*[note] * 8, "That was enough."])
 
-    assert all(body.get("tools") for body in talk.sent[:-1])
-    assert "tools" not in talk.sent[-1]
+    assert all(conversation.tools for conversation in talk.asked[:-1])
+    assert not talk.asked[-1].tools
     assert reply.message.startswith("That was enough.")
 
 
@@ -216,7 +217,7 @@ def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(talk: Tal
 
     talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="700")
 
-    lengths = [len(body["messages"]) for body in talk.sent]
+    lengths = [len(conversation.messages) for conversation in talk.asked]
     paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]
     assert paged
     assert all("Summary of earlier messages" in talk.system_prompts()[place] for place in paged)

@@ -1,0 +1,37 @@
+"""The model, asked over Chat Completions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agents import ModelSettings, OpenAIChatCompletionsModel
+from agents.items import TResponseStreamEvent
+from openai import AsyncOpenAI
+from openai.types.responses import ResponseCompletedEvent
+
+from agent.endpoint import Endpoint, malformed, readable
+from agent.tidy import tidy
+
+SETTINGS = ModelSettings()
+"""No sampling parameters, because vendors reject them."""
+
+
+class AgentModel(OpenAIChatCompletionsModel):
+    """Asks the endpoint, and tidies the answer before the runner sees it."""
+
+    def __init__(self, endpoint: Endpoint, client: AsyncOpenAI) -> None:
+        super().__init__(endpoint.model, openai_client=client)
+        self._endpoint = endpoint
+
+    async def stream_response(self, *parts: Any, **more: Any) -> AsyncIterator[TResponseStreamEvent]:
+        """Yield what the SDK yields; the last event, which the runner acts on, is tidy."""
+        arrived = False
+        with readable(self._endpoint):
+            async for event in super().stream_response(*parts, **more):
+                if isinstance(event, ResponseCompletedEvent):
+                    if not arrived:
+                        raise malformed(self._endpoint, "nothing arrived")
+                    tidy(event.response)
+                arrived = True
+                yield event
