@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import cast
 
 from agent.assembly import Rooms
 from agent.endpoint import endpoint_of
@@ -18,4 +19,7 @@ from agent.session import KeptSession
 def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the thread."""
     with ResponsesWire(endpoint_of(rooms.settings)) as wire:
-        yield KeptSession(rooms.agent(loop=partial(RunLoop, wire=wire, rooms=rooms)), rooms)
+        agent = rooms.agent(loop=partial(RunLoop, wire=wire, rooms=rooms))
+        session = KeptSession(agent, rooms)
+        cast(RunLoop, agent.loop).thread.keep = session.keep
+        yield session

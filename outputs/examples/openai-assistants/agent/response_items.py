@@ -8,24 +8,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agent.sendable import sendable_name, sendable_text
-from agent.thread import ITEMS
 from loop.arguments import read_arguments
 from loop.interface import CallData, ToolCall
 
 Item = dict[str, Any]
+Written = dict[str, list[Item]]
+"""What the server wrote in each step of a run, by the id of the step's first call."""
 
 
-def to_items(messages: Iterable[Mapping[str, Any]]) -> list[Item]:
+def to_items(messages: Iterable[Mapping[str, Any]], written: Written) -> list[Item]:
     """Return ``messages`` as items: as the server wrote them in this run, and otherwise made from what is kept."""
-    return [item for message in messages for item in _written(message) or _made(message)]
+    return [item for message in messages for item in _as_written(message, written) or _made(message)]
 
 
-def _written(message: Mapping[str, Any]) -> list[Item]:
+def _as_written(message: Mapping[str, Any], written: Written) -> list[Item]:
     """Return what the server wrote, unless the main context shortened it or no server would take it back."""
-    items: list[Item] = message.get(ITEMS, [])
+    called = message.get("tool_calls")
+    items = written.get(called[0]["id"], []) if called else []
     text, calls, _ = read_items(items)
     given = [{"id": call.id, "name": call.name, "args": _arguments(call)} for call in calls]
-    same = text == message.get("content") and given == message.get("tool_calls")
+    same = text == message.get("content") and given == called
     return items if same and all(map(_can_be_sent, items)) else []
 
 
@@ -41,7 +43,7 @@ def _can_be_sent(item: Item) -> bool:
 
 
 def _made(message: Mapping[str, Any]) -> list[Item]:
-    text = message.get("content") or ""
+    text = sendable_text(message.get("content") or "")
     if message["role"] == "tool":
         return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": text}]
     phase = {"phase": message["phase"]} if "phase" in message else {}

@@ -12,9 +12,10 @@ from typing import Any, Self
 import openai
 
 from agent.assistant import Assistant
-from agent.endpoint import RETRIES, Endpoint, clear_faults
+from agent.endpoint import RETRIES, Endpoint, clear_faults, malformed, readable
 from agent.errors import EnvironmentFault
-from agent.response_items import read_items, renumbered, resendable, to_items
+from agent.response_items import Written, read_items, renumbered, resendable, to_items
+from agent.sendable import sendable_text
 from agent.thread import Thread
 from agent.wire import Step, ToolOutput
 from loop.interface import ToolSpec
@@ -39,7 +40,7 @@ class ResponsesWire:
 
     def ask(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the items that the model answers with; raises ``EnvironmentFault`` when the server cannot serve."""
-        with clear_faults(self.endpoint), self._stream(request) as events:
+        with clear_faults(self.endpoint), readable(self.endpoint), self._stream(request) as events:
             return self._finished(events)
 
     def _stream(self, request: Mapping[str, Any]) -> openai.Stream[Any]:
@@ -62,24 +63,13 @@ class ResponsesWire:
         for event in events:
             kind = getattr(event, "type", "")
             if kind == "response.output_item.done":
-                items.append(self._as_sent(event.item))
+                items.append(as_sent(event.item))
             elif kind in ("response.completed", "response.incomplete"):
-                output = getattr(event.response, "output", None)
                 # Some servers leave the output out of the last event.
-                return [self._as_sent(item) for item in output] if output else items
+                return [as_sent(item) for item in event.response.output or ()] or items
             elif kind in ("response.failed", "error"):
-                raise EnvironmentFault(f"{self._where} failed: {reason_of(event)}")
-        raise EnvironmentFault(f"The answer of {self._where} broke off before its end. Try again.")
-
-    def _as_sent(self, item: Any) -> dict[str, Any]:
-        """Return an item of the SDK as the server wrote it, without what was null."""
-        if not isinstance(item, openai.BaseModel):  # the SDK passes on whatever it is sent
-            raise EnvironmentFault(f"The answer of {self._where} is malformed: it holds an item that is none. Try again.")
-        return item.to_dict(mode="json", exclude_unset=True, exclude_none=True, warnings=False)
-
-    @property
-    def _where(self) -> str:
-        return self.endpoint.base_url or "OpenAI"
+                raise EnvironmentFault(f"{self.endpoint.base_url or 'OpenAI'} failed: {reason_of(event)}")
+        raise malformed(self.endpoint, "its last event is missing")
 
     def __enter__(self) -> Self:
         """Return the wire itself."""
@@ -97,6 +87,7 @@ class ResponsesRun:
         self._wire = wire
         self._assistant = assistant
         self._thread = thread
+        self._written: Written = {}
 
     def begin(self) -> Step:
         """Show the model the thread and return what it does."""
@@ -112,20 +103,28 @@ class ResponsesRun:
     def _step(self, tools: Sequence[ToolSpec]) -> Step:
         request: dict[str, Any] = {
             "model": self._assistant.model,
-            "instructions": self._assistant.instructions(),
-            "input": to_items(self._thread.messages()),
+            "instructions": sendable_text(self._assistant.instructions()),
+            "input": to_items(self._thread.messages(), self._written),
         }
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
         items = renumbered(self._wire.ask(request), self._thread.call_ids())
         text, calls, phase = read_items(items)
-        return Step(text, tuple(calls), tuple(resendable(items)) if calls else (), phase)
+        if calls:
+            self._written[calls[0].id] = resendable(items)
+        return Step(text, tuple(calls), phase)
 
 
 def wire_tool(spec: ToolSpec) -> dict[str, Any]:
     """Return a tool in the form of the protocol; the toolbox checks the arguments, so the schema is passed on as it is."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", **function, "strict": False}
+
+
+def as_sent(item: Any) -> dict[str, Any]:
+    """Return an item of the SDK as the server wrote it, without what was null."""
+    sent: dict[str, Any] = item.to_dict(mode="json", exclude_unset=True, exclude_none=True, warnings=False)
+    return sent
 
 
 def reason_of(event: Any) -> str:

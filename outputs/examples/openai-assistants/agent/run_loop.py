@@ -7,7 +7,7 @@ from typing import Any
 from agent.assembly import Rooms
 from agent.assistant import Assistant
 from agent.run import Run
-from agent.thread import ITEMS, Thread
+from agent.thread import Thread
 from agent.wire import ToolOutput, Wire
 from loop.core import AgentLoop, AgentResponse
 from loop.turn import Intent, Reply
@@ -43,11 +43,9 @@ class RunLoop(AgentLoop):
         return Reply(run.text, run.calls_made, limited=run.at_bound)
 
     def remember(self, reply: Reply) -> AgentResponse:
-        """Keep the reply, and of the run what the rooms need: its words, its calls and what came of them."""
+        """Keep the reply, and what the server calls it."""
         response = super().remember(reply)
         messages: list[Any] = self.memory.main.messages
-        for message in messages:
-            message.pop(ITEMS, None)
         if self._phase and messages and messages[-1]["role"] == "assistant":
             messages[-1]["phase"] = self._phase
         return response

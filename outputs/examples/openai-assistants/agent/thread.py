@@ -8,9 +8,6 @@ from typing import Any
 from agent.wire import Step, ToolOutput
 from loop.interface import CallData, Message, ToolCall
 
-ITEMS = "items"
-"""Where a message carries what the server wrote in its place, for as long as the run lasts."""
-
 
 class Thread:
     """The conversation of a session as the model sees it now: bounded, oldest first, recalled data in its place.
@@ -20,6 +17,8 @@ class Thread:
 
     def __init__(self, id: str, messages: Callable[[], Sequence[Message]], add: Callable[[Message], None]) -> None:
         self.id = id
+        self.keep: Callable[[], None] = lambda: None
+        """Writes the thread down; called before each step of a run, when every call in the thread has its output."""
         self._messages = messages
         self._add = add
 
@@ -34,8 +33,6 @@ class Thread:
     def add_step(self, step: Step, outputs: Sequence[ToolOutput]) -> None:
         """Add what the model said and called, and what the tools gave back."""
         said: Any = {"role": "assistant", "content": step.text, "tool_calls": [_call_data(call) for call in step.calls]}
-        if step.items:
-            said[ITEMS] = [dict(item) for item in step.items]
         if step.phase:
             said["phase"] = step.phase
         self._add(said)

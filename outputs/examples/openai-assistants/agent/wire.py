@@ -15,15 +15,17 @@ to a server. It asks the server and reads the answer; it runs no tool, judges no
   longer than the run, or what was paged out, or erased, would live on there.
 - ``closing=True``: the bound on tool calls is reached. The model has to answer in words; where a server cannot be told
   so, the wire ends the run and says nothing.
+- What a wire needs of a run besides, such as the server's own writing of a step, it keeps in the run that it opened. The
+  thread holds what is written down for later processes, before every request, so nothing but text, calls and outputs.
 - ``cancel()`` is called when a run ends otherwise than by its last step, an interrupt included. It must not fail.
 - Failures of the server leave a wire as ``EnvironmentFault`` (``agent.endpoint.clear_faults``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from loop.interface import ToolCall
 
@@ -38,8 +40,6 @@ class Step:
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    items: tuple[Mapping[str, Any], ...] = ()
-    """The same as the server wrote it, where the wire sends it back whole; the thread carries it until the run ends."""
     phase: str | None = None
     """What the server calls this text, where it tells commentary and final answer apart."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from agent.assistant import Assistant
 from agent.run import Run
-from agent.thread import ITEMS, Thread
+from agent.thread import Thread
 from agent.wire import Step, ToolOutput
 from loop.interface import ToolCall
 from tests.conftest import Talk
@@ -126,16 +126,30 @@ def test_a_complete_run_cannot_be_given_up() -> None:
     assert (run.status, wire.cancelled) == ("completed", 0)
 
 
-def test_the_thread_carries_what_the_server_wrote() -> None:
-    """A wire that sends its items back whole finds them on the message that stands for them."""
+def test_a_thread_is_written_down_before_each_step() -> None:
+    """Whenever the model is asked, every call in it has its output, and nothing is in it that only the server can read."""
     messages: list[Any] = []
-    items = ({"type": "reasoning", "id": "rs_1"},)
-    run = started(ScriptedWire(Step("", (LOOK,), items, "commentary"), Step("Blue.")), messages)
+    thread = Thread("one", lambda: messages, messages.append)
+    kept: list[int] = []
+    thread.keep = lambda: kept.append(len(messages))
+    wire = ScriptedWire(Step("", (LOOK,), "commentary"), Step("Blue."))
 
+    run = Assistant("Ada", "local", lambda: "Be kind.", (), wire).run(thread)
     run.submit_tool_outputs([ToolOutput("call_1", "blue")])
 
-    assert messages[0][ITEMS] == list(items) and messages[0]["phase"] == "commentary"
-    assert Thread("one", lambda: messages, messages.append).call_ids() == {"call_1"}
+    assert kept == [0, 2]
+    assert messages[0]["phase"] == "commentary" and thread.call_ids() == {"call_1"}
+
+
+def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
+    """So the next process sees the call and its result, once."""
+    failed = {"status": 500, "message": "out of order"}
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, failed, failed], "--session", "one", "--consent")
+
+    talk("Go on", ["Here we are."], "--session", "one")
+
+    assert talk.words()[0].count("noted") == 1 and "Write it down" in talk.words()[0]
+    assert notes(compiled).count("milk") == 1
 
 
 def test_every_call_of_one_answer_is_judged_and_answered(talk: Talk, compiled: Path) -> None:
