@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from agent.settings import Settings
 
 KEY = "ANTHROPIC_API_KEY"
 URL = "ANTHROPIC_BASE_URL"
+FOREIGN = ("ANTHROPIC_", "CLAUDE", "OTEL_")
+"""Beginnings of variables that could send the command line to another server, under another name, or have it traced."""
 RETRIES = 1
 """A busy server gets one more chance; a dead one is reported soon."""
 
@@ -37,7 +40,9 @@ class Endpoint:
         Args:
             folder: Takes the place of the user's own configuration, which is neither read nor written.
         """
+        others = [name for name in os.environ if name.startswith(FOREIGN)]
         return {
+            **dict.fromkeys(others, ""),
             KEY: self.api_key,
             **({URL: self.base_url} if self.base_url is not None else {}),
             "CLAUDE_CONFIG_DIR": str(folder),

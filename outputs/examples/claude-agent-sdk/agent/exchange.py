@@ -88,8 +88,9 @@ class Exchange:
             self.result = message
 
     def _take_answer(self, message: AssistantMessage) -> None:
-        if message.message_id is None or message.message_id != self._answer.id:
-            self._answer = Answer(message.message_id)
+        if None not in (message.message_id, self._answer.id) and message.message_id != self._answer.id:
+            self._answer = Answer(None)
+        self._answer.id = message.message_id or self._answer.id
         for block in message.content:
             if isinstance(block, TextBlock):
                 self._answer.texts.append(block.text)

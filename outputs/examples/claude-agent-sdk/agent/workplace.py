@@ -25,7 +25,7 @@ class Workplace:
     def holding(self, prompt: str) -> Iterator[Path]:
         """Return a file that holds ``prompt`` for the length of a run."""
         handle = os.open(self._prompt, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write(prompt)
         try:
             yield self._prompt

@@ -291,6 +291,31 @@ def test_nobody_but_the_model_is_asked(talk: Talk, proxy: Proxy) -> None:
     assert len(talk.asked) == 2
 
 
+def test_what_others_set_for_the_command_line_counts_for_nothing(
+    talk: Talk, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another vendor's cloud, another account and a collector of traces are not asked, whatever the environment says."""
+    foreign = {
+        "CLAUDE_CODE_USE_BEDROCK": "1",
+        "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
+        "OTEL_METRICS_EXPORTER": "otlp",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://192.0.2.1:4318",
+        "ANTHROPIC_AUTH_TOKEN": "somebody-else",
+        "ANTHROPIC_CUSTOM_HEADERS": "x-whose: somebody-else",
+    }
+    for name, value in foreign.items():
+        monkeypatch.setenv(name, value)
+
+    with FakeServer("anthropic", ["Hello."], api_key="local") as server:
+        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        with open_conversation(rooms) as conversation:
+            assert conversation.step("Hello!").message == "Hello."
+        rooms.close()
+
+    assert proxy.wanted == []
+    assert "somebody-else" not in str([request.headers for request in server.requests])
+
+
 def test_the_proxy_would_see_it(talk: Talk, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: without its switch the command line goes out by itself."""
     switched = Endpoint.environment
