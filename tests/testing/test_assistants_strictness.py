@@ -41,20 +41,20 @@ def tools(*functions: Any) -> dict[str, Any]:
 
 ASSISTANTS: dict[str, tuple[Any, str]] = {
     "not JSON": (b"{oops", "could not parse"),
-    "not an object": ([1], "an object is required"),
-    "no model": ({}, "Invalid 'model'"),
+    "not an object": ([1], "expected an object, but got an array instead"),
+    "no model": ({}, "Missing required parameter: 'model'"),
     "an unknown parameter": ({"model": "m", "file_ids": []}, "Unknown parameter: 'file_ids'"),
     "a name that is too long": ({"model": "m", "name": "a" * 257}, "up to 256"),
     "instructions that are a list": ({"model": "m", "instructions": []}, "Invalid 'instructions'"),
-    "tools that are no list": ({"model": "m", "tools": {}}, "expected a list"),
+    "tools that are no list": ({"model": "m", "tools": {}}, "a list is expected"),
     "a tool that is text": ({"model": "m", "tools": ["look"]}, "tools[0]"),
     "a tool of another kind": ({"model": "m", "tools": [{"type": "retrieval"}]}, "'retrieval' is not one of"),
     "too many tools": (tools(*({"name": f"t{number}"} for number in range(129))), "more than 128"),
     "two tools of one name": (tools({"name": "a"}, {"name": "a"}), "must be unique"),
-    "a tool name with a dot": (tools({"name": "a.b"}), "does not match the pattern"),
-    "parameters of no object": (tools({"name": "a", "parameters": {"type": "string"}}), "type 'object'"),
+    "a tool name with a dot": (tools({"name": "a.b"}), "does not match pattern"),
+    "parameters of no object": (tools({"name": "a", "parameters": {"type": "string"}}), "'type: \"object\"'"),
     "metadata that is a number": ({"model": "m", "metadata": {"a": 1}}, "metadata.a"),
-    "too much metadata": ({"model": "m", "metadata": {str(number): "" for number in range(17)}}, "more than 16"),
+    "too much metadata": ({"model": "m", "metadata": {str(number): "" for number in range(17)}}, "at most 16"),
 }
 
 MESSAGES: dict[str, tuple[Any, str]] = {
@@ -72,7 +72,7 @@ RUNS: dict[str, tuple[Any, str]] = {
     "an unknown parameter": ({"messages": []}, "Unknown parameter: 'messages'"),
     "stream that is text": ({"stream": "yes"}, "expected a boolean"),
     "too few tokens": ({"max_prompt_tokens": 255}, "from 256"),
-    "messages that are text": ({"additional_messages": "Hi"}, "expected a list"),
+    "messages that are text": ({"additional_messages": "Hi"}, "a list is expected"),
     "a broken message": ({"additional_messages": [USER, {"role": "user"}]}, "additional_messages[1].content"),
     "a choice of no tool": ({"tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice"),
     "an unknown strategy": ({"truncation_strategy": {"type": "all"}}, "truncation_strategy.type"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Refusal
-from ..reading import check_choice, check_keys, flag, function_name, object_of, text_of, wrong
+from ..reading import check_choice, check_known, function_name, metadata_of, object_of, text_of, value_of, wrong
 
 _LONGEST_TEXT = 256_000
 _MOST_TOOLS = 128
@@ -68,7 +68,7 @@ def body_of(body: Any) -> Mapping[str, Any]:
 def read_assistant(body: Any, *, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the fields of an assistant: of a new one, or ``known`` with what the body changes."""
     body = body_of(body)
-    check_keys(body, _ASSISTANT)
+    check_known(body, _ASSISTANT)
     if known is None or "model" in body:
         text_of(body, "model", "model")
     for key, longest in (("name", 256), ("description", 512), ("instructions", _LONGEST_TEXT)):
@@ -82,21 +82,21 @@ def read_assistant(body: Any, *, known: Mapping[str, Any] | None = None) -> dict
 def read_thread(body: Any, *, changing: bool = False) -> tuple[tuple[MessageOrder, ...], Mapping[str, Any]]:
     """Return the messages and the metadata of a thread."""
     body = body_of(body)
-    check_keys(body, _THREAD[1:] if changing else _THREAD)
+    check_known(body, _THREAD[1:] if changing else _THREAD)
     return read_messages(body.get("messages"), "messages"), metadata_of(body)
 
 
 def read_messages(listed: Any, param: str) -> tuple[MessageOrder, ...]:
     """Return a list of messages; None stands for none."""
     if listed is not None and not isinstance(listed, list):
-        raise wrong(param, "expected a list")
+        raise wrong(param, "a list is expected")
     return tuple(read_message(data, f"{param}[{index}]") for index, data in enumerate(listed or ()))
 
 
 def read_message(data: Any, param: str = "") -> MessageOrder:
     """Return one message; threads take those of users and assistants."""
     data = object_of({} if data is None else data, param or "body")
-    check_keys(data, _MESSAGE, param)
+    check_known(data, _MESSAGE, param)
     place = f"{param}." if param else ""
     role = data.get("role")
     if role not in ("user", "assistant"):
@@ -132,7 +132,7 @@ def _part(part: Any, param: str) -> Mapping[str, Any]:
 def read_tools(listed: Any) -> tuple[Mapping[str, Any], ...]:
     """Return the definitions of tools; a function's name may stand there once."""
     if listed is not None and not isinstance(listed, list):
-        raise wrong("tools", "expected a list")
+        raise wrong("tools", "a list is expected")
     tools = [object_of(tool, f"tools[{index}]") for index, tool in enumerate(listed or ())]
     if len(tools) > _MOST_TOOLS:
         raise wrong("tools", f"{len(tools)} are more than {_MOST_TOOLS}")
@@ -157,7 +157,7 @@ def function_names(tools: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
 def read_run(body: Any, *, with_thread: bool = False) -> RunOrder:
     """Return what the body of a new run asks for."""
     body = body_of(body)
-    check_keys(body, _THREAD_AND_RUN if with_thread else _RUN)
+    check_known(body, _THREAD_AND_RUN if with_thread else _RUN)
     for key in ("instructions", "additional_instructions"):
         _optional_text(body, key, _LONGEST_TEXT)
     if body.get("model") is not None:
@@ -170,10 +170,13 @@ def read_run(body: Any, *, with_thread: bool = False) -> RunOrder:
         additional_instructions=body.get("additional_instructions") or "",
         tools=None if body.get("tools") is None else read_tools(body["tools"]),
         messages=read_messages(body.get("additional_messages"), "additional_messages"),
-        stream=flag(body, "stream"),
+        stream=bool(value_of(body, "stream", bool, "stream")),
         last_messages=_last_messages(body.get("truncation_strategy")),
         metadata=metadata_of(body),
-        given={**body, "parallel_tool_calls": flag(body, "parallel_tool_calls", default=True)},
+        given={
+            **body,
+            "parallel_tool_calls": value_of(body, "parallel_tool_calls", bool, "parallel_tool_calls") is not False,
+        },
     )
 
 
@@ -188,7 +191,7 @@ def check_tool_choice(order: RunOrder, tools: tuple[Mapping[str, Any], ...]) -> 
 def read_outputs(body: Any) -> tuple[dict[str, str], bool]:
     """Return the outputs by the id of their call, and whether the rest of the run is to be streamed."""
     body = body_of(body)
-    check_keys(body, ("tool_outputs", "stream"))
+    check_known(body, ("tool_outputs", "stream"))
     listed = body.get("tool_outputs")
     if not isinstance(listed, list):
         raise wrong("tool_outputs", "a list is required")
@@ -196,35 +199,21 @@ def read_outputs(body: Any) -> tuple[dict[str, str], bool]:
     for index, data in enumerate(listed):
         param = f"tool_outputs[{index}]"
         data = object_of(data, param)
-        check_keys(data, ("tool_call_id", "output"), param)
+        check_known(data, ("tool_call_id", "output"), param)
         call_id = text_of(data, "tool_call_id", f"{param}.tool_call_id")
         if not isinstance(data.get("output"), str):
             raise wrong(f"{param}.output", "a string is required")
         if call_id in outputs:
             raise wrong(f"{param}.tool_call_id", f"{call_id!r} is answered twice")
         outputs[call_id] = data["output"]
-    return outputs, flag(body, "stream")
+    return outputs, bool(value_of(body, "stream", bool, "stream"))
 
 
 def read_metadata(body: Any) -> Mapping[str, Any]:
     """Return the metadata of a request that changes nothing else."""
     body = body_of(body)
-    check_keys(body, ("metadata",))
+    check_known(body, ("metadata",))
     return metadata_of(body)
-
-
-def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata of an object: at most 16 short texts."""
-    metadata = body.get("metadata")
-    if metadata is None:
-        return {}
-    pairs = object_of(metadata, "metadata")
-    if len(pairs) > 16:
-        raise wrong("metadata", f"{len(pairs)} pairs are more than 16")
-    for key, value in pairs.items():
-        if len(key) > 64 or not isinstance(value, str) or len(value) > 512:
-            raise wrong(f"metadata.{key[:64]}", "keys have up to 64 characters, values are strings of up to 512")
-    return pairs
 
 
 def _optional_text(body: Mapping[str, Any], key: str, longest: int) -> None:

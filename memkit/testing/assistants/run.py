@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -10,9 +9,10 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Answer, Call, Conversation, Message
+from ..openai_parts import new_id
 from ..sse import halves
 from .request import MessageOrder, RunOrder, function_names
-from .thread import Step, Thread, ThreadMessage, new_id, now, wire_call
+from .thread import Step, Thread, ThreadMessage, now, wire_call
 
 Event = tuple[str, dict[str, Any]]
 """The name of a streamed event and its data."""
@@ -107,8 +107,8 @@ class Run:
         """Write the model's message, make its calls, and enter the state that follows."""
         if answer.text or not (answer.calls or answer.stop):
             yield from self._write(answer)
-        if answer.stop == "failed":
-            self.last_error = {"code": "server_error", "message": answer.message or "The script lets the run fail."}
+        if answer.failure is not None:
+            self.last_error = {"code": "server_error", "message": answer.failure.message}
             yield from self._enter("failed")
         elif answer.stop == "length":
             yield from self._enter("incomplete")
@@ -147,8 +147,7 @@ class Run:
             head = wire_call(replace(call, arguments=""), None)
             parts: list[dict[str, Any]] = [{"index": index, **head}]
             parts += [
-                {"index": index, "type": "function", "function": {"arguments": text}}
-                for text in halves(call.arguments or "")
+                {"index": index, "type": "function", "function": {"arguments": text}} for text in halves(call.sent)
             ]
             for part in parts:
                 delta = {"step_details": {"type": "tool_calls", "tool_calls": [part]}}
@@ -165,9 +164,8 @@ class Run:
         yield f"thread.run.{status}", self.body()
 
     def _count(self, asked: Conversation, answer: Answer) -> None:
-        """Add the tokens of one answer, estimated at four characters each."""
-        read = sum(len(message.text) + len(str(message.calls)) for message in asked.messages) // 4 + 1
-        said = (len(answer.text) + len(str(answer.calls))) // 4 + 1
+        """Add the tokens of one answer."""
+        read, said = asked.tokens, answer.tokens
         for key, count in (("prompt_tokens", read), ("completion_tokens", said), ("total_tokens", read + said)):
             self.usage[key] += count
 
@@ -220,8 +218,7 @@ def _named(calls: Iterable[Call], taken: set[str]) -> tuple[Call, ...]:
     """Return ``calls`` with their arguments as text, each with an id of its own: the protocol has none twice."""
     named: list[Call] = []
     for call in calls:
-        arguments = json.dumps(call.args, ensure_ascii=False) if call.arguments is None else call.arguments
         name = new_id("call") if call.id in {"", *taken} else call.id
         taken.add(name)
-        named.append(replace(call, id=name, arguments=arguments))
+        named.append(replace(call, id=name, arguments=call.sent))
     return tuple(named)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..interface import Call, Message
+from ..openai_parts import new_id
 from .request import MessageOrder
 
 if TYPE_CHECKING:
     from .run import Run
-
-
-def new_id(prefix: str) -> str:
-    """Return an identifier as the protocol writes them."""
-    return f"{prefix}_{uuid.uuid4().hex[:24]}"
 
 
 def now() -> int:

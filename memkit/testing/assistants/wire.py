@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from .. import sse
 from ..errors import Refusal
 from ..interface import Answer, Conversation, Play, Request, Response
-from .pages import page
+from ..openai_parts import VARIABLES, error_body, models_at, new_id, page, unknown_address
 from .request import (
     RunOrder,
     body_of,
@@ -28,7 +28,7 @@ from .request import (
     read_thread,
 )
 from .run import Event, Run
-from .thread import Thread, new_id, now
+from .thread import Thread, now
 
 _Kept = TypeVar("_Kept")
 
@@ -42,7 +42,7 @@ class AssistantsV2:
     """Speaks Assistants v2."""
 
     base_path = "/v1"
-    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    variables = VARIABLES
     keeps_time = True
 
     def __init__(self) -> None:
@@ -53,11 +53,14 @@ class AssistantsV2:
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
+        models = models_at(request)
+        if models is not None:
+            return Response(body=models)
         if not request.path.startswith(_PREFIX):
-            raise _unknown(request)
+            raise unknown_address(request)
         kind, *rest = request.path.removeprefix(_PREFIX).split("/")
         if kind not in ("assistants", "threads"):
-            raise _unknown(request)
+            raise unknown_address(request)
         if _HEADER not in request.headers.get("openai-beta", ""):
             raise Refusal(
                 400,
@@ -76,8 +79,7 @@ class AssistantsV2:
 
     def error_body(self, refusal: Refusal) -> dict[str, Any]:
         """Return the error object of this protocol."""
-        error = {"message": refusal.message, "type": refusal.kind, "param": refusal.param, "code": refusal.code}
-        return {"error": error}
+        return error_body(refusal)
 
     # --- assistants
 
@@ -100,13 +102,13 @@ class AssistantsV2:
                 _found(self._assistants, name, "assistant")
                 del self._assistants[name]
                 return {"id": name, "object": "assistant.deleted", "deleted": True}
-        raise _unknown(request)
+        raise unknown_address(request)
 
     # --- threads and messages
 
     def _new_thread(self, request: Request) -> dict[str, Any]:
         if request.method != "POST":
-            raise _unknown(request)
+            raise unknown_address(request)
         return self._made_thread(request.body).body()
 
     def _made_thread(self, body: Any) -> Thread:
@@ -134,7 +136,7 @@ class AssistantsV2:
             case [_]:
                 with self._lock:
                     return Response(body=self._thread(thread, request))
-        raise _unknown(request)
+        raise unknown_address(request)
 
     def _thread(self, thread: Thread, request: Request) -> dict[str, Any]:
         match request.method:
@@ -146,14 +148,14 @@ class AssistantsV2:
             case "DELETE":
                 del self._threads[thread.id]
                 return {"id": thread.id, "object": "thread.deleted", "deleted": True}
-        raise _unknown(request)
+        raise unknown_address(request)
 
     # --- runs that ask the model
 
     def _run_on_new_thread(self, request: Request, play: Play) -> Response:
         """Make a thread and a run on it in one request; without a run there is no thread either."""
         if request.method != "POST":
-            raise _unknown(request)
+            raise unknown_address(request)
         order = read_run(request.body, with_thread=True)
         with self._lock:
             thread = self._made_thread(body_of(request.body).get("thread"))
@@ -251,7 +253,7 @@ def _messages(thread: Thread, request: Request, path: list[str]) -> dict[str, An
         case ["DELETE", name]:
             thread.history.remove(_found(known, name, "message"))
             return {"id": name, "object": "thread.message.deleted", "deleted": True}
-    raise _unknown(request)
+    raise unknown_address(request)
 
 
 def _runs(thread: Thread, request: Request, path: list[str]) -> dict[str, Any]:
@@ -277,7 +279,7 @@ def _runs(thread: Thread, request: Request, path: list[str]) -> dict[str, Any]:
         case ["GET", name, "steps", step_id]:
             _found(thread.runs, name, "run")
             return _found({step.id: step for step in thread.steps(name)}, step_id, "run step").body()
-    raise _unknown(request)
+    raise unknown_address(request)
 
 
 def _look(thread: Thread) -> None:
@@ -298,7 +300,3 @@ def _found(known: Mapping[str, _Kept], name: str, kind: str) -> _Kept:
     if name not in known:
         raise Refusal(404, f"No {kind} found with id '{name}'.")
     return known[name]
-
-
-def _unknown(request: Request) -> Refusal:
-    return Refusal(404, f"Invalid URL ({request.method} {request.path}).", code="unknown_url")
