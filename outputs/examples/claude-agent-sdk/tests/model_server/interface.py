@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -19,6 +20,11 @@ class Call:
     """Given by the server when empty."""
     arguments: str | None = None
     """The argument text as sent, where it should not be the JSON of ``args`` (to test clients with broken JSON)."""
+
+    @property
+    def sent(self) -> str:
+        """Return the argument text as sent."""
+        return json.dumps(self.args, ensure_ascii=False) if self.arguments is None else self.arguments
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,11 @@ class Conversation:
         """Return the message to answer."""
         return self.messages[-1]
 
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of what was asked, estimated at four characters each."""
+        return sum(len(message.text) + len(str(message.calls)) for message in self.messages) // 4 + 1
+
     def last_text(self, role: str) -> str | None:
         """Return the text of the newest message of ``role``, or None where there is none."""
         return next((message.text for message in reversed(self.messages) if message.role == role), None)
@@ -70,6 +81,18 @@ class Answer:
     """Close the connection half-way through the answer."""
     stop: str = ""
     """Why the answer ends early: ``length`` (at the token limit) or ``failed`` (on the side of the model)."""
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of what was said, estimated at four characters each."""
+        return (len(self.text) + len(str(self.calls))) // 4 + 1
+
+    @property
+    def failure(self) -> Refusal | None:
+        """Return why the model failed; None where it did not."""
+        if self.stop != "failed":
+            return None
+        return Refusal(500, self.message or "The script lets the answer fail.", kind="server_error", retry=True)
 
 
 @dataclass(frozen=True)

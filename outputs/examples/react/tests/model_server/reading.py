@@ -1,52 +1,139 @@
-"""Read the parts that requests of several protocols share: texts, switches, tools and their arguments."""
+"""Read the values of a request, or refuse them in the words of OpenAI, whose protocols share them."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .errors import Refusal
 
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-_CHOICES = ("none", "auto", "required")
+KINDS = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    list: "an array of objects",
+    Mapping: "an object",
+}
+CHOICES = ("none", "auto", "required")
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 
 
-def wrong(param: str, reason: str) -> Refusal:
+def wrong(param: str, reason: str, code: str | None = "invalid_value") -> Refusal:
     """Return the refusal of one parameter."""
-    return Refusal(400, f"Invalid '{param}': {reason}.", param=param, code="invalid_value")
+    return Refusal(400, f"Invalid '{param}': {reason}.", param=param, code=code)
+
+
+def missing(param: str) -> Refusal:
+    """Return the refusal of a request that leaves out ``param``."""
+    return Refusal(400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter")
 
 
 def object_of(data: Any, param: str) -> Mapping[str, Any]:
     """Return ``data`` if it is a JSON object."""
     if not isinstance(data, Mapping):
-        raise wrong(param, "an object is required")
+        raise _mistyped(data, Mapping, param)
     return data
 
 
-def check_keys(data: Mapping[str, Any], known: Collection[str], param: str = "") -> None:
-    """Refuse a parameter that the protocol does not know."""
-    for key in data:
-        if key not in known:
-            name = f"{param}.{key}" if param else str(key)
-            raise Refusal(400, f"Unknown parameter: '{name}'.", param=name, code="unknown_parameter")
-
-
-def text_of(data: Mapping[str, Any], key: str, param: str) -> str:
-    """Return a required text that is not empty."""
+def value_of(data: Mapping[str, Any], key: str, kind: Any, param: str) -> Any:
+    """Return ``data[key]`` where it has the type ``kind``, None where it is absent or null."""
     value = data.get(key)
-    if not isinstance(value, str) or not value:
-        raise wrong(param, "a non-empty string is required")
+    if value is None:
+        return None
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise _mistyped(value, kind, param)
     return value
 
 
-def flag(body: Mapping[str, Any], key: str, *, default: bool = False) -> bool:
-    """Return an optional boolean."""
-    value = body.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise wrong(key, "expected a boolean")
-    return default if value is None else value
+def _mistyped(value: Any, kind: Any, param: str) -> Refusal:
+    reason = f"expected {KINDS[kind]}, but got {_named(value)} instead"
+    return Refusal(400, f"Invalid type for '{param}': {reason}.", param=param, code="invalid_type")
+
+
+def required(data: Mapping[str, Any], key: str, kind: Any, param: str) -> Any:
+    """Return ``data[key]``, which has to be there."""
+    value = value_of(data, key, kind, param)
+    if value is None:
+        raise missing(param)
+    return value
+
+
+def text_of(data: Mapping[str, Any], key: str, param: str) -> str:
+    """Return a text that has to be there and may not be empty."""
+    text: str = required(data, key, str, param)
+    if not text:
+        raise wrong(param, "a non-empty string is required")
+    return text
+
+
+def choice_of(data: Mapping[str, Any], key: str, choices: Sequence[str], param: str) -> str | None:
+    """Return ``data[key]`` where it is one of ``choices``, None where it is absent or null."""
+    value: str | None = value_of(data, key, str, param)
+    if value is not None and value not in choices:
+        raise unsupported_value(param, value, choices)
+    return value
+
+
+def unsupported_value(param: str, value: Any, choices: Sequence[str]) -> Refusal:
+    """Return the refusal of a value that is none of ``choices``."""
+    supported = ", ".join(repr(choice) for choice in choices)
+    message = f"Invalid value: {value!r}. Supported values are: {supported}."
+    return Refusal(400, message, param=param, code="invalid_value")
+
+
+def check_known(data: Mapping[str, Any], known: Sequence[str], where: str = "") -> None:
+    """Refuse a parameter that the protocol does not have."""
+    for key in data:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, 1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            param = f"{where}.{key}" if where else str(key)
+            raise Refusal(400, f"Unknown parameter: '{param}'.{hint}", param=param, code="unknown_parameter")
+
+
+def tool_name(data: Mapping[str, Any], param: str) -> str:
+    """Return a valid name of a tool."""
+    name: str = required(data, "name", str, param)
+    if not TOOL_NAME.match(name):
+        reason = "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'"
+        raise wrong(param, f"{reason} and has at most 64 characters")
+    return name
+
+
+def function_name(tool: Mapping[str, Any], param: str) -> str:
+    """Return the name of a tool whose definition stands under ``function`` and is sound."""
+    function = required(tool, "function", Mapping, f"{param}.function")
+    name = tool_name(function, f"{param}.function.name")
+    value_of(function, "description", str, f"{param}.function.description")
+    parameters = value_of(function, "parameters", Mapping, f"{param}.function.parameters")
+    if parameters is not None:
+        check_schema(parameters, f"{param}.function.parameters")
+    return name
+
+
+def check_schema(parameters: Mapping[str, Any], param: str) -> None:
+    """Refuse parameters that are not a JSON schema of an object."""
+    if parameters.get("type") != "object":
+        raise wrong(param, "schema must be a JSON Schema of 'type: \"object\"'", "invalid_function_parameters")
+    properties = value_of(parameters, "properties", Mapping, f"{param}.properties") or {}
+    asked = value_of(parameters, "required", list, f"{param}.required") or []
+    if any(name not in properties for name in asked):
+        raise wrong(f"{param}.required", "it must list names that 'properties' holds", "invalid_function_parameters")
+
+
+def check_choice(choice: Any, names: Collection[str]) -> None:
+    """Refuse a choice that names none of the functions that are offered."""
+    if choice is None or choice in CHOICES:
+        return
+    function = choice.get("function") if isinstance(choice, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if name not in names:
+        raise wrong("tool_choice", f"{choice!r} is neither {', '.join(CHOICES)} nor one of the offered tools")
 
 
 def parsed(arguments: str) -> Mapping[str, Any]:
@@ -58,40 +145,19 @@ def parsed(arguments: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def tool_name(data: Mapping[str, Any], param: str) -> str:
-    """Return a valid tool name."""
-    name = data.get("name")
-    if not isinstance(name, str) or not _TOOL_NAME.match(name):
-        raise wrong(param, f"{name!r} does not match the pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
-    return name
+def metadata_of(data: Mapping[str, Any], param: str = "metadata") -> dict[str, str]:
+    """Return the metadata of an object: up to 16 short texts by name."""
+    pairs = value_of(data, "metadata", Mapping, param) or {}
+    if len(pairs) > 16:
+        raise wrong(param, "an object with at most 16 properties is expected")
+    for name, text in pairs.items():
+        if not isinstance(text, str) or len(text) > 512 or len(name) > 64:
+            raise wrong(f"{param}.{name}", "a string of at most 512 characters under a name of at most 64 is expected")
+    return dict(pairs)
 
 
-def function_name(tool: Mapping[str, Any], param: str) -> str:
-    """Return the name of a tool whose definition stands under ``function`` and is sound."""
-    function = object_of(tool.get("function"), f"{param}.function")
-    name = tool_name(function, f"{param}.function.name")
-    if not isinstance(function.get("description", ""), (str, type(None))):
-        raise wrong(f"{param}.function.description", "expected a string")
-    if function.get("parameters") is not None:
-        check_schema(function["parameters"], f"{param}.function.parameters")
-    return name
-
-
-def check_schema(parameters: Any, param: str) -> None:
-    """Refuse parameters that are not a JSON schema of an object."""
-    if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
-        raise wrong(param, "a JSON schema with type 'object' is required")
-    properties = object_of(parameters.get("properties", {}), f"{param}.properties")
-    required = parameters.get("required", [])
-    if not isinstance(required, list) or any(name not in properties for name in required):
-        raise wrong(f"{param}.required", "it must list names that 'properties' holds")
-
-
-def check_choice(choice: Any, names: Collection[str]) -> None:
-    """Refuse a tool choice that names no offered tool."""
-    if choice is None or choice in _CHOICES:
-        return
-    function = choice.get("function") if isinstance(choice, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if name not in names:
-        raise wrong("tool_choice", f"{choice!r} is neither {', '.join(_CHOICES)} nor one of the offered tools")
+def _named(value: Any) -> str:
+    """Return what a JSON value is, with its article."""
+    if isinstance(value, Mapping):
+        return "an object"
+    return {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array"}[type(value)]

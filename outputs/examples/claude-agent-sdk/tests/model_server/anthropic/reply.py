@@ -22,7 +22,7 @@ def message_of(answer: Answer, conversation: Conversation) -> dict[str, Any]:
         raise Refusal(529, answer.message or OVERLOADED, retry=True)
     text = [{"type": "text", "text": answer.text}] if answer.text else []
     calls = [{**_head(call, conversation), "input": _input(call)} for call in answer.calls]
-    usage = {"output_tokens": said_tokens(answer)}
+    usage = {"output_tokens": answer.tokens}
     return {
         **_frame(conversation),
         "content": [*text, *calls],
@@ -56,7 +56,7 @@ def _events(answer: Answer, conversation: Conversation) -> Iterator[dict[str, An
         yield {"type": "error", "error": error_of(529, answer.message or OVERLOADED)}
         return
     ended = {"stop_reason": _stop_reason(answer), "stop_sequence": None}
-    yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": said_tokens(answer)}}
+    yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": answer.tokens}}
     yield {"type": "message_stop"}
 
 
@@ -105,14 +105,4 @@ def _stop_reason(answer: Answer) -> str:
 def _usage(conversation: Conversation) -> dict[str, int]:
     """Return the counts that are known before anything is said."""
     cached = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
-    return {"input_tokens": asked_tokens(conversation), **cached, "output_tokens": 1}
-
-
-def asked_tokens(conversation: Conversation) -> int:
-    """Return the tokens of what was asked, estimated at four characters each."""
-    return sum(len(message.text) + len(str(message.calls)) for message in conversation.messages) // 4 + 1
-
-
-def said_tokens(answer: Answer) -> int:
-    """Return the tokens of what was said, estimated at four characters each."""
-    return (len(answer.text) + len(str(answer.calls))) // 4 + 1
+    return {"input_tokens": conversation.tokens, **cached, "output_tokens": 1}

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import Refusal
 from ..interface import Play, Request, Response
 from .faults import error_of, wrong
-from .reply import asked_tokens, events_of, message_of
+from .reply import events_of, message_of
 from .request import read_conversation
 
 _MODEL = "fake-model"
@@ -32,7 +32,7 @@ class Messages:
         if request.path == "/v1/messages/count_tokens":
             _check_method(request, "POST")
             asked = read_conversation(request.body, _version(request), counting=True)
-            return _response(body={"input_tokens": asked_tokens(asked)})
+            return _response(body={"input_tokens": asked.tokens})
         if request.path == "/v1/models":
             _check_method(request, "GET")
             return _response(body={"data": [_model(_MODEL)], "has_more": False, "first_id": _MODEL, "last_id": _MODEL})

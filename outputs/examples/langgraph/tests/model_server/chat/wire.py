@@ -10,47 +10,31 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Answer, Call, Conversation, Play, Request, Response
+from ..openai_parts import VARIABLES, check_method, error_body, models_at, unknown_address
 from ..sse import halves
 from .request import read_conversation
-
-_MODEL = "fake-model"
 
 
 class ChatCompletions:
     """Speaks Chat Completions."""
 
     base_path = "/v1"
-    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    variables = VARIABLES
     keeps_time = False
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
         if request.path == "/v1/chat/completions":
-            _check_method(request, "POST")
+            check_method(request, "POST")
             return _completed(request.body, play)
-        if request.path == "/v1/models":
-            _check_method(request, "GET")
-            return Response(body={"object": "list", "data": [_model(_MODEL)]})
-        if request.path.startswith("/v1/models/"):
-            _check_method(request, "GET")
-            return Response(body=_model(request.path.removeprefix("/v1/models/")))
-        raise Refusal(404, f"Invalid URL ({request.method} {request.path}).", code="unknown_url")
+        models = models_at(request)
+        if models is None:
+            raise unknown_address(request)
+        return Response(body=models)
 
     def error_body(self, refusal: Refusal) -> dict[str, Any]:
         """Return the error object of this protocol."""
-        error = {"message": refusal.message, "type": refusal.kind, "param": refusal.param, "code": refusal.code}
-        return {"error": error}
-
-
-def _check_method(request: Request, method: str) -> None:
-    """Refuse any other method."""
-    if request.method != method:
-        raise Refusal(405, f"Not allowed to {request.method} on {request.path}: use {method}.")
-
-
-def _model(name: str) -> dict[str, Any]:
-    """Return the description of a model."""
-    return {"id": name, "object": "model", "created": 0, "owned_by": "local"}
+        return error_body(refusal)
 
 
 def _completed(body: Any, play: Play) -> Response:
@@ -64,11 +48,16 @@ def _completed(body: Any, play: Play) -> Response:
     }
     calls = tuple(_wire_call(call) for call in answer.calls)
     usage = _usage(conversation, answer)
+    failure = answer.failure
+    if failure is not None and not conversation.stream:
+        raise failure
     if not conversation.stream:
         return Response(body=_whole(frame, answer, calls, usage), cut=answer.cut)
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    chunks = _chunks(answer.text, calls)
+    chunks = _chunks(answer, calls)
     events = [_event(frame, choice=choice, usage=None, wants_usage=wants_usage) for choice in chunks]
+    if failure is not None:  # in the place of the chunk that would say why the model stopped
+        return Response(events=(*events[:-1], f"data: {json.dumps(error_body(failure))}"), cut=answer.cut)
     if wants_usage:
         events.append(_event(frame, choice=None, usage=usage, wants_usage=True))
     return Response(events=(*events, "data: [DONE]"), cut=answer.cut)
@@ -76,19 +65,16 @@ def _completed(body: Any, play: Play) -> Response:
 
 def _wire_call(call: Call) -> dict[str, Any]:
     """Return ``call`` in the form of the protocol."""
-    arguments = json.dumps(call.args, ensure_ascii=False) if call.arguments is None else call.arguments
     return {
         "id": call.id or f"call_{uuid.uuid4().hex[:24]}",
         "type": "function",
-        "function": {"name": call.tool, "arguments": arguments},
+        "function": {"name": call.tool, "arguments": call.sent},
     }
 
 
 def _usage(conversation: Conversation, answer: Answer) -> dict[str, int]:
-    """Return token counts, estimated at four characters each."""
-    asked = sum(len(message.text) + len(str(message.calls)) for message in conversation.messages)
-    said = len(answer.text) + len(str(answer.calls))
-    prompt, completion = asked // 4 + 1, said // 4 + 1
+    """Return the token counts."""
+    prompt, completion = conversation.tokens, answer.tokens
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
@@ -99,19 +85,19 @@ def _whole(frame: Any, answer: Answer, calls: tuple[dict[str, Any], ...], usage:
         message["tool_calls"] = list(calls)
     else:
         message["content"] = answer.text
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(calls)}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
     return {**frame, "object": "chat.completion", "choices": [choice], "usage": usage}
 
 
-def _finish_reason(calls: tuple[dict[str, Any], ...]) -> str:
+def _finish_reason(answer: Answer) -> str:
     """Return why the model stopped."""
-    return "tool_calls" if calls else "stop"
+    return "length" if answer.stop == "length" else "tool_calls" if answer.calls else "stop"
 
 
-def _chunks(text: str, calls: tuple[dict[str, Any], ...]) -> Iterator[dict[str, Any]]:
+def _chunks(answer: Answer, calls: tuple[dict[str, Any], ...]) -> Iterator[dict[str, Any]]:
     """Yield the choice of each chunk: role, text in parts, each call's head and then its arguments, the end."""
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None if calls and not text else ""}]
-    deltas += [{"content": part} for part in halves(text)]
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None if calls and not answer.text else ""}]
+    deltas += [{"content": part} for part in halves(answer.text)]
     for index, call in enumerate(calls):
         name, arguments = call["function"]["name"], call["function"]["arguments"]
         head = {"index": index, "id": call["id"], "type": "function", "function": {"name": name, "arguments": ""}}
@@ -119,7 +105,7 @@ def _chunks(text: str, calls: tuple[dict[str, Any], ...]) -> Iterator[dict[str, 
         deltas += [{"tool_calls": [{"index": index, "function": {"arguments": part}}]} for part in halves(arguments)]
     for delta in deltas:
         yield {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
-    yield {"index": 0, "delta": {}, "logprobs": None, "finish_reason": _finish_reason(calls)}
+    yield {"index": 0, "delta": {}, "logprobs": None, "finish_reason": _finish_reason(answer)}
 
 
 def _event(frame: Any, *, choice: dict[str, Any] | None, usage: dict[str, int] | None, wants_usage: bool) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..errors import Refusal
 from ..interface import Call, Message
-from ..reading import parsed
-from .values import check_known, choice_of, missing, required, tool_name, unsupported_value, value_of, wrong
+from ..openai_parts import new_id
+from ..reading import check_known, choice_of, missing, parsed, required, tool_name, unsupported_value, value_of, wrong
 
 Item: TypeAlias = dict[str, Any]
 """One item as the protocol writes it, its content a list of parts."""
@@ -40,11 +39,6 @@ FIELDS = {
 """What an item of each kind may hold."""
 LONGEST_CALL_ID = 64
 OUTPUTS = {"message", "function_call", "reasoning"}
-
-
-def new_id(prefix: str) -> str:
-    """Return an id such as ``msg_…``."""
-    return f"{prefix}_{uuid.uuid4().hex}"
 
 
 def encrypted(item_id: str) -> str:

@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..interface import Answer, Call, Conversation
+from ..openai_parts import new_id
 from ..sse import event, halves
-from .items import Item, encrypted, new_id
+from .items import Item, encrypted
 from .request import Create
 
 
 def output_items(answer: Answer, request: Create) -> list[Item]:
     """Return the items that ``answer`` becomes: reasoning where the model reasons, the text, the calls."""
     items = [_reasoning(request)] if request.reasons else []
-    if answer.text or not answer.calls:
-        items.append(_message(answer.text, final=not answer.calls))
+    if answer.text or not (answer.calls or answer.stop):
+        status = "incomplete" if answer.stop and not answer.calls else "completed"
+        items.append(_message(answer.text, status, final=not answer.calls))
     return items + [_call(call) for call in answer.calls]
 
 
@@ -27,18 +29,17 @@ def _reasoning(request: Create) -> Item:
     return {"id": item_id, "type": "reasoning", "summary": [], **hidden}
 
 
-def _message(text: str, *, final: bool) -> Item:
+def _message(text: str, status: str, *, final: bool) -> Item:
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     phase = "final_answer" if final else "commentary"
-    frame = {"id": new_id("msg"), "type": "message", "role": "assistant", "status": "completed"}
+    frame = {"id": new_id("msg"), "type": "message", "role": "assistant", "status": status}
     return {**frame, "content": [part], "phase": phase}
 
 
 def _call(call: Call) -> Item:
-    arguments = json.dumps(call.args, ensure_ascii=False) if call.arguments is None else call.arguments
     call_id = call.id or new_id("call")
     frame = {"id": new_id("fc"), "type": "function_call", "status": "completed"}
-    return {**frame, "call_id": call_id, "name": call.tool, "arguments": arguments}
+    return {**frame, "call_id": call_id, "name": call.tool, "arguments": call.sent}
 
 
 def usage_of(conversation: Conversation, output: Sequence[Item]) -> dict[str, Any]:
@@ -63,18 +64,19 @@ def input_tokens(conversation: Conversation) -> int:
     return sum(texts) // 4 + 1
 
 
-def response_body(request: Create, output: Sequence[Item], usage: dict[str, Any]) -> dict[str, Any]:
-    """Return a response that is complete."""
+def response_body(request: Create, answer: Answer, output: Sequence[Item], usage: dict[str, Any]) -> dict[str, Any]:
+    """Return a response that came to its end."""
     now = int(time.time())
+    failure = answer.failure
     return {
         "id": new_id("resp"),
         "object": "response",
         "created_at": now,
-        "completed_at": now,
-        "status": "completed",
+        "completed_at": None if answer.stop else now,
+        "status": {"": "completed", "length": "incomplete", "failed": "failed"}[answer.stop],
         "background": False,
-        "error": None,
-        "incomplete_details": None,
+        "error": None if failure is None else {"code": failure.kind, "message": failure.message},
+        "incomplete_details": {"reason": "max_output_tokens"} if answer.stop == "length" else None,
         "model": request.model,
         "output": list(output),
         "previous_response_id": request.previous,
@@ -86,12 +88,19 @@ def response_body(request: Create, output: Sequence[Item], usage: dict[str, Any]
 
 
 def events_of(body: dict[str, Any]) -> tuple[str, ...]:
-    """Return the stream that a complete response becomes, its events numbered."""
+    """Return the stream that a response becomes, its events numbered."""
     return tuple(event(data["type"], {**data, "sequence_number": number}) for number, data in enumerate(_events(body)))
 
 
 def _events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    begun = {**body, "status": "in_progress", "completed_at": None, "output": [], "usage": None}
+    open_ended: dict[str, Any] = {
+        "completed_at": None,
+        "error": None,
+        "incomplete_details": None,
+        "output": [],
+        "usage": None,
+    }
+    begun = {**body, "status": "in_progress", **open_ended}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(body["output"]):
@@ -105,7 +114,7 @@ def _events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
             whole = {"name": item["name"], "arguments": item["arguments"]}
             yield {"type": "response.function_call_arguments.done", **place, **whole}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    yield {"type": "response.completed", "response": body}
+    yield {"type": f"response.{body['status']}", "response": body}
 
 
 def _opened(item: Item) -> Item:

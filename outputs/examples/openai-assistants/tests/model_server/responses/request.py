@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Refusal
+from ..reading import check_known, choice_of, metadata_of, required, unsupported_value, value_of, wrong
 from .items import Item, read_input
 from .tools import check_choice, read_tools
-from .values import check_known, choice_of, metadata_of, required, unsupported_value, value_of, wrong
 
 ENCRYPTED = "reasoning.encrypted_content"
 INCLUDABLE = (

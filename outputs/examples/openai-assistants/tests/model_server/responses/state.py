@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from ..errors import Refusal
-from .items import Item, new_id, stored
+from ..openai_parts import new_id
+from .items import Item, stored
 from .order import not_found
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .values import check_known, required, tool_name, unsupported_value, value_of, wrong
+from ..reading import CHOICES, check_known, check_schema, required, tool_name, unsupported_value, value_of, wrong
 
-CHOICES = ("none", "auto", "required")
 KEYS = (
     "allowed_callers",
     "defer_loading",
@@ -45,22 +44,19 @@ def _read_tool(tool: Any, param: str) -> str:
     strict = value_of(tool, "strict", bool, f"{param}.strict")
     parameters = value_of(tool, "parameters", Mapping, f"{param}.parameters")
     if parameters is not None:
-        _check_schema(parameters, f"{param}.parameters", strict=bool(strict))
+        _check_parameters(parameters, f"{param}.parameters", strict=bool(strict))
     return name
 
 
-def _check_schema(parameters: Mapping[str, Any], param: str, *, strict: bool) -> None:
+def _check_parameters(parameters: Mapping[str, Any], param: str, *, strict: bool) -> None:
     """Refuse parameters that are not a JSON schema of an object, or not one that can be kept to strictly."""
-    if parameters.get("type") != "object":
-        raise wrong(param, "schema must be a JSON Schema of 'type: \"object\"'", "invalid_function_parameters")
-    properties = value_of(parameters, "properties", Mapping, f"{param}.properties") or {}
-    asked = value_of(parameters, "required", list, f"{param}.required") or []
-    if any(name not in properties for name in asked):
-        raise wrong(f"{param}.required", "it must list names that 'properties' holds", "invalid_function_parameters")
-    if strict and parameters.get("additionalProperties") is not False:
+    check_schema(parameters, param)
+    if not strict:
+        return
+    if parameters.get("additionalProperties") is not False:
         reason = "'additionalProperties' is required to be supplied and to be false"
         raise wrong(param, reason, "invalid_function_parameters")
-    if strict and set(asked) != set(properties):
+    if set(parameters.get("required") or ()) != set(parameters.get("properties") or ()):
         reason = "'required' is required to be an array that includes every key in properties"
         raise wrong(param, reason, "invalid_function_parameters")
 

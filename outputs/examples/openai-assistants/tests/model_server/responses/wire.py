@@ -8,25 +8,23 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Conversation, Message, Play, Request, Response
+from ..openai_parts import VARIABLES, check_method, error_body, models_at, page, unknown_address
+from ..reading import check_known, metadata_of, missing, wrong
 from .items import Item, read_input, to_messages
 from .order import check_order, check_reasoning
 from .output import events_of, input_tokens, output_items, response_body, usage_of
 from .request import Create, read_count, read_create
 from .state import KeptConversation, State
-from .values import check_known, choice_of, metadata_of, missing, wrong
 
-MODEL = "fake-model"
 MOST_ITEMS = 20
 """So many items can be added to a conversation at once."""
-PAGE = 100
-"""So many items a list shows at most."""
 
 
 class Responses:
     """Speaks Responses and Conversations; what it stores lives as long as it does."""
 
     base_path = "/v1"
-    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    variables = VARIABLES
     keeps_time = False
 
     def __init__(self) -> None:
@@ -47,26 +45,25 @@ class Responses:
                 ("GET", "/conversations/([^/]+)/items", self._list),
                 ("GET", "/conversations/([^/]+)/items/([^/]+)", self._item),
                 ("DELETE", "/conversations/([^/]+)/items/([^/]+)", self._remove),
-                ("GET", "/models", self._models),
-                ("GET", "/models/(.+)", self._model),
             )
         ]
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
+        models = models_at(request)
+        if models is not None:
+            return Response(body=models)
         found = [(method, serve, at) for method, path, serve in self._routes if (at := path.fullmatch(request.path))]
         for method, serve, at in found:
             if method == request.method:
                 return serve(request, play, *at.groups())
         if found:
-            methods = " or ".join(dict.fromkeys(method for method, _, _ in found))
-            raise Refusal(405, f"Not allowed to {request.method} on {request.path}: use {methods}.")
-        raise Refusal(404, f"Invalid URL ({request.method} {request.path}).", code="unknown_url")
+            check_method(request, *dict.fromkeys(method for method, _, _ in found))
+        raise unknown_address(request)
 
     def error_body(self, refusal: Refusal) -> dict[str, Any]:
         """Return the error object of this protocol."""
-        error = {"message": refusal.message, "type": refusal.kind, "param": refusal.param, "code": refusal.code}
-        return {"error": error}
+        return error_body(refusal)
 
     # --- responses
 
@@ -79,7 +76,7 @@ class Responses:
             conversation = _asked(create, items)
             answer = play(conversation)
             output = output_items(answer, create)
-            body = response_body(create, output, usage_of(conversation, output))
+            body = response_body(create, answer, output, usage_of(conversation, output))
             self._keep(create, kept, items, body)
         return (
             Response(events=events_of(body), cut=answer.cut) if create.stream else Response(body=body, cut=answer.cut)
@@ -124,7 +121,7 @@ class Responses:
     def _input_items(self, request: Request, play: Play, response_id: str) -> Response:
         kept = self._state.response(response_id)
         made = {item["id"] for item in kept.body["output"]}
-        return _page([item for item in kept.items if item["id"] not in made], request.query)
+        return Response(body=page([item for item in kept.items if item["id"] not in made], request.query))
 
     # --- conversations
 
@@ -154,10 +151,10 @@ class Responses:
         with self._state.held(conversation):
             added = self._state.keep(self._state.resolved(items))
             conversation.items += added
-        return _page(added, {"order": "asc"})
+        return Response(body=page(added, {"order": "asc"}))
 
     def _list(self, request: Request, play: Play, conversation_id: str) -> Response:
-        return _page(self._state.conversation(conversation_id).items, request.query)
+        return Response(body=page(self._state.conversation(conversation_id).items, request.query))
 
     def _item(self, request: Request, play: Play, conversation_id: str, item_id: str) -> Response:
         return Response(body=_found(self._state.conversation(conversation_id), item_id))
@@ -166,14 +163,6 @@ class Responses:
         conversation = self._state.conversation(conversation_id)
         conversation.items.remove(_found(conversation, item_id))
         return Response(body=conversation.body())
-
-    # --- models
-
-    def _models(self, request: Request, play: Play) -> Response:
-        return Response(body={"object": "list", "data": [_model(MODEL)]})
-
-    def _model(self, request: Request, play: Play, name: str) -> Response:
-        return Response(body=_model(name))
 
 
 def _asked(create: Create, items: Sequence[Item]) -> Conversation:
@@ -201,26 +190,3 @@ def _found(conversation: KeptConversation, item_id: str) -> Item:
         if item["id"] == item_id:
             return item
     raise Refusal(404, f"Item with id '{item_id}' not found in conversation '{conversation.id}'.")
-
-
-def _page(items: Sequence[Item], query: Mapping[str, str]) -> Response:
-    """Return one page of a list of items, the newest first unless asked otherwise."""
-    order = choice_of(query, "order", ("asc", "desc"), "order") or "desc"
-    limit = query.get("limit", str(MOST_ITEMS))
-    if not limit.isdecimal() or not 1 <= int(limit) <= PAGE:
-        raise wrong("limit", f"expected a number from 1 to {PAGE}")
-    listed = list(items) if order == "asc" else list(reversed(items))
-    after = query.get("after")
-    if after is not None:
-        places = [place for place, item in enumerate(listed) if item["id"] == after]
-        if not places:
-            raise wrong("after", f"no item has the id '{after}'")
-        listed = listed[places[0] + 1 :]
-    data = listed[: int(limit)]
-    ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {"first_id": None, "last_id": None}
-    return Response(body={"object": "list", "data": data, **ends, "has_more": len(listed) > len(data)})
-
-
-def _model(name: str) -> dict[str, Any]:
-    """Return the description of a model."""
-    return {"id": name, "object": "model", "created": 0, "owned_by": "local"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Call, Conversation, Message
-from ..reading import check_choice, flag, function_name, parsed, text_of, tool_name, wrong
+from ..reading import check_choice, function_name, object_of, parsed, text_of, tool_name, value_of, wrong
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 _PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
@@ -15,13 +15,12 @@ _PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("t
 
 def read_conversation(body: Any) -> Conversation:
     """Return the conversation of a request body, or raise ``Refusal`` with the first thing that is wrong."""
-    if not isinstance(body, Mapping):
-        raise wrong("body", "the body must be a JSON object")
+    body = object_of(body, "body")
     model = text_of(body, "model", "model")
     listed = body.get("messages")
     if not isinstance(listed, list) or not listed:
         raise wrong("messages", "a non-empty list of messages is required")
-    stream = flag(body, "stream")
+    stream = bool(value_of(body, "stream", bool, "stream"))
     if body.get("stream_options") is not None and not stream:
         raise wrong("stream_options", "it is only allowed when 'stream' is true")
     if body.get("n") not in (None, 1):
@@ -36,8 +35,7 @@ def read_conversation(body: Any) -> Conversation:
 
 def _message(data: Any, param: str) -> Message:
     """Return one message in the common form."""
-    if not isinstance(data, Mapping):
-        raise wrong(param, "expected an object")
+    data = object_of(data, param)
     role = data.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise wrong(f"{param}.role", f"unknown role {role!r}; supported are {', '.join(_ROLES)}")
