@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -30,17 +30,45 @@ def release(source: Source) -> Source:
     return Source(source.templates, source.packages)
 
 
-class Line:
-    """Releases of templates that start as memkit's own, and which of them is installed."""
+def tiny(place: Path, files: Mapping[str, bytes]) -> Source:
+    """Write templates with one target, ``tiny``, whose project consists of ``files``, and no rooms."""
+    templates = place / "templates"
+    for path, content in {**files, "ABOUT.md.jinja": b"{{ store.name }}\n"}.items():
+        file = templates / "_shared" / "project" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    (templates / "_shared" / "copier.yml").write_text(
+        "_subdirectory: project\n_templates_suffix: .jinja\nmodel: {type: str, default: m}\n"
+    )
+    (templates / "tiny").mkdir()
+    (templates / "tiny" / "target.yaml").write_text(
+        "title: Tiny\ndescription: Tiny.\nrequires: []\nenvironment: []\nwires: []\nprotocols: []\n"
+        "skills: [virtual-memory, hybrid-planner]\n"
+    )
+    (place / "memkit").mkdir()
+    return unpacked_source(place)
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+class Line:
+    """Releases of templates, of which one is installed: those that start as ``files``, or as memkit's own."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, bytes] | None = None) -> None:
         self._folder = folder
         self._monkeypatch = monkeypatch
         shutil.rmtree(folder, ignore_errors=True)
-        first = copy_of(installed_source(), folder / "1")
+        first = copy_of(installed_source(), folder / "1") if files is None else tiny(folder / "1", files)
         shutil.rmtree(first.templates / RELEASES, ignore_errors=True)
         self.versions = [release(first)]
         self.install(1)
+
+    def publish(self, files: Mapping[str, bytes]) -> int:
+        """Release other files of the tiny target, install them, and return their number."""
+        number = len(self.versions) + 1
+        source = tiny(self._folder / str(number), {**files, "VERSION": b"%d\n" % number})
+        shutil.copytree(self.versions[-1].templates / RELEASES, source.templates / RELEASES)
+        self.versions.append(release(source))
+        self.install(number)
+        return number
 
     def next(self, *edits: Edit, released: bool = True) -> int:
         """Make the next version of the last one's files, changed by ``edits``, and return its number."""
