@@ -40,7 +40,9 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
     if done.taken_back is not None:
         front.note("An update that was cut off was taken back first.")
         for path in done.taken_back:
-            front.note(f"{path} was edited since then and stayed as it is.")
+            front.note(
+                f"{path} was edited since then and stayed as it is; what was there before lies in .memkit/state/updates."
+            )
     data = {
         "from": done.before,
         "to": done.after,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.generate.composition import Order, manifest_of
-from memkit.generate.manifest import MANIFEST, Manifest, ProjectFault, manifest_text, read_manifest
+from memkit.generate.manifest import MANIFEST, Manifest, ProjectFault, manifest_text, parsed_manifest, read_manifest
 from memkit.generate.reading import content_of, with_defaults
 from memkit.generate.releases import new_repository
 from memkit.generate.rendering import rendered
@@ -68,7 +68,8 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
     order = _order_now(manifest, target, _store_for(project, store))
     goal = manifest_of(order)
     if _same(manifest, goal):
-        _refuse_marks(project)
+        if write:
+            _refuse_marks(project)
         return Update(project, manifest.templates.version, goal.templates.version, due=False, taken_back=taken_back)
     _refuse_marks(project)
     owner = OwnerFiles(project)
@@ -146,7 +147,9 @@ def _plan(owner: OwnerFiles, manifest: Manifest, order: Order, goal: Manifest) -
     with _repository() as git:
         plan = Merging(git, owner, Sides(base, rendered(order), labels)).plan()
     recorded = owner.at(MANIFEST)
-    assert isinstance(recorded, OwnFile)
+    # Another update may have ended since the manifest was read, and some of the files would be its.
+    if not isinstance(recorded, OwnFile) or parsed_manifest(recorded.content, MANIFEST) != manifest:
+        raise ProjectFault(f"{MANIFEST} is a link, or was changed while the update was made up. Run it again.")
     plan.changes[MANIFEST] = Change(manifest_text(goal).encode(), recorded.mode)
     plan.actions.append(FileAction(MANIFEST, "update"))
     return plan

@@ -79,7 +79,10 @@ class Updates:
         if folder is None:
             return []
         edited = self._take_back(folder)
-        shutil.rmtree(folder)
+        if edited:
+            (folder / _FILE).unlink()  # what was there before stays, for its owner to look at
+        else:
+            shutil.rmtree(folder)
         return edited
 
     def apply(
@@ -96,7 +99,7 @@ class Updates:
             EnvironmentFault: A file cannot be written, or was changed meanwhile. Nothing was changed.
         """
         self._require_possible(changes, planned)
-        folder = self.folder / f"{self._number(self._last()) + 1:04d}"
+        folder = self.folder / f"{self._newest_number() + 1:04d}"
         try:
             steps = self._staged(folder, changes, planned, aside)
             os.sync()  # what is staged is many files; the next line must not be on the disk before them
@@ -165,6 +168,7 @@ class Updates:
             mode = 0
             if own is not None:
                 _put(folder / _BEFORE / path, own.content, own.mode)
+                self._give_to_owner(folder / _BEFORE / path, path)
             if change is not None:
                 mode = own.mode if own is not None else change.mode & ~_mask()
                 _put(folder / _AFTER / path, change.content, mode)
@@ -205,10 +209,9 @@ class Updates:
                 place.unlink()
                 self._drop_empty(step.path)
             else:
-                saved = folder / _BEFORE / step.path
-                write_whole(place, saved.read_bytes())
-                place.chmod(step.before.mode)
-                self._give_to_owner(place, ".")
+                # A rename needs no room on the disk, which may be full, and can be done again after a kill.
+                place.parent.mkdir(parents=True, exist_ok=True)
+                _move(folder / _BEFORE / step.path, place, step.before.mode)
         return edited
 
     def _side(self, path: str) -> Side | None:
@@ -233,22 +236,24 @@ class Updates:
             os.chown(place, known.st_uid, known.st_gid)
 
     def _forget_old_ones(self) -> None:
-        for folder in self._all()[:-KEPT]:
+        for folder in self._numbered()[:-KEPT]:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _all(self) -> list[Path]:
         """Return the folders of the updates, the oldest first; what was cut off before its journal does not count."""
-        try:
-            names = sorted(path.name for path in self.folder.iterdir() if path.name.isdigit())
-        except OSError:
-            return []
-        return [self.folder / name for name in names if (self.folder / name / _FILE).is_file()]
+        return [folder for folder in self._numbered() if (folder / _FILE).is_file()]
 
     def _last(self) -> Path | None:
         return next(reversed(self._all()), None)
 
-    def _number(self, folder: Path | None) -> int:
-        return int(folder.name) if folder else 0
+    def _numbered(self) -> list[Path]:
+        try:
+            return sorted(path for path in self.folder.iterdir() if path.name.isdigit())
+        except OSError:
+            return []
+
+    def _newest_number(self) -> int:
+        return max((int(folder.name) for folder in self._numbered()), default=0)
 
     def _steps(self, folder: Path) -> list[Step]:
         return [

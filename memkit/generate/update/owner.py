@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memkit.store.plumbing import Plumbing
 
+_MEMKITS = ".memkit/"
 MAX_CANDIDATE = 1_000_000
 """Larger files are no renamed template."""
 
@@ -42,12 +43,13 @@ class OwnerFiles:
         return self._read[path]
 
     def not_ignored(self, git: Plumbing) -> frozenset[str]:
-        """Return the paths of all files that the project's ``.gitignore`` files let through.
+        """Return the paths of all files that the project's ``.gitignore`` files let through, and that are not memkit's.
 
         Git only lists them: its own folder is ``git``'s, so what the owner's repository is configured to run does not.
         """
         printed = git.run("--work-tree", str(self.project), "ls-files", "-z", "--others", "--exclude-standard")
-        return frozenset(path for path in map(os.fsdecode, printed.split(b"\0")) if path and not path.endswith("/"))
+        paths = (os.fsdecode(path) for path in printed.split(b"\0") if path and not path.endswith(b"/"))
+        return frozenset(path for path in paths if not path.startswith(_MEMKITS))
 
 
 def look(project: Path, path: str) -> OwnFile | Obstacle | None:
