@@ -1,14 +1,18 @@
-"""Text from a store cannot change the syntax of a generated project."""
+"""Text from a store cannot change the syntax of a generated project, in any of its files."""
 
 from __future__ import annotations
 
-import ast
 import json
+import tempfile
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
-from projects import TARGETS, project
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
+from projects import TARGETS, project, write_store
+from syntax import skeleton
 
 from memkit.generate.quoting import as_yaml
 from memkit.store.yaml import load_yaml
@@ -18,71 +22,99 @@ HOSTILE = (
     "# <script>alert(1)</script> [a](b) | c \\ 😀 \x7f \u2028 %s"
 )
 ANSWER = 'x\'"""); import os #{{ 7 * 7 }} {% endif %} `` <script> [a](b) | c \\ 😀 %s'
+PLAIN = "plain words"
+FRAGMENTS = [
+    *('"', "'", '"""', "'''", "\\", "\n", "\r\n", "\t", "\x00", "\x1b[31m", "\x85", "\u2028", "\u2029", "\ufeff", "😀"),
+    *("{{ 7 * 7 }}", "{% raw %}", "{#", "%s", "${HOME}", "$(id)", "`id`", "${{ github.token }}", "]]>", "-->", "<b>"),
+    *(
+        "```\n",
+        "~~~\n",
+        "\n# Title\n",
+        "\n---\n",
+        "\n===\n",
+        "\n\n    code\n",
+        "\n- item\n",
+        "\n1. item\n",
+        "\n> quote\n",
+    ),
+    *("[a](b)", "![a](b)", "[a]: b", "| a | b |", "www.example.org", "https://example.org", "a@example.org", "&amp;"),
+    *(": x", "- x", "&a", "*a", "!!python/object:os.system", "%YAML 1.1", "[x]", "x = 1", '"""\nimport os\n"""', "# x"),
+    *("RUN id", "\nRUN id\n", "\u202eevil\u202c", "\u200b", "x" * 900, "\U000e0041", "\ufffe", "=", "<!--", "<?php"),
+]
+pieces = st.sampled_from(FRAGMENTS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+texts = (
+    st.lists(pieces, min_size=1, max_size=5).map("".join).filter(lambda text: bool(text.strip()) and len(text) <= 1000)
+)
+answers = texts.map(lambda text: "".join(filter(str.isprintable, text))).filter(str.strip)
 
 
-class Shape(ast.NodeTransformer):
-    """Forgets what constants say, so that two trees are equal when only texts differ."""
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """Return a constant of the same type without its value."""
-        return ast.Constant(type(node.value)())
-
-
-def shape(source: bytes) -> str:
-    """Return the syntax tree of a Python file without its texts and numbers."""
-    return ast.dump(Shape().visit(ast.parse(source)))
-
-
-def poison(store: Path) -> None:
-    """Write the hostile text into every free field of the store."""
-    text = as_yaml(HOSTILE)
-    (store / "memkit.yaml").write_text(f"name: {text}\nformat: 1\npersona: {text}\n")
+def poison(store: Path, text: str) -> None:
+    """Write ``text`` into every free field of the store."""
+    written = as_yaml(text)
+    tool = f"{{name: evil, description: {written}, parameters: {{type: object, properties: {{}}}}, run: [{written}]}}"
+    name = as_yaml(text.strip()[:200])
+    (store / "memkit.yaml").write_text(f"name: {name}\nformat: 1\npersona: {written}\ntools: [{tool}]\n")
     (store / "skills" / "evil.yaml").write_text(
-        f"name: evil\ndescription: {text}\nwhen_to_use: {text}\nsteps: [{text}]\nsafety_checks: [{text}]\n"
+        f"name: evil\ndescription: {written}\nwhen_to_use: {written}\nsteps: [{written}]\nsafety_checks: [{written}]\n"
     )
     (store / "policies" / "evil.yaml").write_text(
-        f"name: evil\ndescription: {text}\nrule: {text}\nenforcement: soft\neffect: warn\nrationale: {text}\n"
-        f"match: {{tool: {text}}}\n"
+        f"name: evil\ndescription: {written}\nrule: {written}\nenforcement: soft\neffect: warn\nrationale: {written}\n"
+        f"match: {{tool: {written}}}\n"
     )
+    (store / "domains" / "evil.yaml").write_text(f"name: evil\ndescription: {written}\n")
+
+
+def rendered(target: str, text: str, answer: str) -> dict[str, bytes]:
+    """Return the files of a project whose store says ``text`` everywhere, and whose questions were answered so."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = write_store(Path(folder) / "store")
+        poison(store, text)
+        out = project(store, target, Path(folder) / "out", project_name=answer, model=answer)
+        return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+@cache
+def benign(target: str) -> dict[str, bytes]:
+    """Return the files of a target's project whose store says nothing harmful."""
+    return rendered(target, PLAIN, PLAIN)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_hostile_texts_change_no_syntax(target: str, starters: Path, tmp_path: Path) -> None:
-    """Python trees, TOML keys and Markdown headings are those of a benign render; data files give the text back."""
-    benign = project(starters, target, tmp_path / "benign", project_name="demo", model="demo")
-    poison(starters)
+@given(texts, answers)
+@example(HOSTILE, ANSWER)
+@settings(
+    max_examples=5,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_texts_change_no_syntax(target: str, text: str, answer: str) -> None:
+    """Files have the same trees, keys and elements whatever they say; those that hold no text are the same bytes."""
+    files = rendered(target, text, answer)
 
-    hostile = project(starters, target, tmp_path / "hostile", project_name=ANSWER, model=ANSWER)
-
-    for path in benign.rglob("*.py"):
-        assert shape(path.read_bytes()) == shape((hostile / path.relative_to(benign)).read_bytes()), path
-    assert_toml_is_whole(benign, hostile)
-    assert load_yaml(hostile / "memkit.yaml").data["name"] == ANSWER
-    assert load_yaml(hostile / "memkit.yaml").data["persona"] == HOSTILE
-    settings = json.loads((hostile / "agent/compiled/settings.json").read_text())
-    assert settings["persona"] == HOSTILE
-    policies = json.loads((hostile / "agent/compiled/policies.json").read_text())
-    assert HOSTILE in [policy["rule"] for policy in policies]
-
-
-def assert_toml_is_whole(benign: Path, hostile: Path) -> None:
-    """Check that both files have the same keys, and that the description carries the text."""
-    before, after = (tomllib.loads((folder / "pyproject.toml").read_text()) for folder in (benign, hostile))
-    assert before["tool"] == after["tool"] and before["build-system"] == after["build-system"]
-    assert before["project"].keys() == after["project"].keys()
-    assert ANSWER in after["project"]["description"]
+    plain = benign(target)
+    assert sorted(files) == sorted(plain)
+    differing = [path for path, content in files.items() if content != plain[path]]
+    assert [path for path in differing if skeleton(path, files[path]) != skeleton(path, plain[path])] == []
+    assert load_yaml(files["memkit.yaml"].decode()).data["persona"] == text
+    assert answer in tomllib.loads(files["pyproject.toml"].decode())["project"]["description"]
+    assert json.loads(files["agent/compiled/settings.json"])["persona"] == text
+    assert text in [policy["rule"] for policy in json.loads(files["agent/compiled/policies.json"])]
 
 
-@pytest.mark.parametrize("name", ["README.md", "AGENTS.md"])
-def test_hostile_texts_stay_text_in_markdown(name: str, starters: Path, tmp_path: Path) -> None:
-    """No heading, fence, link or tag comes from the store."""
-    benign = project(starters, "react", tmp_path / "benign", project_name="demo").joinpath(name).read_text()
-    poison(starters)
-
-    hostile = project(starters, "react", tmp_path / "hostile", project_name=ANSWER).joinpath(name).read_text()
-
-    def headings(text: str) -> list[str]:
-        return [line for line in text.splitlines()[1:] if line.startswith(("#", "```"))]
-
-    assert headings(hostile) == headings(benign)
-    assert "<script>" not in hostile and "[a](b)" not in hostile
+@pytest.mark.parametrize(
+    ("path", "harmless", "harmful"),
+    [
+        ("a.py", b'A = "a"', b'A = ""; B = ""'),
+        ("a.md", b"a", b"<b>a"),
+        ("a.md", b"a", b"www.example.org"),
+        ("a.toml", b'a = "a"', b'a = ""\nb = ""'),
+        ("memkit.yaml", b'a: "a"', b"a: 1"),
+        (".env.example", b"A=a", b"A=a\nB=b"),
+        ("s/SKILL.md", b"---\na: b\n---\n", b"---\na: b\nc: d\n---\n"),
+        ("Dockerfile", b"a", b"b"),
+    ],
+)
+def test_the_comparison_can_fail(path: str, harmless: bytes, harmful: bytes) -> None:
+    """What a text must not bring about is seen, in each language."""
+    assert skeleton(path, harmless) != skeleton(path, harmful)
