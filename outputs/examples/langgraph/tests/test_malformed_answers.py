@@ -10,6 +10,7 @@ import pytest
 
 from tests import wire
 from tests.conftest import Talk
+from tests.model_server import FakeServer
 
 STREAM = "text/event-stream"
 Serve = Callable[[str, bytes], str]
@@ -67,3 +68,13 @@ def test_what_is_no_answer_ends_the_run_in_one_line(talk: Talk, serve: Serve, ki
     assert reply.code == 3
     (finding,) = reply.envelopes[0]["diagnostics"]
     assert address in finding["message"] and "\n" not in finding["message"]
+
+
+def test_a_wrong_path_is_told_with_what_to_check(talk: Talk) -> None:
+    """An address without the version is the mistake that is made most."""
+    with FakeServer(wire.PROTOCOL, []) as server:
+        reply = talk("Hello!", [], **{wire.URL_VARIABLE: server.base_url.removesuffix("/v1")})
+
+    assert reply.code == 3
+    (finding,) = reply.envelopes[0]["diagnostics"]
+    assert "404" in finding["message"] and "/v1" in finding["message"] and "\n" not in finding["message"]

@@ -84,6 +84,10 @@ def clear_faults(endpoint: Endpoint) -> Iterator[None]:
         raise too_slow(endpoint) from error
     except openai.AuthenticationError as error:
         raise EnvironmentFault(f"{where} does not accept the key in OPENAI_API_KEY.") from error
+    except openai.NotFoundError as error:
+        raise EnvironmentFault(
+            f"{where} answered with HTTP 404: {_reason(error)} Check OPENAI_BASE_URL, which ends in /v1, and MODEL."
+        ) from error
     except openai.APIStatusError as error:
         raise EnvironmentFault(f"{where} answered with HTTP {error.status_code}: {_reason(error)}") from error
     except openai.APIConnectionError as error:
