@@ -100,6 +100,7 @@ class ClaudeLoop(AgentLoop):
             async with aclosing(cast("AsyncGenerator[object, None]", told)), self.patience.begin():
                 try:
                     async for message in told:
+                        prompt.unlink(missing_ok=True)  # read by now
                         self.patience.renew()
                         self.exchange.take(message)
                 except ResultError:
@@ -124,7 +125,7 @@ class ClaudeLoop(AgentLoop):
             include_partial_messages=True,  # for the patience: an answer may be long in coming
             max_turns=max(0, self.max_tool_calls - self._made) + 2,
             cwd=self._workplace.empty,
-            env=self._endpoint.environment(self._workplace.settings),
+            env=self._endpoint.environment(self._workplace),
             extra_args={"no-session-persistence": None},
             stderr=_unheard,
         )

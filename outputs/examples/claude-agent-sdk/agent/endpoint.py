@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent.errors import EnvironmentFault
 from agent.settings import Settings
+from agent.workplace import Workplace
 
 KEY = "ANTHROPIC_API_KEY"
 URL = "ANTHROPIC_BASE_URL"
@@ -34,18 +34,17 @@ class Endpoint:
         """Return how a message calls the server."""
         return self.base_url or "Anthropic"
 
-    def environment(self, folder: Path) -> dict[str, str]:
-        """Return what the command line is told: where to ask, how patiently, and to do nothing on its own.
-
-        Args:
-            folder: Takes the place of the user's own configuration, which is neither read nor written.
-        """
+    def environment(self, workplace: Workplace) -> dict[str, str]:
+        """Return what the command line is told: where to ask, how patiently, and to do nothing on its own."""
         others = [name for name in os.environ if name.startswith(FOREIGN)]
         return {
             **dict.fromkeys(others, ""),
             KEY: self.api_key,
             **({URL: self.base_url} if self.base_url is not None else {}),
-            "CLAUDE_CONFIG_DIR": str(folder),
+            # The user's own configuration is neither read nor written.
+            "CLAUDE_CONFIG_DIR": str(workplace.settings),
+            "CLAUDE_CODE_TMPDIR": str(workplace.temporary),
+            "TMPDIR": str(workplace.temporary),
             # Telemetry, updates, and a call that sends the user's words to find a name for the session.
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             # Memory, and what leaves the prompt, are the rooms' business.

@@ -17,20 +17,22 @@ class Workplace:
         """What the command line takes for its user's configuration."""
         self.empty = folder / "empty"
         """Where it runs, so that it finds no instructions and no skills of others."""
+        self.temporary = folder / "tmp"
+        """Where it puts what it forgets to take away."""
         self._prompt = folder / "prompt"
-        for place in (self.settings, self.empty):
+        for place in (self.settings, self.empty, self.temporary):
             place.mkdir(mode=0o700)
 
     @contextmanager
     def holding(self, prompt: str) -> Iterator[Path]:
-        """Return a file that holds ``prompt`` for the length of a run."""
+        """Return a file that holds ``prompt`` for the length of a run at most; whoever has read it may take it away."""
         handle = os.open(self._prompt, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write(prompt)
         try:
             yield self._prompt
         finally:
-            self._prompt.unlink()
+            self._prompt.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from agent.endpoint import Endpoint
 from agent.settings import load_settings
 from agent.tools import PREFIX, tools_of
 from agent.transcript import EARLIER, to_wire
+from agent.workplace import Workplace
 from loop.interface import Message
 from tests.conftest import Talk, spoken
 from tests.material import notes
@@ -37,6 +38,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
     return folder
 
 
@@ -62,19 +64,21 @@ def test_the_prompt_is_not_frozen(talk: Talk) -> None:
 def test_no_account_of_this_machine_can_read_the_prompt(talk: Talk, temporary: Path) -> None:
     """Neither core memory nor the user's words stand in the arguments of a process, or in a file that others can open."""
     seen: list[str] = []
+    left: list[Path] = []
+    modes: list[int] = []
 
     def script(conversation: Conversation) -> str:
         processes = Path("/proc").glob("[0-9]*/cmdline")
         seen.extend(line for line in map(arguments_of, processes) if "stream-json" in line)
-        modes = [path.stat().st_mode & 0o077 for path in temporary.iterdir()]
-        assert modes and not any(modes)
+        left.extend(path for path in temporary.rglob("prompt") if path.is_file())
+        modes.extend(path.stat().st_mode & 0o077 for path in temporary.iterdir())
         return "Hello."
 
     if not Path("/proc/self/cmdline").exists():
         seen.append("No process can be looked at here.")
     talk("I live in the lighthouse", script)
 
-    assert seen
+    assert seen and modes and not any(modes) and not left
     assert not any("lighthouse" in line or "being tested" in line for line in seen)
 
 
@@ -320,8 +324,8 @@ def test_the_proxy_would_see_it(talk: Talk, proxy: Proxy, monkeypatch: pytest.Mo
     """The test above can fail: without its switch the command line goes out by itself."""
     switched = Endpoint.environment
 
-    def unswitched(self: Endpoint, folder: Path) -> dict[str, str]:
-        return {**switched(self, folder), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
+    def unswitched(self: Endpoint, workplace: Workplace) -> dict[str, str]:
+        return {**switched(self, workplace), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
 
     monkeypatch.setattr(Endpoint, "environment", unswitched)
 
