@@ -1,16 +1,21 @@
-"""The pytest plugin: collects the tests of a store's policies, ``policies/*.yaml`` and the tables beside them.
+"""The pytest plugin: the tests of a store's policies as items, and scripted models as a fixture.
 
-Every run of pytest in an environment with memkit loads this module, so it imports nothing until a file of a store comes
-along. Where it should not collect, the ini option ``memkit_policies = false`` turns it off.
+It collects ``policies/*.yaml`` and the tables beside them; where it should not, the ini option
+``memkit_policies = false`` turns that off. Every run of pytest in an environment with memkit loads this module, so it
+imports nothing of memkit's until a file of a store comes along or a test asks for the fixture.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
-    import pytest
+    from memkit.testing import FakeServer
 
 _MANIFEST = "memkit.yaml"
 
@@ -30,6 +35,25 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     kind = PolicyTests if file_path.parent.name == "policies" else TableTests
     collector: pytest.Collector = kind.from_parent(parent, path=file_path)
     return collector
+
+
+@pytest.fixture
+def fake_llm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeServer]]:
+    """Return a function that starts a model server, which the vendors' clients find by the environment of the test.
+
+    It takes a protocol and a script, and what else ``memkit.testing.FakeServer`` takes. Servers end with the test.
+    """
+    with ExitStack() as running:
+
+        def start(protocol: str = "chat", script: Any = (), **options: Any) -> FakeServer:
+            from memkit.testing import FakeServer
+
+            server = running.enter_context(FakeServer(protocol, script, **options))
+            for name, value in server.environment.items():
+                monkeypatch.setenv(name, value)
+            return server
+
+        yield start
 
 
 def _store_of(path: Path) -> Path | None:

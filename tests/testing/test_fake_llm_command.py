@@ -78,8 +78,9 @@ def test_rules_from_json_are_served_on_the_given_port(tmp_path: Path) -> None:
 
     assert envelope["schema"] == "memkit.fake-llm/1" and envelope["ok"] is True
     url = f"http://127.0.0.1:{port}/v1"
-    variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "local"}
-    assert envelope["data"] == {"base_url": url, "protocol": "chat", "environment": variables}
+    variables = envelope["data"].pop("environment")
+    assert envelope["data"] == {"base_url": url, "protocol": "chat"}
+    assert variables["OPENAI_BASE_URL"] == url and variables["OPENAI_API_KEY"]
     assert answer == "Hi Ada"
 
 
