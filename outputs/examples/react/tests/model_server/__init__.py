@@ -2,6 +2,16 @@
 
 from .errors import Refusal, ScriptError
 from .interface import Answer, Call, Conversation, LoggedRequest, Message
-from .server import FakeServer
+from .server import PROTOCOLS, FakeServer
 
-__all__ = ["Answer", "Call", "Conversation", "FakeServer", "LoggedRequest", "Message", "Refusal", "ScriptError"]
+__all__ = [
+    "PROTOCOLS",
+    "Answer",
+    "Call",
+    "Conversation",
+    "FakeServer",
+    "LoggedRequest",
+    "Message",
+    "Refusal",
+    "ScriptError",
+]

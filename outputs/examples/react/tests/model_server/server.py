@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import socket
 import sys
 import threading
@@ -21,6 +22,7 @@ from .script import Script, answers_left, player
 PROTOCOLS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")))
 """Names of the protocols that are here, each a package beside this file; a copy may leave some out."""
 
+_HOST = "127.0.0.1"
 ANY_KEY = "local"
 """What stands for a key where every key is accepted: clients do not start without one."""
 _LARGEST_BODY = 64 * 1024 * 1024
@@ -62,7 +64,7 @@ class FakeServer:
         self._api_key = api_key
         self._observe = observe
         self._stopping = threading.Event()
-        self._http = _Server(("127.0.0.1", port), self)
+        self._http = _Server((_HOST, port), self)
         self._thread: threading.Thread | None = None
 
     @property
@@ -73,13 +75,25 @@ class FakeServer:
     @property
     def base_url(self) -> str:
         """Return what a client of the protocol takes as its base URL."""
-        return f"http://127.0.0.1:{self.port}{self._wire.base_path}"
+        return f"http://{_HOST}:{self.port}{self._wire.base_path}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment variables by which the vendor's clients find this server."""
+        """Return the environment variables by which the vendor's clients find this server, past any proxy."""
         url, key = self._wire.variables
-        return {url: self.base_url, key: self._api_key or ANY_KEY}
+        unproxied = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # where both are set, the small one counts
+        hosts = [os.environ.get(unproxied), _HOST]
+        return {url: self.base_url, key: self._api_key or ANY_KEY, unproxied: ",".join(filter(None, hosts))}
+
+    @property
+    def asked(self) -> list[Conversation]:
+        """Return what the model was asked to continue, request by request, the same for all protocols."""
+        return [request.conversation for request in self.requests if request.conversation is not None]
+
+    @property
+    def refused(self) -> list[str]:
+        """Return why requests were not served: those that broke the protocol, and those that the script failed."""
+        return [request.error for request in self.requests if request.error is not None]
 
     @property
     def unused(self) -> int:
