@@ -44,6 +44,7 @@ class Variant:
     when: Mapping[str, str]
     """The answers that it belongs to."""
     protocols: tuple[str, ...] = ()
+    readme: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -95,10 +96,12 @@ class Target:
         defaults = {key: str(question.get("default", "")) for key, question in self.questions.items()}
         given = defaults | dict(answers)
         fitting = [variant for variant in self.variants if variant.when.items() <= given.items()]
+        parts: list[Target | Variant] = [self, *fitting]
         return replace(
             self,
-            protocols=(*self.protocols, *(protocol for variant in fitting for protocol in variant.protocols)),
-            notes=(*self.notes, *(note for variant in fitting for note in variant.notes)),
+            protocols=tuple(protocol for part in parts for protocol in part.protocols),
+            readme=tuple(paragraph for part in parts for paragraph in part.readme),
+            notes=tuple(note for part in parts for note in part.notes),
         )
 
     @property
@@ -196,7 +199,8 @@ def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin 
 
 
 def _variant(data: Mapping[str, Any]) -> Variant:
-    return Variant(data["when"], tuple(data.get("protocols", ())), tuple(data.get("notes", ())))
+    protocols, readme, notes = (tuple(data.get(key, ())) for key in ("protocols", "readme", "notes"))
+    return Variant(data["when"], protocols, readme, notes)
 
 
 def layer_folder(layer: str, folder: Path, templates: Path) -> Path:
