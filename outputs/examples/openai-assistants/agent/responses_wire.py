@@ -1,6 +1,6 @@
 """Runs over the Responses API, which followed OpenAI's Assistants: one request for each step of the model.
 
-Nothing is stored on the server (``store=False``). Each request carries the thread as it is, so what was paged out or
+The server is told to store nothing (``store=False``). Each request carries the thread as it is, so what was paged out or
 erased here is gone from there too. Within a run the model's own items go back whole, its encrypted reasoning with them.
 """
 

@@ -28,7 +28,7 @@ def kinds(body: Any) -> list[str]:
     return [item.get("type", item.get("role")) for item in body["input"]]
 
 
-def test_nothing_is_stored_on_the_server(talk: Talk) -> None:
+def test_the_server_is_told_to_store_nothing(talk: Talk) -> None:
     """Each request says so, and none of them continues what a server would have to keep."""
     talk("Write it down", [NOTE, "Done."])
 
