@@ -1,0 +1,20 @@
+"""Run programs that nobody has read: confined by the kernel, called with plain data, judged from outside."""
+
+from .bare.client import Candidate
+from .bare.failure import Failure
+from .interface import Evaluation, Grants, Layer, Limits, Report, SandboxUnavailable, Scratch
+from .sandbox import Sandbox, available
+
+__all__ = [
+    "Candidate",
+    "Evaluation",
+    "Failure",
+    "Grants",
+    "Layer",
+    "Limits",
+    "Report",
+    "Sandbox",
+    "SandboxUnavailable",
+    "Scratch",
+    "available",
+]

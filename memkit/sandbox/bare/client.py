@@ -1,0 +1,242 @@
+"""The other side of a confined program: opens it, calls its functions, and believes nothing that it says.
+
+An answer counts only with the ticket of its call, as the first thing said since, in time, in size and well-formed.
+Whoever holds this object holds the program's life: closing it, or ending in any way, kills the process.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from .codec import Malformed, NotPlain
+from .failure import Failure, failure
+from .forking import END, GREETING
+from .frames import Ended, Late, TooLarge, framed, receive, send
+
+_PATIENCE = 120.0
+"""Seconds to wait for a process; a busy machine and a full house are no fault of the program."""
+_STATUS = 5.0
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where programs are confined, and what the caller enforces."""
+
+    path: str
+    wall: float
+    """Seconds that loading, or a call, may take."""
+    output: int
+    """Bytes that an answer may have."""
+    cpu: int
+    """Seconds of processor time, for telling why a process was killed."""
+
+
+class Line:
+    """A connection to a process of a fork server, with the pipe that brings its end."""
+
+    def __init__(self, path: str, deadline: float) -> None:
+        """Connect.
+
+        Raises:
+            OSError: If nobody serves there, or not in time.
+        """
+        self.stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.leash = -1
+        try:
+            self.stream.settimeout(max(deadline - time.monotonic(), 0.01))
+            self.stream.connect(path)
+            greeting, descriptors, _flags, _from = socket.recv_fds(self.stream, len(GREETING), 1)
+            if greeting != GREETING or len(descriptors) != 1:
+                raise ConnectionError("the fork server closed the connection")
+            self.leash = descriptors[0]
+        except OSError:
+            self.close()
+            raise
+
+    def end(self) -> tuple[int, float] | None:
+        """Return the wait status and the processor time of a process that has ended, None if that is not told."""
+        ready, _, _ = select.select([self.leash], [], [], _STATUS)
+        try:
+            status, seconds, _largest = END.unpack(os.read(self.leash, END.size)) if ready else END.unpack(b"")
+        except struct.error:
+            return None
+        return status, seconds
+
+    def close(self) -> None:
+        """Let go; the fork server kills the process if it still lives."""
+        self.stream.close()
+        if self.leash >= 0:
+            os.close(self.leash)
+            self.leash = -1
+
+
+class Candidate:
+    """A program in a confined process; one call at a time.
+
+    ``failure`` says why there is no program any more, or never was; each call returns it then.
+    """
+
+    def __init__(self, address: Address, source: str, *, name: str = "program", file: str = "", seed: int = 0) -> None:
+        """Start a process and run the module's top level in it."""
+        self._address = address
+        self._line: Line | None = None
+        self.failure: Failure | None = None
+        self.functions: tuple[str, ...] = ()
+        self.constants: dict[str, Any] = {}
+        self.others: dict[str, str] = {}
+        """Names that cannot be forwarded → why."""
+        self.printed = ""
+        """What the program printed during the last call, or while it was loaded."""
+        try:
+            self._line = Line(address.path, time.monotonic() + _PATIENCE)
+        except OSError as error:
+            self.failure = failure("unavailable", f"the sandbox does not answer: {error.strerror or error}")
+            return
+        self._load({"source": source, "name": name, "file": file or f"{name}.py", "seed": seed})
+
+    def _load(self, request: dict[str, Any]) -> None:
+        line = self._line
+        assert line is not None
+        try:
+            confined = receive(line.stream, time.monotonic() + _PATIENCE, 64)
+        except (Ended, Late, TooLarge, Malformed):
+            confined = None
+        if confined != "confined":
+            self._give_up("unavailable", "a process could not be confined, so the program was not run")
+            return
+        offer = self._asked([request], "while it was loaded")
+        if isinstance(offer, Failure):
+            self.failure = self.failure or offer
+            self.close()
+            return
+        try:
+            self.functions = tuple(map(_text, offer["functions"]))
+            self.constants = dict(offer["constants"])
+            self.others = {_text(other): _text(why) for other, why in offer["others"].items()}
+        except (TypeError, KeyError, AttributeError, ValueError):
+            self._give_up("protocol", "the program did not say what it offers")
+
+    def call(self, function: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        """Return what ``function`` returns for plain data, or the ``Failure`` that kept it from returning.
+
+        A program that raised can be called again; one that ran out of time or memory, or ended, cannot.
+        """
+        return self._asked([function, tuple(args), dict(kwargs or {})], f"in {function}()")
+
+    def _asked(self, question: list[Any], where: str) -> Any:
+        if self.failure is not None:
+            return self.failure
+        if self._line is None:
+            return failure("unavailable", "this program was closed")
+        ticket = secrets.token_bytes(16)
+        try:
+            first = question[0]
+            frame = framed({**first, "ticket": ticket} if isinstance(first, dict) else [ticket, *question])
+        except NotPlain as error:
+            return failure("refused", f"{error} ({where})")
+        if len(frame) > self._address.output:
+            return failure("refused", f"arguments of {len(frame)} bytes, where {self._address.output} is the most")
+        return self._exchanged(self._line, ticket, frame, where)
+
+    def _exchanged(self, line: Line, ticket: bytes, frame: bytes, where: str) -> Any:
+        deadline = time.monotonic() + self._address.wall
+        try:
+            if _has_spoken(line.stream):
+                return self._give_up("protocol", f"the program spoke without being asked ({where})")
+            send(line.stream, frame, deadline)
+            answer = receive(line.stream, deadline, self._address.output)
+        except Late:
+            return self._give_up("time", f"no answer within {self._address.wall:g} s {where}")
+        except TooLarge as error:
+            return self._give_up("output", f"{error} {where}")
+        except Malformed as error:
+            return self._give_up("protocol", f"the answer is not plain data: {error} {where}")
+        except Ended:
+            return self._ended(line, where)
+        return self._read(answer, ticket, where)
+
+    def _read(self, answer: Any, ticket: bytes, where: str) -> Any:
+        match answer:
+            case [bytes() as given, "value", value, str() as printed] if secrets.compare_digest(given, ticket):
+                self.printed = printed
+                return value
+            case [bytes() as given, "failure", *fields, str() as printed] if secrets.compare_digest(given, ticket):
+                told = _told(fields, where)
+                if told is not None:
+                    self.printed = printed
+                    return told
+        return self._give_up("protocol", f"the answer does not belong to the call {where}")
+
+    def _ended(self, line: Line, where: str) -> Failure:
+        """Return why the process has ended without an answer."""
+        end = line.end()
+        if end is None:
+            return self._give_up("unavailable", "the sandbox has ended")
+        code, seconds = os.waitstatus_to_exitcode(end[0]), end[1]
+        if code == -signal.SIGKILL and seconds >= self._address.cpu - 0.5:
+            return self._give_up("cpu", f"used up {self._address.cpu} s of processor time {where}")
+        if code >= 0:
+            return self._give_up("crash", f"the program ended its process, with exit code {code}, {where}")
+        if code == -signal.SIGKILL:
+            return self._give_up("memory", f"the kernel killed the process, as it does when memory runs out, {where}")
+        return self._give_up("crash", f"the process died of {_signal_name(-code)} {where}")
+
+    def _give_up(self, kind: str, reason: str) -> Failure:
+        self.failure = failure(kind, reason)
+        self.close()
+        return self.failure
+
+    def close(self) -> None:
+        """End the program's process."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+_TOLD = frozenset({"exception", "missing", "refused", "syntax", "memory", "output"})
+"""Kinds that a program may report of itself."""
+
+
+def _told(fields: list[Any], where: str) -> Failure | None:
+    """Return the failure that a program reports of itself, None if it is none that it may report."""
+    match fields:
+        case [str() as kind, str() as reason, str() as name, str() as trace] if kind in _TOLD:
+            return failure(kind, f"{reason} ({where})" if kind == "refused" else reason, trace, name)
+    return None
+
+
+def _has_spoken(stream: socket.socket) -> bool:
+    """Return whether there is something to read that nobody asked for."""
+    stream.setblocking(False)
+    try:
+        return bool(stream.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError
+    return value
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,184 @@
+"""A server that forks: each connection gets a process of its own, which ends with the connection or before.
+
+The process speaks on the connection. What became of it comes on a pipe that it never sees, handed to the caller as the
+greeting; the caller's end of that pipe is the leash: when it is closed, for whatever reason, the process is killed.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+END = struct.Struct("<idq")
+"""What the pipe brings when the process has ended: its wait status, seconds of processor time, bytes at its largest."""
+GREETING = b"+"
+"""What the pipe comes with; sent before there is a process, so that nothing of the process can come first."""
+
+
+class ForkServer:
+    """Accepts connections on ``listener`` until ``control`` is closed, at most ``most`` at a time."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        control: socket.socket,
+        body: Callable[[socket.socket], None],
+        *,
+        most: int,
+        groups: bool,
+        kept: Iterable[int] | None = None,
+    ) -> None:
+        """Set up.
+
+        Args:
+            listener: Where callers connect.
+            control: Whose end ends the server.
+            body: What a process does with its connection.
+            most: How many processes there may be at a time; further callers wait.
+            groups: Whether processes lead groups of their own that are killed as a whole.
+            kept: The only descriptors besides standard ones and the connection that a process inherits; all if None.
+        """
+        self._listener, self._control, self._body = listener, control, body
+        self._most, self._groups = most, groups
+        self._kept = None if kept is None else sorted(kept)
+        self._leashes: dict[int, int] = {}
+        """Process id → this side of its pipe."""
+
+    def run(self) -> None:
+        """Serve until the control stream ends, then kill every process that is left."""
+        self._listener.setblocking(False)
+        woken, waker = socket.socketpair()
+        for end in (woken, waker):
+            end.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        self._own = (woken, waker)
+        gc.freeze()
+        try:
+            while self._turn(woken):
+                pass
+        finally:
+            for child, leash in list(self._leashes.items()):
+                os.close(leash)  # first, so that nobody takes this kill for the program's own end
+                self._end(child)
+
+    def _turn(self, woken: socket.socket) -> bool:
+        """Wait for something to happen and answer it; return whether to go on."""
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(woken, select.POLLIN)
+        if len(self._leashes) < self._most:
+            poll.register(self._listener, select.POLLIN)
+        leashes = {leash: child for child, leash in self._leashes.items()}
+        for leash in leashes:
+            poll.register(leash, 0)  # an error is reported when the caller's end is closed
+        for descriptor, _event in poll.poll():
+            if descriptor == self._control.fileno():
+                return False
+            if descriptor == woken.fileno():
+                woken.recv(4096)
+                self._reap()
+            elif descriptor == self._listener.fileno():
+                self._accept()
+            elif leashes[descriptor] in self._leashes:
+                self._kill(leashes[descriptor])
+        return True
+
+    def _accept(self) -> None:
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:
+            return
+        far, near = os.pipe()
+        parent = os.getpid()
+        child = -1
+        try:
+            socket.send_fds(connection, [GREETING], [far])
+            child = os.fork()
+            if child == 0:
+                self._live(connection, (far, near), parent)
+        except OSError:  # the caller went away, or there can be no process: both ends close, and the caller sees that
+            pass
+        finally:
+            os.close(far)
+            connection.close()
+            if child < 0:
+                os.close(near)
+        if child > 0:
+            self._leashes[child] = near
+
+    def _live(self, connection: socket.socket, pipe: tuple[int, int], parent: int) -> NoReturn:
+        """Be the process of a connection, and end with it."""
+        from .confinement import die_with_parent
+
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            die_with_parent(parent)
+            self._close_others(connection.fileno(), pipe)
+            if self._groups:
+                os.setsid()
+            self._body(connection)
+            code = 0
+        finally:
+            os._exit(code)
+
+    def _close_others(self, connection: int, pipe: tuple[int, int]) -> None:
+        if self._kept is None:
+            ours = (self._listener, self._control, *self._own)
+            for descriptor in (*pipe, *self._leashes.values(), *(end.fileno() for end in ours)):
+                os.close(descriptor)
+            return
+        start = 3
+        for descriptor in sorted((*self._kept, connection)):
+            os.closerange(start, descriptor)
+            start = descriptor + 1
+        os.closerange(start, os.sysconf("SC_OPEN_MAX"))
+
+    def _kill(self, child: int) -> None:
+        self._bury(*self._end(child))
+
+    def _end(self, child: int) -> tuple[int, int, object]:
+        """Kill a process, and its group where it leads one; return how it ended."""
+        if self._groups:
+            with _ignored(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+        with _ignored(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        return os.wait4(child, 0)
+
+    def _reap(self) -> None:
+        for child in list(self._leashes):
+            ended, status, usage = os.wait4(child, os.WNOHANG)
+            if ended:
+                if self._groups:  # what it has started and left behind
+                    with _ignored(ProcessLookupError):
+                        os.killpg(child, signal.SIGKILL)
+                self._bury(ended, status, usage)
+
+    def _bury(self, child: int, status: int, usage: object) -> None:
+        leash = self._leashes.pop(child)
+        seconds = usage.ru_utime + usage.ru_stime  # type: ignore[attr-defined]
+        with _ignored(BrokenPipeError):
+            os.write(leash, END.pack(status, seconds, usage.ru_maxrss * 1024))  # type: ignore[attr-defined]
+        os.close(leash)
+
+
+class _ignored:
+    """Go on after an error of the given kind."""
+
+    def __init__(self, kind: type[BaseException]) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> bool:
+        return kind is not None and issubclass(kind, self._kind)

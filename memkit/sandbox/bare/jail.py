@@ -1,0 +1,106 @@
+"""Namespaces: processes, network and mounts of one's own, and a root folder that holds nothing but what was granted.
+
+These come on top of Landlock and seccomp where the kernel lets the caller have them (root, or unprivileged user
+namespaces). Landlock does not hide that a file exists, how large it is and when it changed; an empty root does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable
+
+from .system import call, library
+
+_NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (1 << bit for bit in (17, 26, 27, 28, 29, 30))
+_RDONLY, _NOSUID, _NODEV, _BIND, _REC, _PRIVATE = 1, 2, 4, 1 << 12, 1 << 14, 1 << 18
+_REMOUNT, _DETACH = 1 << 5, 2
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_NOBODY = 65534
+
+
+def separate() -> str:
+    """Move this process, and for processes its children, into namespaces of their own; return which.
+
+    Raises:
+        OSError: If the kernel does not let this user have them.
+    """
+    user, group = os.geteuid(), os.getegid()
+    library("unshare", _NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{_NOBODY} {user} 1")
+    _write("/proc/self/gid_map", f"{_NOBODY} {group} 1")
+    return "user, process, network, IPC and mount namespaces"
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def move_in(place: str, granted: Iterable[str], hidden: Iterable[str], scratch: str) -> None:
+    """Make an empty root at the folder ``place`` that holds the paths ``granted``, read-only, and move into it.
+
+    Folders ``hidden`` inside of those are covered by empty ones; ``scratch`` becomes a folder to mount scratch space
+    at.
+
+    Raises:
+        OSError: If the kernel does not let this process mount.
+    """
+    _mount("none", "/", None, _REC | _PRIVATE)
+    _mount("none", place, "tmpfs", _NOSUID | _NODEV, "size=1m,nr_inodes=4096,mode=755")
+    for path in _outermost(granted):
+        inside = place + path
+        if os.path.isdir(path):  # noqa: PTH112
+            os.makedirs(inside, exist_ok=True)  # noqa: PTH103
+        else:
+            os.makedirs(os.path.dirname(inside), exist_ok=True)  # noqa: PTH103, PTH120
+            os.close(os.open(inside, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+        _mount(path, inside, None, _BIND | _REC)
+        _read_only(inside)
+    for path in hidden:
+        if os.path.isdir(place + path):  # noqa: PTH112
+            _mount("none", place + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "size=4k,nr_inodes=2")
+    if scratch:
+        os.makedirs(place + scratch, exist_ok=True)  # noqa: PTH103
+    _mount("none", place, None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+    os.chdir(place)
+    call(_PIVOT_ROOT[os.uname().machine], b".", b".")
+    library("umount2", b".", _DETACH)
+    os.chdir("/")
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Return the paths that lie in no other of them."""
+    kept: list[str] = []
+    for path in sorted(set(paths)):
+        if not any(path.startswith(outer + "/") for outer in kept):
+            kept.append(path)
+    return kept
+
+
+def mount_scratch(folder: str, size: int, files: int) -> None:
+    """Give this process, and no other, an empty folder of bounded size that ends with it.
+
+    Raises:
+        OSError: If the kernel does not let this process mount.
+    """
+    library("unshare", _NEWNS)
+    options = f"size={size},nr_inodes={files},mode=700"
+    _mount("none", folder, "tmpfs", _NOSUID | _NODEV, options)
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    texts = (source, target, kind)
+    source_, target_, kind_ = (None if text is None else os.fsencode(text) for text in texts)
+    library("mount", source_, target_, kind_, flags, None if options is None else options.encode())
+
+
+def _read_only(path: str) -> None:
+    """Make a mount and those below it read-only; flags that a user namespace may not drop stay."""
+    attributes = (ctypes.c_uint64 * 4)(_RDONLY | _NOSUID | _NODEV, 0, 0, 0)
+    call(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, attributes, 32)

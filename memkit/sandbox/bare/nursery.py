@@ -1,0 +1,203 @@
+"""The fork server that programs come from: a bare interpreter without secrets, files or network.
+
+It is started with two inherited sockets, reads what was granted, imports what programs will want, moves into a root
+of its own, checks in a first child that confinement holds, says what holds, and serves.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import sys
+import time
+from typing import Any, NoReturn
+
+from . import candidate, jail, landlock, seccomp
+from .confinement import Bounds, Confinement, address_space, die_with_parent
+from .forking import ForkServer
+from .frames import framed, receive, send
+
+PRELOADED = [
+    "bisect",
+    "cmath",
+    "collections",
+    "collections.abc",
+    "copy",
+    "functools",
+    "heapq",
+    "itertools",
+    "json",
+    "math",
+    "operator",
+    "random",
+    "re",
+    "string",
+    "time",
+    "typing",
+]
+"""What most programs import; each is there before the first program, so that importing it costs nothing."""
+_SHORT = 10.0
+_PROBES_FAILED = 96
+
+
+def main(listener: int, control: int) -> None:
+    """Serve on the inherited sockets until the controlling one is closed."""
+    ear, line = socket.socket(fileno=listener), socket.socket(fileno=control)
+    config = receive(line, time.monotonic() + _SHORT, 1 << 20)
+    for name in PRELOADED:
+        importlib.import_module(name)
+    faults = _import_granted(config["modules"])
+    _die_first()
+    taken = address_space()
+    layers: dict[str, Any] = {}
+    layers["namespaces"] = _tried(lambda: _separate(ear, line))
+    if layers["namespaces"][0]:
+        layers["root"] = _tried(lambda: _move_in(config))
+    else:
+        layers["root"] = [False, "needs namespaces"]
+    confinement = _confinement(config, taken, layers)
+    if confinement is not None:
+        confinement = _proven(confinement, layers)
+    send(
+        line, framed({"layers": layers, "faults": faults, "ready": confinement is not None}), time.monotonic() + _SHORT
+    )
+    if confinement is None:
+        return
+    ready, most = confinement, config["output"]
+    os.dup2(0, 2)  # what broke before now was worth reading; what programs write there is not
+
+    def body(connection: socket.socket) -> None:
+        stream = connection.detach()
+        ready.take_on()
+        os.write(stream, framed("confined"))
+        candidate.serve(stream, most)
+
+    ForkServer(ear, line, body, most=config["programs"], groups=False, kept=ready.descriptors).run()
+
+
+def _import_granted(modules: list[tuple[str, str]]) -> list[str]:
+    """Import modules from where they are installed; return what went wrong."""
+    faults = []
+    for name, folder in modules:
+        sys.path.append(folder)
+        try:
+            importlib.import_module(name)
+            if name == "numpy":
+                importlib.import_module("numpy.random")
+        except Exception as error:  # noqa: BLE001 - a module's own code
+            faults.append(f"{name}: {type(error).__name__}: {error}")
+        finally:
+            sys.path.remove(folder)
+    return faults
+
+
+def _die_first() -> None:
+    """Have the kernel, when memory runs out, end programs before anything else."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write("1000")
+    except OSError:
+        pass
+
+
+def _tried(step: Any) -> list[Any]:
+    try:
+        return [True, step()]
+    except OSError as error:
+        return [False, str(error)]
+
+
+def _separate(*sockets: socket.socket) -> str:
+    """Go on as the first process of namespaces of one's own; this one stays as its guard and ends with it."""
+    what = jail.separate()
+    guard = os.getpid()
+    child = os.fork()
+    if child:
+        _guard(child, sockets)
+    if os.getppid() != 0:  # seen from a new process namespace, the parent is nobody
+        die_with_parent(guard)
+    else:
+        die_with_parent(0)
+    return what
+
+
+def _guard(child: int, sockets: tuple[socket.socket, ...]) -> NoReturn:
+    for one in sockets:
+        one.close()
+    _, status = os.waitpid(child, 0)
+    os._exit(0 if status == 0 else 1)
+
+
+def _move_in(config: Any) -> str:
+    """Leave everything behind but the interpreter and what was granted."""
+    readable = [*config["readable"], *config["library"]]
+    jail.move_in(config["place"], readable, config["hidden"], config["scratch"])
+    return "an empty root with the interpreter's library and what was granted, read-only"
+
+
+def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement | None:
+    """Prepare what each program's process takes on; None where the kernel lacks it."""
+    abi, target = landlock.version(), seccomp.machine()
+    layers["landlock"] = [abi > 0, f"version {abi}" if abi else "not offered by this kernel, or switched off"]
+    if target is None:
+        layers["seccomp"] = [False, f"system calls of {os.uname().machine} are not known here"]
+    if config["scratch"] and not layers["root"][0]:
+        layers["scratch"] = [False, "a bounded folder needs mount namespaces"]
+        return None
+    if not abi or target is None:
+        return None
+    bounds = Bounds(*(config[name] for name in ("cpu", "memory", "files", "scratch", "scratch_size", "scratch_files")))
+    code = seccomp.Filter(target, scratch=bool(config["scratch"]))
+    layers["seccomp"] = [True, f"{len(target.numbers)} system calls known, {code.size} steps"]
+    if layers["root"][0]:
+        readable, listed = [*config["readable"], *config["library"]], []
+    else:
+        readable, listed = [*config["readable"], *_parts(config["library"], config["hidden"])], config["library"]
+    return Confinement(bounds, taken, readable, listed, code)
+
+
+def _parts(folders: list[str], hidden: list[str]) -> list[str]:
+    """Return what lies directly in ``folders``, without what is hidden there."""
+    found = (os.path.join(folder, name) for folder in folders for name in os.listdir(folder))  # noqa: PTH118, PTH208
+    return [path for path in found if path not in hidden]
+
+
+def _proven(confinement: Confinement, layers: dict[str, Any]) -> Confinement | None:
+    """Return ``confinement`` if a process that takes it on can no longer do what it forbids, else None."""
+    child = os.fork()
+    if child == 0:
+        code = _PROBES_FAILED
+        try:
+            confinement.take_on()
+            code = _held()
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    left = os.waitstatus_to_exitcode(status)
+    if left == 0:
+        layers["limits"] = [True, "processor time, memory, open files, size of files"]
+        return confinement
+    why = "it could not be taken on" if left == _PROBES_FAILED or left < 0 else _PROBES[left - 1][0]
+    layers["proof"] = [False, f"a confined process was tried, and {why}"]
+    return None
+
+
+def _held() -> int:
+    """Try what confinement forbids; return the number of the first thing that worked, 0 if nothing did."""
+    for number, (_what, attempt) in enumerate(_PROBES, start=1):
+        try:
+            attempt()
+        except OSError:
+            continue
+        return number
+    return 0
+
+
+_PROBES: tuple[tuple[str, Any], ...] = (
+    ("it could list the root folder", lambda: os.listdir("/")),  # noqa: PTH208
+    ("it could write a file", lambda: os.open("/tmp/memkit-probe", os.O_CREAT | os.O_WRONLY)),
+    ("it could make a socket", lambda: socket.socket(socket.AF_UNIX)),
+    ("it could start a process", lambda: os.fork() or os._exit(0)),
+    ("it could send a signal", lambda: os.kill(os.getppid(), 0)),
+)

@@ -1,0 +1,50 @@
+"""System calls that Python has no function for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+_LIBRARY.syscall.restype = ctypes.c_long
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 1, 4, 38, 24, 47
+
+
+def call(number: int, *arguments: Any) -> int:
+    """Make a system call.
+
+    Raises:
+        OSError: If the kernel refuses.
+    """
+    return _checked(_LIBRARY.syscall(ctypes.c_long(number), *map(_word, arguments)))
+
+
+def control(option: int, *arguments: int) -> None:
+    """Set an attribute of this process.
+
+    Raises:
+        OSError: If the kernel refuses.
+    """
+    _checked(_LIBRARY.prctl(option, *(ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4])))
+
+
+def library(name: str, *arguments: Any) -> int:
+    """Call a function of the C library that returns a negative number and an error code when it fails.
+
+    Raises:
+        OSError: If it fails.
+    """
+    return _checked(getattr(_LIBRARY, name)(*map(_word, arguments)))
+
+
+def _word(argument: Any) -> Any:
+    return ctypes.c_long(argument) if isinstance(argument, int) else argument
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result

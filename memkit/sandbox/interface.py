@@ -1,0 +1,130 @@
+"""What a task may grant its programs, how much they may use, and what the kernel holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault, UsageError
+
+from .bare.failure import Failure
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MEGABYTE = 1 << 20
+
+
+class SandboxUnavailable(EnvironmentFault):
+    """Report that the kernel does not offer what confines a program, or that the sandbox has ended."""
+
+    code = "sandbox"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one program may use."""
+
+    wall: float = 10.0
+    """Seconds that loading the program, or one call, may take."""
+    cpu: int = 10
+    """Whole seconds of processor time in the life of the program's process."""
+    memory: int = 512 * MEGABYTE
+    """Bytes beyond what the interpreter and granted modules take."""
+    output: int = 16 * MEGABYTE
+    """Bytes that one answer, or the arguments of one call, may have."""
+    files: int = 32
+    """Files open at a time."""
+    programs: int = 32
+    """Programs that live at a time; further ones wait."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1 << 50:
+                raise UsageError(f"The limit {name} is {value!r:.40}; it must be a number above 0.")
+        for name in ("cpu", "memory", "output", "files", "programs"):
+            if not isinstance(getattr(self, name), int):
+                raise UsageError(f"The limit {name} is {getattr(self, name)!r:.40}; it must be a whole number.")
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A folder of bounded size that a program may write in: its current folder, empty at first, gone at its end."""
+
+    name: str
+    size: int = 16 * MEGABYTE
+    """Bytes that all of its files together may have."""
+    files: int = 256
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"A scratch folder cannot be named {self.name!r:.80}: small letters, digits, - and _ only."
+            )
+        if self.size <= 0 or self.files <= 0:
+            raise UsageError("A scratch folder needs room: size and files must be above 0.")
+
+
+@dataclass(frozen=True)
+class Grants:
+    """What programs may reach beyond the interpreter and its standard library."""
+
+    modules: tuple[str, ...] = ()
+    """Installed modules that programs may import, such as ``numpy``; they are imported before the first program."""
+    read: tuple[Path, ...] = ()
+    """Files and folders that programs may read, at the same path."""
+    scratch: Scratch | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.modules:
+            if not _MODULE.fullmatch(name):
+                raise UsageError(f"{name!r:.80} is no name of a module to grant.")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One kernel means of confinement."""
+
+    name: str
+    holds: bool
+    detail: str
+    needed: bool
+    """Whether memkit refuses to run a program without it."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What this machine offers."""
+
+    layers: tuple[Layer, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Return whether programs can be confined here."""
+        return not self.missing
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Return what is needed and does not hold, each with the reason."""
+        return tuple(f"{layer.name}: {layer.detail}" for layer in self.layers if layer.needed and not layer.holds)
+
+    def __str__(self) -> str:
+        held = ", ".join(f"{layer.name} ({layer.detail})" for layer in self.layers if layer.holds)
+        return "; ".join(filter(None, [held, *(f"not {text}" for text in self.missing)]))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluator found out about one program."""
+
+    metrics: Mapping[str, Any] | None
+    """What it returned, as plain data; None if it returned nothing that can be used, and then ``failure`` says why."""
+    artifacts: Mapping[str, Any] = field(default_factory=dict)
+    failure: Failure | None = None
+    events: tuple[Failure, ...] = ()
+    """What went wrong between evaluator and program, whether or not the evaluator took it in its stride."""
+    printed: str = ""
+    """What the evaluator, and the program through it, printed; cut in the middle."""
+    seconds: float = 0.0

@@ -1,0 +1,236 @@
+"""The sandbox: a fork server of confined programs, as long as it is open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import weakref
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from memkit.errors import UsageError
+from memkit.terminal import one_line
+
+from .bare.client import Address, Candidate
+from .bare.codec import Malformed
+from .bare.frames import Ended, Late, TooLarge, framed, receive, send
+from .interface import Grants, Layer, Limits, Report, SandboxUnavailable
+
+BARE = Path(__file__).resolve().parent / "bare"
+_START = 60.0
+_LONGEST_ADDRESS = 100
+"""Bytes of a socket's path that the kernel takes, with room."""
+_NEEDED = ("landlock", "seccomp", "limits")
+_OPTIONAL = ("namespaces", "root")
+_BOOT = "import sys; sys.path.append({folder!r}); from bare.nursery import main; main({listener}, {control})"
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+class Sandbox:
+    """Confines programs by the kernel's means; many threads may use one sandbox.
+
+    >>> with Sandbox() as sandbox, sandbox.open("def double(x): return 2 * x") as program:  # doctest: +SKIP
+    ...     program.call("double", [21])
+    42
+    """
+
+    def __init__(self, limits: Limits | None = None, grants: Grants | None = None) -> None:
+        """Start the fork server, and have it try that confinement holds.
+
+        Raises:
+            SandboxUnavailable: If the kernel does not offer what is needed; the message says what is missing.
+            UsageError: If something is granted that is not there.
+        """
+        self.limits, self.grants = limits or Limits(), grants or Grants()
+        modules = [_located(name) for name in self.grants.modules]
+        readable = [_existing(path) for path in self.grants.read]
+        if sys.platform != "linux":
+            raise SandboxUnavailable(_lacking(f"Landlock and seccomp are Linux's; this is {sys.platform}"))
+        self._folder = _private_folder()
+        self._control, control = socket.socketpair()
+        self._server = _started(self._folder, control)
+        self._finish = weakref.finalize(self, _closed, self._folder, self._control, self._server, os.getpid())
+        try:
+            self.report = self._greeted(self._config(modules, readable))
+        except BaseException:
+            self.close()
+            raise
+
+    def _config(self, modules: list[tuple[str, Path]], readable: list[Path]) -> dict[str, Any]:
+        limits, scratch = self.limits, self.grants.scratch
+        library, hidden = _library()
+        return {
+            "cpu": limits.cpu, "memory": limits.memory, "files": limits.files, "output": limits.output,
+            "programs": limits.programs,
+            "modules": [[name, str(folder)] for name, folder in modules],
+            "readable": [str(path) for path in (*readable, *(part for module in modules for part in _parts(*module)))],
+            "library": library,
+            "hidden": hidden,
+            "place": str(self._folder / "root"),
+            "scratch": f"/scratch/{scratch.name}" if scratch else "",
+            "scratch_size": scratch.size if scratch else 0,
+            "scratch_files": scratch.files if scratch else 0,
+        }  # fmt: skip
+
+    def _greeted(self, config: dict[str, Any]) -> Report:
+        """Send the fork server what it needs and return what holds."""
+        deadline = time.monotonic() + _START
+        try:
+            send(self._control, framed(config), deadline)
+            told = receive(self._control, deadline, 1 << 20)
+        except (Ended, Late, TooLarge, Malformed):
+            raise SandboxUnavailable(_lacking(f"the fork server did not start{self._last_words()}")) from None
+        report = _report(told["layers"])
+        if told["faults"]:
+            raise UsageError(f"A granted module cannot be imported: {one_line('; '.join(told['faults']), 300)}")
+        if not told["ready"]:
+            raise SandboxUnavailable(_lacking("; ".join(report.missing)))
+        return report
+
+    def _last_words(self) -> str:
+        self._server.kill()
+        words = self._server.stderr.read() if self._server.stderr is not None else b""
+        return f": {one_line(words.decode('utf-8', 'replace')[-300:])}" if words else ""
+
+    @property
+    def address(self) -> Address:
+        """Return where programs can be opened from any process of this user on this machine."""
+        limits = self.limits
+        return Address(str(self._folder / "socket"), limits.wall, limits.output, limits.cpu)
+
+    def open(self, program: str | Path, *, name: str = "program", seed: int = 0) -> Candidate:
+        """Run the top level of ``program`` (source text, or a file) in a confined process of its own.
+
+        ``seed`` is what ``random`` and ``numpy.random`` start from there. Whatever keeps the program from being used is
+        in ``failure`` of what is returned.
+        """
+        source = program.read_text(encoding="utf-8") if isinstance(program, Path) else program
+        file = str(program) if isinstance(program, Path) else f"{name}.py"
+        return Candidate(self.address, source, name=name, file=file, seed=seed)
+
+    def close(self) -> None:
+        """End every program, and the fork server."""
+        self._finish()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+def available() -> Report:
+    """Return which means of confinement this machine offers; the tried ones were tried in a process of their own."""
+    try:
+        with Sandbox() as sandbox:
+            return sandbox.report
+    except SandboxUnavailable as error:
+        return Report((Layer("sandbox", False, str(error), needed=True),))
+
+
+def _lacking(what: str) -> str:
+    return f"Programs cannot be confined on this machine: {what}."
+
+
+def _report(told: dict[str, list[Any]]) -> Report:
+    """Return the layers that the fork server told of, the needed ones whether it told of them or not."""
+    untried = [False, "not tried"]
+    needed = [*_NEEDED, *(name for name in ("scratch", "proof") if name in told)]
+    names = [*needed, *(name for name in _OPTIONAL if name in told)]
+    found = {name: told.get(name, untried) for name in names}
+    return Report(tuple(Layer(name, holds, detail, name in needed) for name, (holds, detail) in found.items()))
+
+
+def _private_folder() -> Path:
+    """Make a folder that only this user can enter, with a path short enough for a socket."""
+    folder = Path(tempfile.mkdtemp(prefix="memkit-"))
+    if len(os.fsencode(folder)) > _LONGEST_ADDRESS - 10:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="memkit-", dir="/tmp"))
+    (folder / "root").mkdir()
+    return folder
+
+
+def _started(folder: Path, control: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the fork server with nothing of this process but two sockets."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with listener, control:
+        listener.bind(str(folder / "socket"))
+        listener.listen(128)
+        boot = _BOOT.format(folder=str(BARE.parent), listener=listener.fileno(), control=control.fileno())
+        # Not -I: it ignores PYTHONHASHSEED too, and then the order of a set differs from one run to the next.
+        command = [sys._base_executable, "-s", "-S", "-P", "-c", boot]  # type: ignore[attr-defined]
+        environment = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", **dict.fromkeys(_ONE_THREAD, "1")}
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd="/",
+            pass_fds=(listener.fileno(), control.fileno()),
+            start_new_session=True,
+        )
+
+
+def _closed(folder: Path, control: socket.socket, server: subprocess.Popen[bytes], owner: int) -> None:
+    """End the fork server; in a fork of its owner only let go of it."""
+    control.close()
+    if os.getpid() != owner:
+        return
+    server.kill()
+    server.wait()
+    if server.stderr is not None:
+        server.stderr.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _library() -> tuple[list[str], list[str]]:
+    """Return the folders of the standard library, and those below them that are not part of it."""
+    paths = sysconfig.get_paths(vars={"base": sys.base_prefix, "platbase": sys.base_exec_prefix})
+    library = sorted({os.path.realpath(paths["stdlib"]), os.path.realpath(paths["platstdlib"])})
+    others = {os.path.realpath(paths["purelib"]), os.path.realpath(paths["platlib"])}
+    others |= {f"{folder}/{name}" for folder in library for name in ("site-packages", "dist-packages")}
+    return library, sorted(path for path in others if any(path.startswith(folder + "/") for folder in library))
+
+
+def _located(name: str) -> tuple[str, Path]:
+    """Return a granted module and the folder that it is imported from.
+
+    Raises:
+        UsageError: If it is not installed, or part of the standard library.
+    """
+    if name in sys.stdlib_module_names:
+        raise UsageError(f"The module {name!r} is part of the standard library, which every program may read.")
+    spec = find_spec(name)
+    if spec is None or not spec.origin or spec.origin in ("built-in", "frozen"):
+        raise UsageError(
+            f"The task grants the module {name!r}, which is not installed. Install it, or do not grant it."
+        )
+    origin = Path(os.path.realpath(spec.origin))
+    return name, origin.parent.parent if spec.submodule_search_locations else origin.parent
+
+
+def _parts(name: str, folder: Path) -> list[Path]:
+    """Return the files and folders that a module is made of, with the libraries that its wheel brought."""
+    found = [folder / name, folder / f"{name}.libs", *folder.glob(f"{name}*.so"), folder / f"{name}.py"]
+    return [path for path in found if path.exists()]
+
+
+def _existing(path: Path) -> Path:
+    """Return the real path of something granted.
+
+    Raises:
+        UsageError: If it is not there.
+    """
+    try:
+        return path.resolve(strict=True)
+    except OSError:
+        raise UsageError(f"The task grants {path}, which is not there.") from None
