@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
-from memkit.generate.content import Content, SkillSheet, digest
+from memkit.generate.content import SHEETS, Content, SkillSheet, digest
+from memkit.store.layout import NAME
 
 MANIFEST = ".memkit-gen.json"
 FORMAT = 1
@@ -119,7 +120,7 @@ def parsed_manifest(text: bytes, called: str) -> Manifest:
 
 def _loaded(text: bytes, called: str) -> dict[str, Any]:
     try:
-        data = json.loads(text)
+        data = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise ProjectFault(f"{called} is no JSON: {str(error)[:100]}. {_ADVICE}") from error
     if not isinstance(data, dict):
@@ -135,7 +136,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
         answers={_text(key): _text(value) for key, value in data["answers"].items()},
         content=Content(
             name=_text(store["name"]),
-            settings=_map(store["settings"]),
+            settings=_map(store["settings"]) | {"persona": _text(store["settings"]["persona"])},
             skills=tuple(_skill(skill) for skill in store["skills"]),
             wired=_texts(data["skills"]),
             policies=tuple(_named(policy) for policy in store["policies"]),
@@ -157,8 +158,10 @@ def _skill_data(skill: SkillSheet) -> dict[str, Any]:
 
 
 def _skill(data: Mapping[str, Any]) -> SkillSheet:
+    if not NAME.fullmatch(data["name"]) or not data["sheets"].keys() <= SHEETS.keys():
+        raise ValueError(data["name"])  # both become parts of a path
     return SkillSheet(
-        _text(data["name"]),
+        data["name"],
         _text(data["description"]),
         _texts(data["required_tools"]),
         _text(data["digest"]),
@@ -190,4 +193,9 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
+    value.encode()  # half of a surrogate pair is no text
     return value
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")

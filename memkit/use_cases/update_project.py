@@ -131,8 +131,7 @@ def _same(manifest: Manifest, goal: Manifest) -> bool:
 def _refuse_marks(project: Path) -> None:
     owner = OwnerFiles(project)
     with _repository() as git:
-        files = ((path, owner.at(path)) for path in sorted(owner.not_ignored(git)))
-        marked = [path for path, own in files if isinstance(own, OwnFile) and has_marks(own.content)]
+        marked = [path for path in sorted(owner.not_ignored(git)) if has_marks(owner.small(path) or b"")]
     if marked:
         raise NegativeAnswer(
             f"Conflicts of an earlier update are not resolved: {', '.join(marked)}. Nothing was changed."

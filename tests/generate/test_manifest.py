@@ -11,7 +11,8 @@ import pytest
 from projects import CHOICES, TARGETS, project
 
 from memkit.generate.composition import Order
-from memkit.generate.manifest import MANIFEST, ProjectFault, manifest_text, read_manifest
+from memkit.generate.content import digest
+from memkit.generate.manifest import MANIFEST, ProjectFault, manifest_text, parsed_manifest, read_manifest
 from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
 
@@ -78,6 +79,39 @@ def test_a_manifest_that_cannot_be_relied_on_is_named(
         read_manifest(folder)
 
     assert raised.value.exit_code == 3 and MANIFEST in str(raised.value)
+
+
+def _forged(data: dict[str, Any], **skill: Any) -> bytes:
+    """Return a manifest with another first skill and the right checksum."""
+    first, *others = data["store"]["skills"]
+    body = {key: value for key, value in data.items() if key != "checksum"}
+    body["store"] = data["store"] | {"skills": [first | skill, *others]}
+    return json.dumps(body | {"checksum": digest(body)}).encode()
+
+
+@pytest.mark.parametrize(
+    "skill",
+    [
+        {"name": "../../outside"},
+        {"name": "/outside"},
+        {"name": ""},
+        {"name": None},
+        {"sheets": {"../outside": ["x"]}},
+        {"sheets": ["agentskills"]},
+        {"sheets": {"agentskills": "x"}},
+        {"sheets": {"agentskills": ["\ud800"]}},
+        {"description": float("nan")},
+        {"required_tools": [1]},
+    ],
+)
+def test_a_strangers_manifest_names_no_path(skill: dict[str, Any], starters: Path, tmp_path: Path) -> None:
+    """A checksum is no proof of good will: what becomes a part of a path, and what is no text, is refused."""
+    folder = project(starters, "react", tmp_path / "out")
+    forged = _forged(json.loads((folder / MANIFEST).read_text()), **skill)
+
+    with pytest.raises(ProjectFault):
+        parsed_manifest(forged, MANIFEST)
+    assert parsed_manifest(_forged(json.loads((folder / MANIFEST).read_text())), MANIFEST).target == "react"
 
 
 def test_a_folder_without_a_manifest_is_no_project(tmp_path: Path) -> None:

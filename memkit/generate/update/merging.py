@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from memkit.generate.content import SHEETS
 from memkit.generate.manifest import MANIFEST
-from memkit.generate.update.owner import MAX_CANDIDATE, Obstacle, OwnerFiles, OwnFile
+from memkit.generate.update.owner import Obstacle, OwnerFiles, OwnFile
 from memkit.generate.update.renames import renames
 from memkit.generate.update.text_merge import Labels, is_binary, merge_content, says_the_same
 from memkit.store.plumbing import Plumbing
@@ -93,22 +93,12 @@ class Merging:
         return self._plan
 
     def _owners_renames(self) -> dict[str, str]:
-        """Return where the owner moved what the template knows."""
+        """Return where the owner moved what the template knows, as far as a file is still of its kind."""
         gone = {path: content for path, content in self._base.items() if self._owner.at(path) is None}
-        if not gone:
-            return {}
-        candidates = {}
-        for path in sorted(self._visible - self._base.keys()):
-            own = self._owner.at(path) if self._small(path) else None
-            if isinstance(own, OwnFile):
-                candidates[path] = own.content
-        return renames(self._git, gone, candidates)
-
-    def _small(self, path: str) -> bool:
-        try:
-            return (self._owner.project / path).lstat().st_size <= MAX_CANDIDATE
-        except OSError:
-            return False
+        kinds = {PurePosixPath(path).suffix for path in gone}
+        new = [path for path in self._visible - self._base.keys() if PurePosixPath(path).suffix in kinds]
+        candidates = {path: self._owner.small(path) for path in sorted(new)}
+        return renames(self._git, gone, {path: content for path, content in candidates.items() if content is not None})
 
     def _known(self, path: str) -> None:
         """Decide about a file of the old render."""

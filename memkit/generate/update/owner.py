@@ -10,8 +10,8 @@ from pathlib import Path
 from memkit.store.plumbing import Plumbing
 
 _MEMKITS = ".memkit/"
-MAX_CANDIDATE = 1_000_000
-"""Larger files are no renamed template."""
+_MOST_BYTES = 1_000_000
+"""A larger file is no template's."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,16 @@ class OwnerFiles:
         if path not in self._read:
             self._read[path] = look(self.project, path)
         return self._read[path]
+
+    def small(self, path: str) -> bytes | None:
+        """Return the content of a file that may have been a template's, wherever it lies now; it is not kept."""
+        try:
+            if (self.project / path).lstat().st_size > _MOST_BYTES:
+                return None
+        except OSError:
+            return None
+        own = look(self.project, path)
+        return own.content if isinstance(own, OwnFile) else None
 
     def not_ignored(self, git: Plumbing) -> frozenset[str]:
         """Return the paths of all files that the project's ``.gitignore`` files let through, and that are not memkit's.
