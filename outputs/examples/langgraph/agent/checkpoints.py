@@ -10,11 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agent.masking import MaskingSerializer
-from agent.state_files import make_private, remove_database, state_file
+from agent.state_files import PATIENCE, prepare_database, remove_database, state_file
 
 FOLDER = "langgraph"
-PATIENCE = 30.0
-"""Seconds to wait for another process that writes."""
 
 
 def path_of(state_folder: Path, user_id: str, session_id: str) -> Path:
@@ -36,7 +34,7 @@ class Checkpoints:
         if not durable:
             return self._transient
         if self._durable is None:
-            make_private(self._path)
+            prepare_database(self._path)
             self._connection = sqlite3.connect(self._path, check_same_thread=False, timeout=PATIENCE)
             self._durable = SqliteSaver(self._connection, serde=MaskingSerializer())
             self._durable.setup()

@@ -11,12 +11,10 @@ from typing import Any
 
 from agents import SQLiteSession
 
-from agent.state_files import make_private, remove_database, state_file
+from agent.state_files import PATIENCE, prepare_database, remove_database, state_file
 from memory.session_file import masked_tree
 
 FOLDER = "openai-agents"
-PATIENCE = 30.0
-"""Seconds to wait for another process that writes."""
 
 
 def path_of(state_folder: Path, user_id: str, session_id: str) -> Path:
@@ -28,7 +26,7 @@ class MaskedSession(SQLiteSession):
     """Keeps the items of a run as they come, without keys and passwords; the run itself holds the originals."""
 
     def __init__(self, session_id: str, path: Path) -> None:
-        make_private(path)
+        prepare_database(path)
         super().__init__(session_id, path)
 
     async def add_items(self, items: list[Any]) -> None:

@@ -146,6 +146,26 @@ def test_words_that_are_no_text_are_refused(
     assert "UTF-8" in capsys.readouterr().err
 
 
+def test_a_memory_folder_that_cannot_be_used_is_named(talk: Talk) -> None:
+    """A file in its place, or in the place of a folder above it, is one clear line."""
+    (talk.folder / "file").write_text("not a folder", encoding="utf-8")
+
+    for place in ("file", "file/store"):
+        assert "file" in only_error(talk("Hello!", [], "--consent", MEMORY_DIR=str(talk.folder / place)))
+
+
+@pytest.mark.parametrize("suffix", [".sqlite", ".json", ".jsonl"])
+def test_what_somebody_damaged_in_the_state_does_not_end_the_session(talk: Talk, suffix: str) -> None:
+    """It is set aside or passed over, and the session goes on without it."""
+    session = ("--session", "one", "--consent")
+    talk("Hello!", ["Hello."], *session)
+    for path in talk.store.joinpath(".memkit").rglob(f"*{suffix}"):
+        path.write_bytes(b"garbage " * 1000)
+
+    assert talk("Hello again!", ["Hello."], *session).message == "Hello."
+    assert talk("And now?", ["Still here."], *session).message == "Still here."
+
+
 def test_the_next_turn_works_after_a_failure(talk: Talk) -> None:
     """A turn that died in the middle leaves a session that can go on."""
     note = {"tool": "note", "args": {"text": "milk"}}

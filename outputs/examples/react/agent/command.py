@@ -50,6 +50,10 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
     except KeyboardInterrupt:
         print("Interrupted.", file=streams.messages)
         return INTERRUPTED
+    except OSError as error:
+        fault = EnvironmentFault(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")
+        tell_error(fault, options.json, streams)
+        return fault.exit_code
     except Exception as error:
         code = getattr(error, "exit_code", None)
         if not isinstance(code, int):
