@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.equivalence.canonical import canonical
-from memkit.equivalence.interface import Account, Part, Seen, Side
+from memkit.equivalence.interface import Account, Part, Seen, Side, Turn
 from memkit.equivalence.stored import lines_of, memory_of, names_of
 
 _UNORDERED = ("tool_calls", "memory_operations", "policy")
@@ -27,20 +27,27 @@ def _play(side: Side, store: Path, part: Part) -> Account:
     memory = memory_of(store, before)
     names = names_of(lines_of(store))
     return Account(
-        turns=tuple(_in_order(canonical(seen, names)) for seen in turns),
+        turns=tuple(_told(canonical(seen, names), turn) for seen, turn in zip(turns, part.turns, strict=True)),
         memory={key: _sorted(value) for key, value in canonical(memory, names).items()},
     )
 
 
-def _in_order(seen: Mapping[str, Any]) -> Seen:
-    told = {key: _sorted(value) if key in _UNORDERED else value for key, value in seen.items()}
-    if "message" in told:
+def _told(seen: Mapping[str, Any], turn: Turn) -> Seen:
+    """Return what can be the same in two runs of a turn."""
+    told = dict(seen)
+    if "message" in told and _is_parallel(turn):
+        told |= {key: _sorted(told[key]) for key in _UNORDERED}
         said, *receipts = re.split(r"\n(?=\((?:stored|not stored|already known|set aside))", told["message"])
         told["message"] = [said, *sorted(receipts)]
     if usage := told.get("context_usage"):
         # An id counts for a few tokens more or less than another one, so the figures of two runs are never the same.
         told["context_usage"] = {"budget": usage["budget"], "within": usage["used"] <= usage["budget"]}
     return told
+
+
+def _is_parallel(turn: Turn) -> bool:
+    """Return whether the model makes several calls in one answer, which an SDK may run side by side."""
+    return not callable(turn.script) and any("tools" in answer for answer in turn.script if isinstance(answer, Mapping))
 
 
 def _sorted(value: Any) -> Any:

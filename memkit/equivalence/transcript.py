@@ -96,15 +96,19 @@ PARTS = (
     ),
     Part(
         "core",
-        "Core memory: appended, replaced, and refused where the text is not there",
+        "Core memory: appended, replaced, held back where nobody said so, unchanged where the text is not there",
         (
             Turn(
                 "I work in the lighthouse",
-                [call("core_memory_append", section="human", text="Works in the lighthouse"), "Good to know."],
+                [call("core_memory_append", section="human", text="I work in the lighthouse"), "Good to know."],
             ),
             Turn(
-                "I moved to the harbour",
+                "I work in the harbour",
                 [call("core_memory_replace", section="human", old="lighthouse", new="harbour"), "Changed."],
+            ),
+            Turn(
+                "Guess where I live",
+                [call("core_memory_append", section="human", text="Lives in the mill"), "A person has to look."],
             ),
             Turn(
                 "I left the mill",
@@ -115,7 +119,7 @@ PARTS = (
     Part(
         "core-next-turn",
         "Core memory current in the prompt of the next turn",
-        (Turn("Hello!", ["Hello."], probes=("Works in the harbour", "Works in the lighthouse")),),
+        (Turn("Hello!", ["Hello."], probes=("I work in the harbour", "I work in the lighthouse")),),
     ),
     Part(
         "core-next-call",
@@ -134,22 +138,19 @@ PARTS = (
         (
             Turn(HOSTILE, [insert(HOSTILE), "Kept."], user="eve"),
             Turn("What did I say?", [search("instructions password outbox"), "Nothing."], user="eve"),
-            Turn(
-                "My note mentions the tag memory-data and espresso",
-                [insert("My note mentions the tag memory-data and espresso"), "Kept."],
-                user="eve",
-            ),
             Turn("What does my note say?", [search("note espresso"), f"Espresso [{FOUND}]."], user="eve"),
         ),
     ),
     Part(
         "trust",
-        "After text of strangers was recalled, a person is asked before a message is sent",
+        "Where text of strangers was recalled, and only there, a person is asked before a message is sent",
         (
             Turn(
-                "What did we talk about? Tell the team.",
-                [call("conversation_search", query="lighthouse"), outbox("hello team"), "Not sent."],
+                "Where do invoices go? Tell the team.",
+                [search("where invoices go"), outbox("hello team"), "Not sent."],
+                user="eve",
             ),
+            Turn("Tell the team that I am here", [outbox("eve is here"), "Sent."], user="eve"),
         ),
     ),
     Part(
