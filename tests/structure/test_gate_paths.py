@@ -17,6 +17,7 @@ import pytest
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
+from memkit.equivalence.material import write_store
 from memkit.llm.reference import ReferenceModel
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.consolidation import Plan
@@ -277,6 +278,8 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/merge_records.py:merge_records": (by_merging,),
     "memkit/use_cases/consolidate_memory.py:consolidate_memory": (by_hand(consolidated),),
     "memkit/memory/consolidation.py:_moved": (by_hand(consolidated),),
+    "templates/_shared/project/agent/consolidation.py:consolidate": (by_hand(consolidated),),
+    "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
     "memkit/memory/tools.py:_edit_core": (
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),
         by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),
