@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from projects import write_store
 
+from memkit.store.schema import load_schema
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
 EXAMPLE = ROOT / "docs" / "examples" / "memkit-target-plain-anthropic"
@@ -84,3 +86,11 @@ def test_the_page_shows_the_example_as_it_is() -> None:
     assert len(shown) == 4
     for path, excerpt in shown:
         assert excerpt in (EXAMPLE / path).read_text(encoding="utf-8"), path
+
+
+def test_the_page_names_every_key_of_the_record() -> None:
+    """A key that the schema knows stands in the table, and no other."""
+    table = PAGE.partition("| key of `target.yaml` |")[2].partition("\n\n")[0]
+    named = {word for cell in re.findall(r"^\| (`.+?) \|", table, re.M) for word in re.findall(r"`(\w+)`", cell)}
+
+    assert named == set(load_schema("target")["properties"])
