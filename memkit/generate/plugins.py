@@ -29,6 +29,9 @@ GROUP = "memkit.targets"
 INTERFACE = 1
 """Version of what a target builds on: what templates see, which layers there are, what ``_shared`` expects."""
 PROJECT = "project"
+UNNAMED = "an installed distribution without a name"
+_UNREADABLE = (OSError, TypeError, ValueError)
+"""What is raised over installed metadata that is damaged: no UTF-8, a line of entry points without ``=``."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -84,19 +87,27 @@ def _offers() -> tuple[list[Offer], list[Problem]]:
     problems: list[Problem] = []
     seen: set[str] = set()
     for distribution in importlib.metadata.distributions():
-        if GROUP not in (distribution.read_text("entry_points.txt") or ""):
-            continue
-        origin = Origin(str(distribution.metadata["Name"]), str(distribution.metadata["Version"]))
-        if origin.distribution in seen:
-            continue
-        seen.add(origin.distribution)
         try:
+            if GROUP not in (distribution.read_text("entry_points.txt") or ""):
+                continue
+            origin = _origin(distribution)
             found = distribution.entry_points.select(group=GROUP)
-        except (TypeError, ValueError) as error:  # what the reader of the file raises for a line without "="
-            problems.append(Problem("", f"The entry points of {_named(origin)} cannot be read: {error}"))
+        except _UNREADABLE as error:
+            called = _named(_origin(distribution))
+            problems.append(Problem("", f"The entry points of {called} cannot be read: {error}"))
             continue
-        offers += [Offer(entry.name, entry.value.strip(), origin) for entry in found]
+        if origin.distribution not in seen - {UNNAMED}:
+            seen.add(origin.distribution)
+            offers += [Offer(entry.name, entry.value.strip(), origin) for entry in found]
     return offers, problems
+
+
+def _origin(distribution: importlib.metadata.Distribution) -> Origin:
+    try:
+        metadata = distribution.metadata
+        return Origin(str(metadata["Name"] or UNNAMED), str(metadata["Version"] or ""))
+    except _UNREADABLE:
+        return Origin(UNNAMED, "")
 
 
 def _refuse_a_name_that_is_taken(offer: Offer, own: Collection[str], times: int) -> None:
@@ -161,4 +172,4 @@ def _called(offer: Offer) -> str:
 
 
 def _named(origin: Origin) -> str:
-    return f"{origin.distribution} {origin.version}"
+    return f"{origin.distribution} {origin.version}".rstrip()

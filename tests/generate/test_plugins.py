@@ -139,6 +139,23 @@ def test_an_entry_point_that_leads_nowhere_is_named(
     assert targets["react"]["from"]["distribution"] == "memkit-agent"
 
 
+def test_metadata_that_is_damaged_is_told_and_hides_nobody(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Entry points or a name that are no UTF-8, and a distribution without a name."""
+    plug_in(site, "sound")
+    for name in ("torn", "nameless", "garbled"):
+        install(site, f"memkit-{name}", f"{name} = memkit_{name}")
+    (site / "memkit_torn-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[memkit.targets]\n")
+    (site / "memkit_nameless-1.0.dist-info" / "METADATA").unlink()
+    (site / "memkit_garbled-1.0.dist-info" / "METADATA").write_bytes(b"Name: \xff\xfe\n")
+
+    targets, problems = listed(capsys)
+
+    assert "sound" in targets
+    assert sorted("without a name" in problem for problem in problems) == [False, True, True]
+    (torn,) = [problem for problem in problems if "memkit-torn" in problem]
+    assert "cannot be read" in torn
+
+
 def test_a_name_that_two_plug_ins_offer_is_nobodys(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Which of two is meant is not decided by the order of a path."""
     plug_in(site, "mine")
