@@ -147,3 +147,36 @@ def test_gen_says_what_an_answer_brings_with_it(
     assert not (tmp_path / "plain" / "tests" / "model_server" / "responses").exists()
     assert run([*line, "--out", str(tmp_path / "third"), "--data", "model=old"]) == 0
     assert note in capsys.readouterr().err
+
+
+def test_memkits_own_targets_keep_the_schema_that_plug_ins_have_to_keep() -> None:
+    """What a plug-in is refused for is not in memkit's own."""
+    from memkit.generate.targets import RECORD
+    from memkit.resources import resource
+    from memkit.store.schema import check, load_schema
+    from memkit.store.yaml import load_yaml
+
+    records = sorted(resource("templates").glob(f"*/{RECORD}"))
+    found = {
+        str(path): [finding.message for finding in check(load_yaml(path).data, load_schema("target"))]
+        for path in records
+    }
+
+    assert found and not any(found.values()), found
+
+
+def test_the_wire_whose_makers_closed_it_is_rendered_with_that_said(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error, as a diagnostic, and on the project's first page; the other wire has nothing to say."""
+    line = ["gen", "--target", "openai-assistants", "--store", str(store)]
+    assert ran([*line, "--out", str(tmp_path / "new")], capsys)[1]["diagnostics"] == []
+
+    code, envelope = ran([*line, "--out", str(tmp_path / "old"), "--data", "wire=assistants-v2"], capsys)
+
+    assert code == 0
+    told = " ".join(finding["message"] for finding in envelope["diagnostics"])
+    for text in (told, (tmp_path / "old" / "README.md").read_text()):
+        assert "OpenAI and Azure closed the Assistants API on 2026-08-26" in text
+    assert run([*line, "--out", str(tmp_path / "third"), "--data", "wire=assistants-v2"]) == 0
+    assert "2026-08-26" in capsys.readouterr().err
