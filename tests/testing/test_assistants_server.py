@@ -298,7 +298,7 @@ def test_a_connection_that_breaks_leaves_no_run_behind() -> None:
         stream = talk.threads.runs.submit_tool_outputs(
             run_id=waiting.id, thread_id=talk.thread.id, tool_outputs=answers(waiting, "x"), stream=True
         )
-        with pytest.raises(openai.APIConnectionError):
+        with pytest.raises(Exception, match=r"(?i)connection"):  # older clients let their HTTP package tell it
             list(stream)
 
 
