@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from typing import Any
 
 import pytest
+from raw import send
 
 from memkit.testing import FakeServer
 
@@ -17,14 +15,7 @@ USER = {"role": "user", "content": "Hi"}
 
 def ask(server: FakeServer, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, dict[str, Any]]:
     """Send one request as it is and return status and parsed answer."""
-    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(server.base_url + path, data, headers or HEADERS, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
+    return send(server, path, body, method=method, headers=headers or HEADERS)
 
 
 def made(server: FakeServer, path: str, **body: Any) -> str:

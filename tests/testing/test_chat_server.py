@@ -15,21 +15,10 @@ from typing import Any
 
 import openai
 import pytest
+from chat_material import CALL, RESULT, TOOL, USER
 
 import memkit.testing
 from memkit.testing import Conversation, FakeServer
-
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "archival_memory_search",
-        "description": "Search what was stored.",
-        "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
-    },
-}
-CALL = {"id": "c1", "type": "function", "function": {"name": "archival_memory_search", "arguments": "{}"}}
-USER = {"role": "user", "content": "What do I drink?"}
-RESULT = {"role": "tool", "tool_call_id": "c1", "content": "id=01ABC text=espresso"}
 
 
 def client(server: FakeServer, **options: Any) -> openai.OpenAI:

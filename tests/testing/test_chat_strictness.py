@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from typing import Any
 
 import pytest
+from chat_material import CALL, RESULT, TOOL, USER
+from raw import send
 
 from memkit.testing import FakeServer, ScriptError
-
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "archival_memory_search",
-        "description": "Search what was stored.",
-        "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
-    },
-}
-CALL = {"id": "c1", "type": "function", "function": {"name": "archival_memory_search", "arguments": "{}"}}
-USER = {"role": "user", "content": "What do I drink?"}
-RESULT = {"role": "tool", "tool_call_id": "c1", "content": "id=01ABC text=espresso"}
 
 
 def post(server: FakeServer, body: Any) -> tuple[int, dict[str, Any]]:
     """Post ``body`` as it is and return status and parsed answer."""
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(server.base_url + "/chat/completions", data, method="POST")
-    try:
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
+    return send(server, "/chat/completions", body)
 
 
 @pytest.mark.parametrize("text", ["${tool_result}", "${1}", "${user:nowhere}", "${nobody}"])
@@ -183,11 +163,8 @@ def test_what_clients_may_send_is_accepted() -> None:
 def test_other_addresses_are_refused(method: str, path: str, status: int) -> None:
     """Unknown paths and wrong methods get an error object as well."""
     with FakeServer() as server:
-        request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", method=method)
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(request, timeout=10)
-        with caught.value as error:
-            assert error.code == status and json.load(error)["error"]["message"]
+        answered, body = send(server, path.removeprefix("/v1"), method=method)
+        assert answered == status and body["error"]["message"]
 
 
 BROKEN_SCRIPTS: dict[str, tuple[Any, str]] = {

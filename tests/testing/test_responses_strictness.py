@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
-import urllib.error
-import urllib.request
 from typing import Any
 
 import pytest
+from raw import send
 
 from memkit.testing import Conversation, FakeServer
 
@@ -17,18 +15,6 @@ CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "
 OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "found"}
 USER = {"role": "user", "content": "Hi"}
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": []}
-
-
-def send(server: FakeServer, path: str, body: Any = None, method: str | None = None) -> tuple[int, dict[str, Any]]:
-    """Send ``body`` as it is and return status and parsed answer."""
-    data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(server.base_url + path, data, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
 
 
 def create(server: FakeServer, *items: Any, **more: Any) -> dict[str, Any]:
@@ -280,6 +266,6 @@ def test_what_is_not_there_is_refused(case: str) -> None:
     path, method, body, expected = NOWHERE[case]
     with FakeServer("responses") as server:
         _, conversation = send(server, "/conversations", {})
-        status, answer = send(server, path.format(id=conversation["id"]), body, method)
+        status, answer = send(server, path.format(id=conversation["id"]), body, method=method)
 
     assert status == expected and answer["error"]["message"]
