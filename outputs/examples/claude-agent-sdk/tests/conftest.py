@@ -110,9 +110,8 @@ class Talk:
     def _model(self, script: Any) -> Iterator[FakeServer]:
         with FakeServer(wire.PROTOCOL, script) as server:
             yield server
-        served = [request for request in server.requests if request.conversation is not None]
-        self.asked = [request.conversation for request in served if request.conversation is not None]
-        self.sent = [request.body for request in served]
+        self.asked = server.asked
+        self.sent = [request.body for request in server.requests if request.conversation is not None]
         broken = [request.error for request in server.requests if request.status in (400, 404, 405, 411, 413)]
         assert not broken, f"The model server refused a request: {broken}"
 
