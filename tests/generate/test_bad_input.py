@@ -159,7 +159,7 @@ def can_mount() -> bool:
     return ended(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).returncode == 0
 
 
-@pytest.mark.skipif(not can_mount(), reason="needs 'unshare' and a kernel that lets users mount")
+@pytest.mark.skipif(not can_mount(), reason="this kernel does not let its user mount a disk")
 def test_a_full_disk_is_said_and_stays_clean(store: Path, tmp_path: Path) -> None:
     """On a disk with room for half a project: one line, exit code 3, and nothing of it is left."""
     disk = tmp_path / "disk"
@@ -175,7 +175,7 @@ def test_a_full_disk_is_said_and_stays_clean(store: Path, tmp_path: Path) -> Non
     assert done.stderr.count("\n") == 2 and done.stderr.count("No space left on device") == 2
 
 
-@pytest.mark.skipif(not can_mount(), reason="needs 'unshare' and a kernel that lets users mount")
+@pytest.mark.skipif(not can_mount(), reason="this kernel does not let its user mount a disk")
 def test_the_root_of_a_mounted_disk_is_a_place(store: Path, tmp_path: Path) -> None:
     """A volume cannot be replaced by a folder, so what is made goes into it."""
     disk = tmp_path / "disk"

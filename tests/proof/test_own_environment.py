@@ -75,7 +75,7 @@ def test_a_project_is_clean(case: Case, environments: Environments, tmp_path: Pa
         owned.run(sys.executable, "-m", "mypy", "--python-executable", owned.programs / "python", "--cache-dir", cache)
 
 
-@pytest.mark.skipif(not ENCLOSED, reason="needs 'unshare' and 'ip', and a kernel that lets users make namespaces")
+@pytest.mark.skipif(not ENCLOSED, reason="this kernel does not let its user make a network")
 def test_the_enclosure_sees_what_wants_to_leave(tmp_path: Path) -> None:
     """A connection, a datagram and a question for a name are refused and told; this machine can be reached."""
     program = """
