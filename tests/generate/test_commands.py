@@ -50,6 +50,7 @@ def test_gen_writes_into_the_stores_outputs(store: Path, capsys: pytest.CaptureF
         (["--target", "langgrph"], "Did you mean 'langgraph'?"),
         (["--target", "react", "--data", "modle=x"], "Did you mean 'model'?"),
         (["--target", "react", "--data", "model"], "KEY=VALUE"),
+        (["--target", "openai-assistants", "--data", "wire=assistant"], "Did you mean 'assistants-v2'?"),
         (["--target", "react", "--data", "model="], "1 to 2000"),
         (["virtual-memry", "--target", "react"], "Did you mean 'virtual-memory'?"),
         ([], "--target"),
