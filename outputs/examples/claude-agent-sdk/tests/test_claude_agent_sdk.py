@@ -135,7 +135,10 @@ def test_a_call_around_the_hook_is_judged_too(talk: Talk, compiled: Path) -> Non
     rooms = open_rooms(load_settings(talk.variables("http://127.0.0.1:9")), "ada", "one")
     tools = {tool.name: tool for tool in tools_of(rooms.toolbox)}
 
-    told = asyncio.run(tools["note"].handler({"text": "danger"}))
+    async def call() -> Any:
+        return await tools["note"].handler({"text": "danger"})
+
+    told = asyncio.run(call())
 
     rooms.close()
     assert "no_danger" in str(told) and notes(compiled) == ""
