@@ -2,12 +2,14 @@
 
 from .bare.client import Candidate
 from .bare.failure import Failure
+from .evaluator import Evaluator, evaluate_in_sandbox
 from .interface import Evaluation, Grants, Layer, Limits, Report, SandboxUnavailable, Scratch
 from .sandbox import Sandbox, available
 
 __all__ = [
     "Candidate",
     "Evaluation",
+    "Evaluator",
     "Failure",
     "Grants",
     "Layer",
@@ -17,4 +19,5 @@ __all__ = [
     "SandboxUnavailable",
     "Scratch",
     "available",
+    "evaluate_in_sandbox",
 ]

@@ -53,7 +53,7 @@ class Sandbox:
         readable = [_existing(path) for path in self.grants.read]
         if sys.platform != "linux":
             raise SandboxUnavailable(_lacking(f"Landlock and seccomp are Linux's; this is {sys.platform}"))
-        self._folder = _private_folder()
+        self._folder = private_folder()
         self._control, control = socket.socketpair()
         self._server = _started(self._folder, control)
         self._finish = weakref.finalize(self, _closed, self._folder, self._control, self._server, os.getpid())
@@ -148,7 +148,7 @@ def _report(told: dict[str, list[Any]]) -> Report:
     return Report(tuple(Layer(name, holds, detail, name in needed) for name, (holds, detail) in found.items()))
 
 
-def _private_folder() -> Path:
+def private_folder() -> Path:
     """Make a folder that only this user can enter, with a path short enough for a socket."""
     folder = Path(tempfile.mkdtemp(prefix="memkit-"))
     if len(os.fsencode(folder)) > _LONGEST_ADDRESS - 10:

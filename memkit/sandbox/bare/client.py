@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import struct
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,17 @@ class Line:
             return None
         return status, seconds
 
+    def let_go(self, patience: float) -> None:
+        """Have the fork server kill the process, and wait until it has ended, or for ``patience`` seconds."""
+        os.close(self.leash)
+        self.leash = -1
+        self.stream.settimeout(patience)
+        try:
+            while self.stream.recv(1 << 16):
+                pass
+        except OSError:
+            return
+
     def close(self) -> None:
         """Let go; the fork server kills the process if it still lives."""
         self.stream.close()
@@ -96,6 +108,8 @@ class Candidate:
         """Names that cannot be forwarded → why."""
         self.printed = ""
         """What the program printed during the last call, or while it was loaded."""
+        self.turn = threading.Lock()
+        """For callers in several threads: held from a call until its ``printed`` is read."""
         try:
             self._line = Line(address.path, time.monotonic() + _PATIENCE)
         except OSError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import signal
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,13 +98,6 @@ class Confinement:
             _, most = resource.getrlimit(limit)
             bounded = value if most == resource.RLIM_INFINITY else min(value, most)
             resource.setrlimit(limit, (bounded, bounded))
-
-
-def die_with_parent(parent: int) -> None:
-    """Have the kernel end this process when its parent ends; end now if that has happened."""
-    system.control(system.PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _drop_capabilities() -> None:

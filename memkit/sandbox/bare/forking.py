@@ -15,6 +15,8 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
+from .system import die_with_parent
+
 END = struct.Struct("<idq")
 """What the pipe brings when the process has ended: its wait status, seconds of processor time, bytes at its largest."""
 GREETING = b"+"
@@ -115,8 +117,6 @@ class ForkServer:
 
     def _live(self, connection: socket.socket, pipe: tuple[int, int], parent: int) -> NoReturn:
         """Be the process of a connection, and end with it."""
-        from .confinement import die_with_parent
-
         code = 1
         try:
             signal.set_wakeup_fd(-1)

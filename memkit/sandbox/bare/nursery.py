@@ -14,9 +14,10 @@ import time
 from typing import Any, NoReturn
 
 from . import candidate, jail, landlock, seccomp
-from .confinement import Bounds, Confinement, address_space, die_with_parent
+from .confinement import Bounds, Confinement, address_space
 from .forking import ForkServer
 from .frames import framed, receive, send
+from .system import die_with_parent
 
 PRELOADED = [
     "bisect",
@@ -111,14 +112,10 @@ def _tried(step: Any) -> list[Any]:
 def _separate(*sockets: socket.socket) -> str:
     """Go on as the first process of namespaces of one's own; this one stays as its guard and ends with it."""
     what = jail.separate()
-    guard = os.getpid()
     child = os.fork()
     if child:
         _guard(child, sockets)
-    if os.getppid() != 0:  # seen from a new process namespace, the parent is nobody
-        die_with_parent(guard)
-    else:
-        die_with_parent(0)
+    die_with_parent(0)  # seen from a new process namespace, the guard has no number
     return what
 
 

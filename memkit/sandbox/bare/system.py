@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
+import sys
 from typing import Any
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _LIBRARY.syscall.restype = ctypes.c_long
 
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 1, 4, 38, 24, 47
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def call(number: int, *arguments: Any) -> int:
@@ -48,3 +50,11 @@ def _checked(result: int) -> int:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return result
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel end this process when its parent ends; end now if that has happened."""
+    if sys.platform == "linux":
+        control(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)

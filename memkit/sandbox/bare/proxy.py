@@ -1,0 +1,147 @@
+"""What an evaluator imports instead of a program: a module whose functions run in the confined process.
+
+An import starts a process, as an import anywhere starts a module anew; so does the first call after a fork. Everything
+is forwarded as plain data. What cannot be is named when it is used, never when it only exists.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .client import Address, Candidate
+from .failure import Failure, failure
+
+_ALSO: dict[str, type[Exception]] = {
+    error.__name__: error
+    for error in (
+        ArithmeticError, AssertionError, AttributeError, FloatingPointError, ImportError, IndexError, KeyError,
+        LookupError, MemoryError, ModuleNotFoundError, NameError, NotImplementedError, OverflowError, RecursionError,
+        RuntimeError, SyntaxError, TypeError, ValueError, ZeroDivisionError,
+    )
+}  # fmt: skip
+"""Classes that evaluators catch by name; a program can raise nothing else across the border."""
+
+
+class CandidateFailed(Exception):
+    """Report why a program gave no value; ``failure`` has the kind and the reason.
+
+    It is raised as an instance of the builtin class that the program raised as well, where it was one, and of
+    ``TimeoutError`` where time ran out, so that an evaluator's ``except`` clauses work as without a sandbox.
+    """
+
+    def __init__(self, why: Failure) -> None:
+        super().__init__(why.reason)
+        self.failure = why
+
+    def __str__(self) -> str:
+        return self.failure.reason
+
+    def __reduce__(self) -> tuple[Callable[[tuple[str, ...]], CandidateFailed], tuple[tuple[str, ...]]]:
+        return failed, (tuple(self.failure),)
+
+
+def failed(fields: tuple[str, ...]) -> CandidateFailed:
+    """Return the exception for a failure, of the class that an evaluator would catch."""
+    why = Failure(*fields)
+    also: type[Exception] | None = TimeoutError if why.kind in ("time", "cpu") else _ALSO.get(why.raised)
+    if also is None:
+        return CandidateFailed(why)
+    raised: CandidateFailed = type("CandidateFailed", (CandidateFailed, also), {})(why)
+    return raised
+
+
+class Program:
+    """A confined program as one process sees it; after a fork the new process gets one of its own."""
+
+    def __init__(self, address: Address, source: str, name: str, file: str, seed: int, events: str) -> None:
+        """Start the program.
+
+        Raises:
+            CandidateFailed: If it cannot be loaded.
+        """
+        self._opening = (address, source, name, file, seed)
+        self._events = events
+        self._candidate, self._owner = self._opened()
+        if self._candidate.failure is not None:
+            raise self._noted(self._candidate.failure)
+
+    def _opened(self) -> tuple[Candidate, int]:
+        address, source, name, file, seed = self._opening
+        candidate = Candidate(address, source, name=name, file=file, seed=seed)
+        _print(candidate.printed)
+        return candidate, os.getpid()
+
+    @property
+    def offer(self) -> Candidate:
+        """Return what the program offers."""
+        return self._candidate
+
+    def call(self, function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what ``function`` returns.
+
+        Raises:
+            CandidateFailed: If it returns nothing that can be forwarded.
+        """
+        if self._owner != os.getpid():
+            self._candidate, self._owner = self._opened()
+        with self._candidate.turn:
+            value = self._candidate.call(function, args, kwargs)
+            _print(self._candidate.printed)
+        if isinstance(value, Failure):
+            raise self._noted(value)
+        return value
+
+    def refuse(self, name: str, why: str) -> CandidateFailed:
+        """Return the exception for a name that cannot be forwarded."""
+        return self._noted(failure("refused", f"{name}: {why}"))
+
+    def _noted(self, why: Failure) -> CandidateFailed:
+        """Write down what went wrong, for who runs the evaluator, and return it as an exception."""
+        line = json.dumps(list(why)) + "\n"
+        descriptor = os.open(self._events, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
+        return failed(tuple(why))
+
+
+def connect(
+    namespace: dict[str, Any], address: tuple[str, float, int, int], *, source: str, seed: int, events: str
+) -> None:
+    """Fill the namespace of a module with what a confined program offers.
+
+    Raises:
+        CandidateFailed: If the program cannot be loaded.
+    """
+    name, file = namespace["__name__"], namespace["__file__"]
+    program = Program(Address(*address), source, name, file, seed, events)
+    offer = program.offer
+    namespace.update(offer.constants)
+    for function in offer.functions:
+        namespace[function] = _forwarding(program, function, name)
+
+    def __getattr__(attribute: str) -> Any:
+        if attribute in offer.others:
+            raise program.refuse(attribute, offer.others[attribute])
+        raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+
+    namespace["__getattr__"] = __getattr__
+
+
+def _forwarding(program: Program, function: str, module: str) -> Callable[..., Any]:
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return program.call(function, args, kwargs)
+
+    forward.__name__ = forward.__qualname__ = function
+    forward.__module__ = module
+    return forward
+
+
+def _print(text: str) -> None:
+    if text:
+        sys.stdout.write(text)

@@ -1,0 +1,363 @@
+"""An evaluator: trusted code that is handed a path to import, where a proxy of the confined program lies."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from memkit.errors import UsageError
+from memkit.terminal import one_line
+
+from .bare.client import Line
+from .bare.codec import Malformed
+from .bare.evaluations import MOST
+from .bare.failure import Failure, failure, read_failure
+from .bare.frames import Ended, Late, TooLarge, framed, receive, send
+from .interface import Evaluation, Grants, Limits
+from .sandbox import BARE, Sandbox, private_folder
+
+PACKAGE = "_memkit_bare"
+"""What ``bare`` is called in processes that have no memkit."""
+_IMPORT = """\
+import importlib.util as _importing, sys as _sys
+if {package!r} not in _sys.modules:
+    _spec = _importing.spec_from_file_location({package!r}, {init!r}, submodule_search_locations=[{folder!r}])
+    _sys.modules[{package!r}] = _importing.module_from_spec(_spec)
+"""
+_PROXY = '''\
+"""Stands for a program that runs confined, in a process of its own; memkit's sandbox made it for one evaluation."""
+{preamble}
+from {package}.proxy import connect as _connect
+_connect(globals(), {address!r}, source={source!r}, seed={seed!r}, events={events!r})
+'''
+_MOST_AT_A_TIME = 64
+_MOST_EVENTS = 20
+_KEPT = 32 * 1024
+"""Bytes kept of the beginning, and of the end, of what an evaluation prints."""
+_KILLED = 5.0
+
+
+class Evaluator:
+    """An evaluator file, imported once; each evaluation is a timed process group. Threads may share one."""
+
+    def __init__(self, file: Path, sandbox: Sandbox | None, *, start: float = 60.0) -> None:
+        """Import the evaluator.
+
+        Args:
+            file: A Python file with ``evaluate(path)`` and, if it likes, stages beside it.
+            sandbox: Where programs run. None lays the program itself at the path, so that it runs in the evaluator's
+                process with the evaluator's rights: the choice of a caller who names it unsafe.
+            start: Seconds that importing may take.
+
+        Raises:
+            UsageError: If the file cannot be imported in time, offers no ``evaluate``, or is granted to programs.
+        """
+        self._file, self._sandbox, self._start = file.resolve(), sandbox, start
+        _require_out_of_reach(self._file, sandbox)
+        self._folder = private_folder()
+        self._finish = weakref.finalize(self, _removed, self._folder, os.getpid())
+        self._numbers = itertools.count(1)
+        self._starting = threading.Lock()
+        try:
+            self._host = _Host(self._file, self._folder / "socket", start)
+        except BaseException:
+            self._finish()
+            raise
+        if not self.stages:
+            self.close()
+            raise UsageError(f"{file} has no function evaluate(path), so it is no evaluator.", path=str(file))
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Return the names of the functions that evaluate."""
+        return self._host.stages
+
+    def evaluate(
+        self, program: str | Path, *, stage: str = "evaluate", timeout: float = 60.0, seed: int = 0
+    ) -> Evaluation:
+        """Return what ``stage`` of the evaluator finds out about ``program`` (source text, or a file).
+
+        Evaluator and program start from ``seed`` where they draw from ``random`` or ``numpy.random``. Whatever goes
+        wrong in either is in the answer.
+
+        Raises:
+            UsageError: If the evaluator has no such stage.
+        """
+        if stage not in self.stages:
+            raise UsageError(f"{self._file} has no function {stage}(); it has {', '.join(self.stages)}.")
+        source = program.read_text(encoding="utf-8") if isinstance(program, Path) else program
+        folder = self._folder / str(next(self._numbers))
+        folder.mkdir()
+        path = folder / (program.name if isinstance(program, Path) else "program.py")
+        path.write_text(self._laid(source, seed, folder / "events"), encoding="utf-8")
+        started = time.monotonic()
+        try:
+            answer, printed = self._asked({"stage": stage, "path": str(path), "seed": seed}, timeout)
+            events = _events(folder / "events")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return _evaluation(answer, events, printed, time.monotonic() - started)
+
+    def _laid(self, source: str, seed: int, events: Path) -> str:
+        """Return what lies at the path that the evaluator imports."""
+        if self._sandbox is None:
+            return source
+        address = self._sandbox.address
+        fields = (address.path, address.wall, address.output, address.cpu)
+        return _PROXY.format(
+            preamble=_preamble(), package=PACKAGE, address=fields, source=source, seed=seed, events=str(events)
+        )
+
+    def _asked(self, request: dict[str, Any], timeout: float) -> tuple[Any, str]:
+        """Return the answer of an evaluation (or its failure), and what it printed."""
+        with self._starting:
+            if not self._host.alive():  # an evaluation has killed it
+                self._host.close()
+                self._host = _Host(self._file, self._folder / "socket", self._start)
+            host = self._host
+        return _Conversation(host.path, request, time.monotonic() + timeout).held(
+            f"{request['stage']}() did not return within {timeout:g} s"
+        )
+
+    def close(self) -> None:
+        """End the evaluator and every evaluation that is under way."""
+        self._host.close()
+        self._finish()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+def evaluate_in_sandbox(
+    program: str | Path,
+    evaluator_file: Path,
+    stage: str = "evaluate",
+    timeout: float = 60.0,
+    *,
+    limits: Limits | None = None,
+    grants: Grants | None = None,
+) -> Evaluation:
+    """Return what an evaluator finds out about one program; for more than one, open a ``Sandbox`` and an ``Evaluator``.
+
+    Raises:
+        SandboxUnavailable: If programs cannot be confined on this machine.
+        UsageError: If the evaluator cannot be used.
+    """
+    with Sandbox(limits, grants) as sandbox, Evaluator(evaluator_file, sandbox) as evaluator:
+        return evaluator.evaluate(program, stage=stage, timeout=timeout)
+
+
+class _Host:
+    """The process that has imported the evaluator, and that evaluations fork from."""
+
+    def __init__(self, file: Path, path: Path, start: float) -> None:
+        self.path = str(path)
+        path.unlink(missing_ok=True)
+        self._control, control = socket.socketpair()
+        self._process = _started(path, control)
+        try:
+            self.stages = self._greeted(file, start)
+        except BaseException:
+            self.close(patience=0.0)
+            raise
+
+    def _greeted(self, file: Path, start: float) -> tuple[str, ...]:
+        deadline = time.monotonic() + start
+        try:
+            send(self._control, framed({"file": str(file), "most": _MOST_AT_A_TIME}), deadline)
+            told = receive(self._control, deadline, MOST)
+        except Late:
+            raise _unusable(file, f"importing it takes more than {start:g} s.") from None
+        except (Ended, TooLarge, Malformed):
+            raise _unusable(file, "importing it ends the process.") from None
+        if told["failure"] is not None:
+            raise _unusable(file, one_line(read_failure(told["failure"]).reason, 300))
+        return tuple(told["stages"])
+
+    def alive(self) -> bool:
+        """Return whether evaluations can be asked for."""
+        return self._process.poll() is None
+
+    def close(self, patience: float = _KILLED) -> None:
+        """End the host, which ends its evaluations, and kill what is left of it after ``patience`` seconds."""
+        self._control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def _unusable(file: Path, why: str) -> UsageError:
+    return UsageError(f"{file} cannot be used as an evaluator: {why}", path=str(file))
+
+
+def _started(path: Path, control: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the host in the caller's own interpreter and environment: the evaluator is the caller's code."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with listener, control:
+        listener.bind(str(path))
+        listener.listen(128)
+        boot = f"{_preamble()}\nfrom {PACKAGE}.evaluations import main\nmain({listener.fileno()}, {control.fileno()})"
+        return subprocess.Popen(
+            [sys.executable, "-P", "-c", boot],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={"PYTHONHASHSEED": "0", **os.environ},
+            pass_fds=(listener.fileno(), control.fileno()),
+            start_new_session=True,
+        )
+
+
+def _preamble() -> str:
+    return _IMPORT.format(package=PACKAGE, init=str(BARE / "__init__.py"), folder=str(BARE))
+
+
+@dataclass
+class _Printed:
+    """The beginning and the end of a text of any length."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    dropped: int = 0
+
+    def add(self, data: bytes) -> None:
+        """Take in more of the text."""
+        room = _KEPT - len(self.head)
+        self.head += data[:room]
+        tail = self.tail + data[room:]
+        self.dropped += max(len(tail) - _KEPT, 0)
+        self.tail = tail[-_KEPT:]
+
+    def __str__(self) -> str:
+        gap = f"\n… {self.dropped} bytes …\n".encode() if self.dropped else b""
+        return (self.head + gap + self.tail).decode("utf-8", "replace")
+
+
+class _Conversation:
+    """One evaluation: a request, an answer or the lack of one, and what is printed meanwhile."""
+
+    def __init__(self, path: str, request: dict[str, Any], deadline: float) -> None:
+        self._path, self._request, self._deadline = path, request, deadline
+        self._printed = _Printed()
+
+    def held(self, late: str) -> tuple[Any, str]:
+        """Return the answer, or the failure; ``late`` says what is wrong when there is neither in time."""
+        try:
+            line = Line(self._path, self._deadline)
+        except OSError as error:
+            return failure("evaluator", f"the evaluator does not answer: {error.strerror or error}"), ""
+        read, write = os.pipe()
+        try:
+            answer = self._answer(line, read, write, late)
+            self._drain(read, 0)
+        finally:
+            line.close()
+            os.close(read)
+        return answer, str(self._printed)
+
+    def _answer(self, line: Line, read: int, write: int, late: str) -> Any:
+        try:
+            socket.send_fds(line.stream, [b"o"], [write])
+            os.close(write)
+            send(line.stream, framed(self._request), self._deadline)
+            self._wait(line, read)
+            answer = receive(line.stream, self._deadline, MOST)
+        except Late:
+            line.let_go(_KILLED)
+            return failure("time", late)
+        except (TooLarge, Malformed) as error:
+            return failure("evaluator", f"the evaluator's answer cannot be read: {error}")
+        except (Ended, OSError):
+            return _ended(line)
+        line.end()  # so that whatever it has started is gone as well
+        return answer
+
+    def _wait(self, line: Line, read: int) -> None:
+        """Take in what is printed until there is an answer, or an end."""
+        poll = select.poll()
+        poll.register(line.stream, select.POLLIN)
+        poll.register(read, select.POLLIN)
+        while True:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise Late
+            ready = {descriptor for descriptor, _event in poll.poll(left * 1000)}
+            if read in ready and not self._drain(read, 1):
+                poll.unregister(read)
+            if line.stream.fileno() in ready:
+                return
+
+    def _drain(self, read: int, most: int) -> bool:
+        """Take in what is there, ``most`` portions or, if 0, all; return False when there will be no more."""
+        os.set_blocking(read, False)
+        for _ in itertools.count() if not most else range(most):
+            try:
+                data = os.read(read, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self._printed.add(data)
+        return True
+
+
+def _ended(line: Line) -> Failure:
+    """Return why an evaluation has ended without an answer."""
+    end = line.end()
+    if end is None:
+        return failure("evaluator", "the evaluator has ended the process that it was started from")
+    code = os.waitstatus_to_exitcode(end[0])
+    how = f"ended its process, with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
+    return failure("evaluator", f"the evaluator {how}, before it returned")
+
+
+def _events(file: Path) -> tuple[Failure, ...]:
+    """Return what went wrong between evaluator and program, the first few."""
+    try:
+        lines = file.read_bytes().splitlines()[:_MOST_EVENTS]
+    except FileNotFoundError:
+        return ()
+    return tuple(read_failure(json.loads(line)) for line in lines)
+
+
+def _evaluation(answer: Any, events: tuple[Failure, ...], printed: str, seconds: float) -> Evaluation:
+    """Return what came of an evaluation as a value."""
+    if isinstance(answer, Failure):
+        return Evaluation(None, failure=answer, events=events, printed=printed, seconds=seconds)
+    if "failure" in answer:
+        why = read_failure(answer["failure"])
+        return Evaluation(None, failure=why, events=events, printed=printed, seconds=seconds)
+    return Evaluation(answer["metrics"], answer["artifacts"], None, events, printed, seconds)
+
+
+def _require_out_of_reach(file: Path, sandbox: Sandbox | None) -> None:
+    """Raise if programs may read the evaluator that judges them."""
+    if not file.is_file():
+        raise UsageError(f"There is no evaluator at {file}.", path=str(file))
+    for granted in sandbox.grants.read if sandbox is not None else ():
+        if file.is_relative_to(granted.resolve()):
+            raise UsageError(f"The task grants {granted}, where its evaluator lies: programs could read how it judges.")
+
+
+def _removed(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
