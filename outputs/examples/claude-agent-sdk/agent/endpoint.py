@@ -50,6 +50,7 @@ class Endpoint:
             # Memory, and what leaves the prompt, are the rooms' business.
             "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
             "DISABLE_COMPACT": "1",
+            "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
             # A tool that has to be searched for is one that the model forgets.
             "ENABLE_TOOL_SEARCH": "false",
             "CLAUDE_CODE_MAX_RETRIES": str(RETRIES),

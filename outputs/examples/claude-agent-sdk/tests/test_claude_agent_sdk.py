@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from claude_agent_sdk._internal.transport import subprocess_cli
 
-from agent import patience
+from agent import DEFAULT_MODEL, patience
 from agent.assembly import open_rooms
 from agent.conversation import open_conversation
 from agent.endpoint import Endpoint
@@ -114,6 +114,16 @@ def test_words_are_said_and_not_carried_out(talk: Talk, tmp_path: Path) -> None:
 
     assert talk.words() == [words]
     assert "the lighthouse is empty" not in str(talk.sent)
+
+
+@pytest.mark.parametrize("model", [DEFAULT_MODEL, "claude-opus-5", "claude-haiku-4-5"])
+def test_what_the_command_line_adds_for_models_that_it_knows_is_in_order(talk: Talk, model: str) -> None:
+    """It sends other fields for them, and each request is one that the protocol allows."""
+    reply = talk("Write it down", [NOTE, "Done."], *SESSION, MODEL=model)
+
+    assert reply.message == "Done."
+    assert {body["model"] for body in talk.sent} == {model}
+    assert talk("And now?", ["Still here."], "--session", "one", MODEL=model).message == "Still here."
 
 
 # --- the gate

@@ -10,8 +10,8 @@ from ..interface import Call, Message
 from .blocks import Block, Result, read_content
 from .faults import mapping, wrong
 
-_ROLES = ("user", "assistant", "system")
-"""``system`` inside the messages is what the Claude command line sends for what its hooks add."""
+_KEYS = {"user": {"role", "content"}, "assistant": {"role", "content"}, "system": {"role", "content", "output_config"}}
+"""What a message may hold by its role; with ``system`` the Claude command line sends what holds from there on."""
 
 
 def read_history(listed: Any, system: str) -> tuple[Message, ...]:
@@ -39,15 +39,15 @@ def _turn(data: Any, index: int, *, last: bool) -> tuple[str, list[Block]]:
     """Return role and blocks of one message."""
     place = f"messages.{index}"
     role = mapping(data, place).get("role")
-    if role not in _ROLES:
+    if role not in _KEYS:
         raise wrong(f"{place}.role", f"Input should be 'user' or 'assistant', got {role!r}")
     if "content" not in data:
         raise wrong(f"{place}.content", "Field required")
-    extra = sorted(set(data) - {"role", "content"})
+    extra = sorted(set(data) - _KEYS[str(role)])
     if extra:
         raise wrong(f"{place}.{extra[0]}", "Extra inputs are not permitted")
     blocks = read_content(data["content"], str(role), f"{place}.content")
-    if not data["content"] and not (role == "assistant" and last):
+    if not data["content"] and not (role == "assistant" and last) and "output_config" not in data:
         raise wrong(place, "all messages must have non-empty content except for the optional final assistant message")
     if role == "assistant" and last and _ends_in_space(blocks):
         raise wrong("messages", "final assistant content cannot end with trailing whitespace")
