@@ -43,6 +43,7 @@ class Variant:
 
     when: Mapping[str, str]
     """The answers that it belongs to."""
+    environment: tuple[Variable, ...] = ()
     protocols: tuple[str, ...] = ()
     readme: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -97,8 +98,10 @@ class Target:
         given = defaults | dict(answers)
         fitting = [variant for variant in self.variants if variant.when.items() <= given.items()]
         parts: list[Target | Variant] = [self, *fitting]
+        variables = {variable.name: variable for part in parts for variable in part.environment}
         return replace(
             self,
+            environment=tuple(variables.values()),
             protocols=tuple(protocol for part in parts for protocol in part.protocols),
             readme=tuple(paragraph for part in parts for paragraph in part.readme),
             notes=tuple(note for part in parts for note in part.notes),
@@ -184,7 +187,7 @@ def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin 
         title=data["title"],
         description=data["description"],
         requires=tuple(data["requires"]),
-        environment=tuple(Variable(**variable) for variable in data["environment"]),
+        environment=_variables(data["environment"]),
         wires=tuple(data["wires"]),
         protocols=tuple(data["protocols"]),
         skills=tuple(data["skills"]),
@@ -200,7 +203,11 @@ def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin 
 
 def _variant(data: Mapping[str, Any]) -> Variant:
     protocols, readme, notes = (tuple(data.get(key, ())) for key in ("protocols", "readme", "notes"))
-    return Variant(data["when"], protocols, readme, notes)
+    return Variant(data["when"], _variables(data.get("environment", ())), protocols, readme, notes)
+
+
+def _variables(listed: Iterable[Mapping[str, str]]) -> tuple[Variable, ...]:
+    return tuple(Variable(**variable) for variable in listed)
 
 
 def layer_folder(layer: str, folder: Path, templates: Path) -> Path:

@@ -131,7 +131,9 @@ def test_gen_says_what_an_answer_brings_with_it(
     from memkit.generate import targets
 
     note = "The maker of this protocol closed it; bring a server of your own."
-    variant = targets.Variant({"model": "old"}, ("chat", "responses"), ("It is *old*.",), (note,))
+    variant = targets.Variant(
+        {"model": "old"}, (targets.Variable("MODEL", "An old one."),), ("chat", "responses"), ("It is *old*.",), (note,)
+    )
     found = targets.find_target("react")
     changed = replace(found, variants=(variant,))
     monkeypatch.setattr("memkit.use_cases.generate_project.find_target", lambda name: changed)
@@ -144,6 +146,7 @@ def test_gen_says_what_an_answer_brings_with_it(
     assert [(finding["severity"], finding["message"]) for finding in envelope["diagnostics"]] == [("warning", note)]
     readme = (tmp_path / "noted" / "README.md").read_text()
     assert note in readme and "\nIt is *old*.\n" in readme
+    assert readme.count("`MODEL` | An old one.") == 1 and readme.count("`MODEL` |") == 1
     assert (tmp_path / "noted" / "tests" / "model_server" / "responses").is_dir()
     assert not (tmp_path / "plain" / "tests" / "model_server" / "responses").exists()
     assert run([*line, "--out", str(tmp_path / "third"), "--data", "model=old"]) == 0
