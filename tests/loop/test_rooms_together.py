@@ -208,6 +208,16 @@ def test_a_task_of_a_domain_becomes_a_plan(script: Callable[..., Any]) -> None:
     assert "2. hand_over book" in model.seen[-1][-1]["content"]
 
 
+@pytest.mark.parametrize("point", [[1], [1, 2, 3], 5, {"x": 1, "y": 2}, "12", None])
+def test_a_point_that_is_no_pair_is_told_to_the_model(point: object) -> None:
+    """A search for a formula needs x and a wanted y; anything else is an answer and no crash."""
+    toolbox = Toolbox(MemoryTools(MainContext(), ArchivalStore()), searcher=lambda pairs, seed_program: None)
+
+    outcome = toolbox.call("evolve_expression", {"points": [[0, 1], point]})
+
+    assert outcome.error and "[x, wanted y]" in outcome.text
+
+
 @pytest.mark.parametrize(
     ("subtasks", "outcome"), [(["go home shop", "hand_over book"], "found"), (["teleport book"], "no_plan")]
 )
