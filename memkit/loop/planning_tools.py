@@ -96,7 +96,7 @@ class PlanningTools:
 def _pair(point: JSON) -> tuple[JSON, JSON]:
     """Return x and the wanted y; the numbers themselves are the searcher's to check."""
     if not isinstance(point, (list, tuple)) or len(point) != 2:
-        raise LoopError(f"The point {str(point):.60} is no pair. Write each one as [x, wanted y].")
+        raise LoopError(f"The point {point!s:.60} is no pair. Write each one as [x, wanted y].")
     return point[0], point[1]
 
 
