@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .bound import BoundTool
+from .errors import LoopError
 from .interface import JSON, ToolSpec
 from .planner import Proposals, as_hybrid, head_of, heads, known_tasks, result_data, solve
 
@@ -87,9 +88,16 @@ class PlanningTools:
     def _evolve_expression(self, args: Mapping[str, JSON]) -> str:
         assert self._searcher is not None
         generations = min(int(args.get("generations", 30)), GENERATIONS)
-        pairs = [(point[0], point[1]) for point in args["points"]]
+        pairs = [_pair(point) for point in args["points"]]
         searcher: Any = self._searcher(pairs, seed_program=args.get("seed_program"))
         return f"Best program after {generations} generations: {searcher.run(generations=generations)}"
+
+
+def _pair(point: JSON) -> tuple[JSON, JSON]:
+    """Return x and the wanted y; the numbers themselves are the searcher's to check."""
+    if not isinstance(point, (list, tuple)) or len(point) != 2:
+        raise LoopError(f"The point {point!s:.60} is no pair. Write each one as [x, wanted y].")
+    return point[0], point[1]
 
 
 def _evolve_spec() -> ToolSpec:

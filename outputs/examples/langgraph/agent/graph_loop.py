@@ -60,7 +60,7 @@ class GraphLoop(AgentLoop):
             state = self._graph.invoke({"messages": [words], "turn": self.turn_id}, self._config)
         self._answer = state["messages"][-1]
         said = self._answer.text if isinstance(self._answer, AIMessage) else ""
-        return Reply(said, self._made, limited=not self.may_call())
+        return Reply(said, min(self._made, self.max_tool_calls), limited=not self.may_call())
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""

@@ -56,7 +56,7 @@ class RunnerLoop(AgentLoop):
         self._made, self._seen, self._closing = 0, 1, False
         with clear_run_faults(self._endpoint):
             said = self._events.run(self._run(self._user_text or ""))
-        return Reply(said, self._made, limited=not self.may_call())
+        return Reply(said, min(self._made, self.max_tool_calls), limited=not self.may_call())
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""

@@ -40,7 +40,7 @@ class RunLoop(AgentLoop):
         finally:
             run.cancel()
         self._phase = run.phase
-        return Reply(run.text, run.calls_made, limited=run.at_bound)
+        return Reply(run.text, min(run.calls_made, self.max_tool_calls), limited=run.at_bound)
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply, and what the server calls it."""

@@ -58,6 +58,17 @@ def test_a_model_that_loops_is_stopped(talk: Talk, compiled: Path) -> None:
     assert talk("And now?", ["Still here."], "--session", "one").message == "Still here."
 
 
+def test_a_burst_of_calls_is_cut_at_the_bound(talk: Talk, compiled: Path) -> None:
+    """Calls of one answer that come after the bound do not run, each has its answer, and the user is told the number."""
+    burst = [{"tool": "note", "args": {"text": f"number {number};"}} for number in range(12)]
+
+    reply = talk("Write it down", [{"tools": burst}, "Done."], "--session", "one", "--consent")
+
+    assert notes(compiled).count("number") == len(reply.data["tool_calls"]) == 8
+    assert "8 tool calls" in reply.message
+    assert talk("And now?", ["Still here."], "--session", "one").message == "Still here."
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
