@@ -22,6 +22,8 @@ prove: $(STAMPS)/prove ## Set every rendered project up in an environment of its
 check: $(STAMPS)/check ## Run the linter, the type checker, the import contract and memkit's own lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	for project in outputs/examples/*; do ( cd $$project && $(CURDIR)/$(BIN)/ruff check --no-cache . && \
+		$(CURDIR)/$(BIN)/ruff format --no-cache --check . ) || exit 1; done
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/memkit lint

@@ -72,6 +72,7 @@ def test_a_project_is_clean(case: Case, environments: Environments, tmp_path: Pa
 
         owned.run(sys.executable, "-m", "compileall", "-q", ".")
         owned.run(sys.executable, "-m", "ruff", "check", "--no-cache", ".")
+        owned.run(sys.executable, "-m", "ruff", "format", "--no-cache", "--check", ".")
         owned.run(sys.executable, "-m", "mypy", "--python-executable", owned.programs / "python", "--cache-dir", cache)
 
 
