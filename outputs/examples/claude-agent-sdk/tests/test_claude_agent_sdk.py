@@ -206,7 +206,9 @@ def test_core_memory_is_shown_anew_inside_the_turn_once(talk: Talk) -> None:
 
 def test_history_is_in_the_form_of_the_protocol() -> None:
     """The user begins, results of one answer are one message, and what is empty is left out."""
-    calls: list[Any] = [{"id": f"call-1-{number}", "name": name, "args": {}} for number, name in ((1, "note"), (2, "rm -rf"))]
+    calls: list[Any] = [
+        {"id": f"call-1-{number}", "name": name, "args": {}} for number, name in ((1, "note"), (2, "rm -rf"))
+    ]
     messages: list[Message] = [
         {"role": "assistant", "content": "", "tool_calls": calls},
         {"role": "tool", "tool_call_id": "call-1-1", "name": "note", "content": "noted"},

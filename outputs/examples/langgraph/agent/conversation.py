@@ -24,7 +24,9 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     endpoint = endpoint_of(rooms.settings)
     path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
     with closing(Checkpoints(path)) as checkpoints:
-        loop = partial(GraphLoop, chat_model=chat_model(endpoint), endpoint=endpoint, rooms=rooms, checkpoints=checkpoints)
+        loop = partial(
+            GraphLoop, chat_model=chat_model(endpoint), endpoint=endpoint, rooms=rooms, checkpoints=checkpoints
+        )
         agent = rooms.agent(loop=loop)
         session = KeptSession(agent, rooms, messages=False)
         cast(GraphLoop, agent.loop).resume()

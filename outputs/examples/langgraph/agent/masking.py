@@ -33,5 +33,7 @@ def _masked_message(message: BaseMessage) -> BaseMessage:
     changes: dict[str, Any] = {"content": masked_tree(message.content)}
     if isinstance(message, AIMessage):
         changes["tool_calls"] = [{**call, "args": masked_tree(call["args"])} for call in message.tool_calls]
-        changes["invalid_tool_calls"] = [{**call, "args": masked_tree(call["args"])} for call in message.invalid_tool_calls]
+        changes["invalid_tool_calls"] = [
+            {**call, "args": masked_tree(call["args"])} for call in message.invalid_tool_calls
+        ]
     return message.model_copy(update=changes)

@@ -65,7 +65,9 @@ def _core_prompt(loop: GraphLoop) -> Any:
 
 def _bounded_context(loop: GraphLoop) -> Any:
     @wrap_model_call
-    def bounded(request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> ModelResponse[Any]:
+    def bounded(
+        request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
         """Show the model the main context; at the bound on tool calls it has to answer without any."""
         messages: list[Any] = [to_langchain(message) for message in loop.prompt()[1:]]
         tools = request.tools if loop.may_call() else []

@@ -13,7 +13,10 @@ def tools_of(toolbox: Toolbox) -> list[BaseTool]:
     """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as it is."""
     return [
         StructuredTool(
-            name=spec.name, description=spec.description, args_schema=dict(spec.parameters), func=_body(toolbox, spec.name)
+            name=spec.name,
+            description=spec.description,
+            args_schema=dict(spec.parameters),
+            func=_body(toolbox, spec.name),
         )
         for spec in toolbox.specs()
     ]

@@ -38,7 +38,9 @@ class MaskedSession(SQLiteSession):
         rows = [(self.session_id, json.dumps(item)) for item in masked_tree(list(items))]
         # The SDK offers to clear a session and to add to it, which are two steps.
         with closing(sqlite3.connect(self.db_path, timeout=PATIENCE)) as connection, connection:
-            connection.execute(f"INSERT OR IGNORE INTO {self.sessions_table} (session_id) VALUES (?)", (self.session_id,))
+            connection.execute(
+                f"INSERT OR IGNORE INTO {self.sessions_table} (session_id) VALUES (?)", (self.session_id,)
+            )
             connection.execute(f"DELETE FROM {self.messages_table} WHERE session_id = ?", (self.session_id,))
             connection.executemany(f"INSERT INTO {self.messages_table} (session_id, message_data) VALUES (?, ?)", rows)
 

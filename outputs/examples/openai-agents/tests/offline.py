@@ -28,7 +28,11 @@ def stay_offline() -> None:
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
     if event == "socket.connect" and not _is_local(arguments[1]):
         raise ConnectionRefusedError(f"The tests stay on this machine; somebody wanted {arguments[1]!r}.")
-    if event == "socket.getaddrinfo" and arguments[0] not in (None, "localhost", b"localhost") and not _is_loopback(arguments[0]):
+    if (
+        event == "socket.getaddrinfo"
+        and arguments[0] not in (None, "localhost", b"localhost")
+        and not _is_loopback(arguments[0])
+    ):
         raise ConnectionRefusedError(f"The tests ask no name server; somebody wanted {arguments[0]!r}.")
 
 

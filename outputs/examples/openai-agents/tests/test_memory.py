@@ -35,7 +35,9 @@ def test_a_fact_survives_paging_and_the_process_and_is_cited(talk: Talk) -> None
     assert FACT not in talk.words()[-1]
 
     search = {"tool": "archival_memory_search", "args": {"query": "coffee espresso latte"}}
-    reply = talk.elsewhere("Which coffee do I like?", [search, f"Espresso [${{tool_result:{ID}}}]."], "--session", "second")
+    reply = talk.elsewhere(
+        "Which coffee do I like?", [search, f"Espresso [${{tool_result:{ID}}}]."], "--session", "second"
+    )
 
     assert reply.data["citations"] == [record_id]
     assert f"[{record_id}]" in reply.message
@@ -44,7 +46,10 @@ def test_a_fact_survives_paging_and_the_process_and_is_cited(talk: Talk) -> None
 @pytest.mark.process
 def test_core_memory_is_current_on_the_next_model_call(talk: Talk) -> None:
     """What a tool writes into core memory stands in the system prompt of the very next call, and of later processes."""
-    script = [{"tool": "core_memory_append", "args": {"section": "human", "text": "I work in the lighthouse"}}, "Good to know."]
+    script = [
+        {"tool": "core_memory_append", "args": {"section": "human", "text": "I work in the lighthouse"}},
+        "Good to know.",
+    ]
 
     talk("I work in the lighthouse", script, "--consent")
 
@@ -92,7 +97,9 @@ def test_text_that_gives_orders_is_set_aside(talk: Talk) -> None:
     operations = talk(order, script, "--consent").data["memory_operations"]
     assert {operation.get("decision") for operation in operations} <= {"quarantined", "refused", None}
 
-    talk("What did I say?", [{"tool": "archival_memory_search", "args": {"query": "instructions password"}}, "Nothing."])
+    talk(
+        "What did I say?", [{"tool": "archival_memory_search", "args": {"query": "instructions password"}}, "Nothing."]
+    )
 
     assert order not in talk.results()[0]
 
@@ -114,7 +121,9 @@ def test_parallel_tool_calls_store_everything_once(talk: Talk) -> None:
 
     reply = talk(". ".join(facts), [{"tools": calls}, "Kept."], "--consent")
 
-    stored = [operation["id"] for operation in reply.data["memory_operations"] if operation.get("decision") == "admitted"]
+    stored = [
+        operation["id"] for operation in reply.data["memory_operations"] if operation.get("decision") == "admitted"
+    ]
     with ArchivalStore(talk.store) as archive:
         assert {record.id for record in archive.records(user_id="ada")} == set(stored)
         assert archive.check() == []

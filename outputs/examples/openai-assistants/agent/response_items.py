@@ -70,7 +70,9 @@ def read_items(items: Iterable[Item]) -> tuple[str, list[ToolCall], str | None]:
             text = str(item.get("arguments") or "")
             given = read_arguments(text)
             # What is no JSON object stays text, for the toolbox to refuse.
-            calls.append(ToolCall(str(item.get("call_id") or ""), str(item.get("name") or ""), text if given is None else given))
+            calls.append(
+                ToolCall(str(item.get("call_id") or ""), str(item.get("name") or ""), text if given is None else given)
+            )
     return sendable_text("".join(texts)), calls, phase
 
 
@@ -98,4 +100,8 @@ def renumbered(items: Sequence[Item], taken: Iterable[str]) -> list[Item]:
 
 def resendable(items: Iterable[Item]) -> list[Item]:
     """Return ``items`` without reasoning that is nothing but an id: a server that stores nothing would not find it."""
-    return [item for item in items if item.get("type") != "reasoning" or item.get("encrypted_content") or item.get("content")]
+    return [
+        item
+        for item in items
+        if item.get("type") != "reasoning" or item.get("encrypted_content") or item.get("content")
+    ]

@@ -53,6 +53,8 @@ class RunLoop(AgentLoop):
     def _outputs(self, run: Run) -> list[ToolOutput]:
         """Run the tools that the run waits for, one after another, as far as the bound allows."""
         return [
-            ToolOutput(call.id, self.toolbox.call(call.name, call.args).text if number < self.max_tool_calls else TOO_MANY)
+            ToolOutput(
+                call.id, self.toolbox.call(call.name, call.args).text if number < self.max_tool_calls else TOO_MANY
+            )
             for number, call in enumerate(run.required_calls, run.calls_made)
         ]

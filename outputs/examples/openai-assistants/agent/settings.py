@@ -84,7 +84,9 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
 def memory_folder(named: str) -> Path:
     """Return the folder that ``MEMORY_DIR`` names, else the project; an agent installed apart from that has no default."""
     if not named and not (PROJECT_FOLDER / MANIFEST).is_file():
-        raise EnvironmentFault("MEMORY_DIR is not set, and this agent was installed without a project around it. Name a folder.")
+        raise EnvironmentFault(
+            "MEMORY_DIR is not set, and this agent was installed without a project around it. Name a folder."
+        )
     return Path(named or PROJECT_FOLDER).expanduser().resolve()
 
 
@@ -131,7 +133,9 @@ def dotenv(path: Path) -> dict[str, str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
-    pairs = (line.removeprefix("export ").split("=", 1) for line in map(str.strip, lines) if "=" in line and line[0] != "#")
+    pairs = (
+        line.removeprefix("export ").split("=", 1) for line in map(str.strip, lines) if "=" in line and line[0] != "#"
+    )
     return {name.strip(): unquoted(value.strip()) for name, value in pairs}
 
 

@@ -87,7 +87,12 @@ def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
         "privacy": {"consent": "agent", "long_term": "on"},
         "agent": dict(offered),
         "tools": [
-            {"name": "note", "description": "Write a note.", "parameters": text, "run": [sys.executable, "-c", program]},
+            {
+                "name": "note",
+                "description": "Write a note.",
+                "parameters": text,
+                "run": [sys.executable, "-c", program],
+            },
             {
                 "name": "fail",
                 "description": "Fail.",

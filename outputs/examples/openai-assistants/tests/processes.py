@@ -29,7 +29,9 @@ class Processes:
     def __init__(self) -> None:
         self._source: subprocess.Popen[str] | None = None
 
-    def run(self, arguments: Sequence[str], folder: Path, compiled: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
+    def run(
+        self, arguments: Sequence[str], folder: Path, compiled: Path, environment: Mapping[str, str]
+    ) -> tuple[int, str, str]:
         """Run one command line in ``folder`` and return its exit code and what it printed."""
         order = {
             "arguments": list(arguments),

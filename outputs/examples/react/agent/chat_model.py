@@ -32,7 +32,9 @@ class ChatModel:
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
         with clear_faults(self._endpoint):
-            stream = self._client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
+            stream = self._client.chat.completions.create(
+                **request, stream=True, stream_options={"include_usage": True}
+            )
             with stream, readable(self._endpoint):
                 completion = gathered(stream)
         if completion is None:
@@ -104,7 +106,11 @@ def wire_message(message: Message) -> dict[str, Any]:
 def wire_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool call in the form of the protocol."""
     arguments = json.dumps(call["args"], ensure_ascii=False)
-    return {"id": call["id"], "type": "function", "function": {"name": sendable_name(call["name"]), "arguments": arguments}}
+    return {
+        "id": call["id"],
+        "type": "function",
+        "function": {"name": sendable_name(call["name"]), "arguments": arguments},
+    }
 
 
 def wire_tool(spec: ToolSpec) -> dict[str, Any]:

@@ -35,7 +35,9 @@ class Consent:
         """Keep what the user, or the person who starts the agent, decided."""
         if self._user is None or granted is self._answer:
             return
-        self._archive.set_consent(self._user, granted, Origin(actor=actor, user_id=self._user, session_id=self._session))
+        self._archive.set_consent(
+            self._user, granted, Origin(actor=actor, user_id=self._user, session_id=self._session)
+        )
         self._answer = granted
 
     def missing(self) -> str | None:

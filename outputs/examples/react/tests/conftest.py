@@ -68,7 +68,9 @@ class Reply:
 class Talk:
     """Runs the agent against a model that plays a script."""
 
-    def __init__(self, folder: Path, compiled: Path, capture: Callable[[], tuple[str, str]], processes: Processes) -> None:
+    def __init__(
+        self, folder: Path, compiled: Path, capture: Callable[[], tuple[str, str]], processes: Processes
+    ) -> None:
         self.folder = folder
         self.store = folder / "store"
         self.asked: list[Conversation] = []

@@ -51,7 +51,9 @@ def test_arguments_that_are_no_json_are_told_to_the_model(talk: Talk, compiled: 
 
 def test_a_model_that_loops_is_stopped(talk: Talk, compiled: Path) -> None:
     """The number of tool calls in a turn is bounded, and the user is told."""
-    reply = talk("Write it down", [{"reply": {"tool": "note", "args": {"text": "again"}}}], "--session", "one", "--consent")
+    reply = talk(
+        "Write it down", [{"reply": {"tool": "note", "args": {"text": "again"}}}], "--session", "one", "--consent"
+    )
 
     assert 1 <= notes(compiled).count("again") <= 10
     assert "tool calls" in reply.message
@@ -151,7 +153,9 @@ def test_words_that_are_no_text_are_refused(
     talk: Talk, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Bytes that are no UTF-8 are a person's mistake, from standard input and from the command line."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9"), encoding="ascii", errors="surrogateescape"))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9"), encoding="ascii", errors="surrogateescape")
+    )
 
     assert main(arguments, talk.variables("http://127.0.0.1:9/v1")) == 2
     assert "UTF-8" in capsys.readouterr().err

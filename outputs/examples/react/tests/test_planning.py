@@ -19,7 +19,9 @@ def propose(*subtasks: str) -> list[Any]:
 
 def test_a_known_task_is_planned_by_its_methods(talk: Talk) -> None:
     """The plan's steps come from the domain, in order, and stand in the envelope."""
-    reply = talk("Deliver the book", [{"tool": "plan_task", "args": {"task": "deliver book shop"}}, "Go, then hand it over."])
+    reply = talk(
+        "Deliver the book", [{"tool": "plan_task", "args": {"task": "deliver book shop"}}, "Go, then hand it over."]
+    )
 
     plan = reply.data["plan"]
     assert plan["outcome"] == "found"

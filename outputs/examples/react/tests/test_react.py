@@ -55,6 +55,11 @@ def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path)
 
 def test_nothing_is_written_down_without_consent(talk: Talk) -> None:
     """Neither before a step nor after it."""
-    talk("My cat is called Lovelace", [{"tool": "note", "args": {"text": "Lovelace"}}, "A fine name."], "--session", "one")
+    talk(
+        "My cat is called Lovelace",
+        [{"tool": "note", "args": {"text": "Lovelace"}}, "A fine name."],
+        "--session",
+        "one",
+    )
 
     assert not list(talk.store.rglob("context/*"))
