@@ -57,9 +57,12 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
 def _undo(front: Front, folder: Path | None) -> None:
     from memkit.use_cases.undo_update import undo_update
 
-    project, steps = undo_update(folder)
-    data = {"project": str(project), "files": [step.path for step in steps]}
-    front.answer(data, f"The last update of {project} was taken back ({len(steps)} files).")
+    done = undo_update(folder)
+    after, before = done.journal.versions
+    steps = done.journal.steps
+    files = [{"path": step.path, "action": "delete" if step.before is None else "restore"} for step in steps]
+    data = {"from": before, "to": after, "files": files, "conflicts": []}
+    front.answer(data, f"The last update of {done.project} was taken back ({len(steps)} files).")
 
 
 def _file(action: FileAction) -> dict[str, Any]:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.generate.manifest import ProjectFault
-from memkit.generate.update.journal import Step, Updates
+from memkit.generate.update.journal import Journal
+from memkit.generate.update.updates import Updates
 from memkit.use_cases.update_project import find_project
 
 
-def undo_update(folder: Path | None) -> tuple[Path, list[Step]]:
-    """Put back every file that the last update changed, and return the project and what the update had done.
+@dataclass(frozen=True)
+class Undone:
+    """An update that was taken back."""
+
+    project: Path
+    journal: Journal
+    """What it had done."""
+
+
+def undo_update(folder: Path | None) -> Undone:
+    """Put back every file that the last update of the project at ``folder``, or around it, changed.
 
     Raises:
         ProjectFault: An update was cut off.
@@ -19,8 +30,8 @@ def undo_update(folder: Path | None) -> tuple[Path, list[Step]]:
     """
     updates = Updates(find_project(folder))
     if not updates.folder.is_dir():
-        return updates.project, updates.undo()
+        return Undone(updates.project, updates.undo())
     with updates.locked():
         if updates.interrupted is not None:
             raise ProjectFault(f"An update of {updates.project} was cut off. 'memkit update' takes it back first.")
-        return updates.project, updates.undo()
+        return Undone(updates.project, updates.undo())

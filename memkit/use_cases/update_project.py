@@ -15,11 +15,11 @@ from memkit.generate.reading import content_of, with_defaults
 from memkit.generate.releases import new_repository
 from memkit.generate.rendering import rendered
 from memkit.generate.targets import Target, checked_answers
-from memkit.generate.update.journal import Updates
 from memkit.generate.update.merging import Change, FileAction, Merging, Plan, Sides
 from memkit.generate.update.origin import target_now, target_then
 from memkit.generate.update.owner import OwnerFiles, OwnFile
 from memkit.generate.update.text_merge import Labels, has_marks
+from memkit.generate.update.updates import Updates
 from memkit.store.layout import find_store
 from memkit.store.plumbing import Plumbing
 
@@ -67,10 +67,11 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
     target = target_now(manifest)
     order = _order_now(manifest, target, _store_for(project, store))
     goal = manifest_of(order)
+    versions = (manifest.templates.version, goal.templates.version)
     if _same(manifest, goal):
         if write:
             _refuse_marks(project)
-        return Update(project, manifest.templates.version, goal.templates.version, due=False, taken_back=taken_back)
+        return Update(project, *versions, due=False, taken_back=taken_back)
     _refuse_marks(project)
     owner = OwnerFiles(project)
     plan = _plan(owner, manifest, order, goal)
@@ -78,10 +79,8 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
     if write:
         planned = {path: _planned(owner, path) for path in plan.changes}
         with updates.locked():
-            saved = updates.apply(plan.changes, planned, plan.aside)
-    return Update(
-        project, manifest.templates.version, goal.templates.version, True, tuple(plan.actions), saved, taken_back
-    )
+            saved = updates.apply(plan.changes, planned, plan.aside, versions)
+    return Update(project, *versions, True, tuple(plan.actions), saved, taken_back)
 
 
 def find_project(folder: Path | None) -> Path:

@@ -112,6 +112,7 @@ def test_a_terminal_gets_a_table_and_the_way_back(
     """One line a path, and at the end the command that takes all back, which does."""
     before = files(project)
     (project / "agent/gone.md").unlink()
+    (project / "agent/tool.py").chmod(0o775)
     (project / "agent/notes.md").rename(project / "mine.md")
     edited = files(project)
     line.publish({path.replace("tool", "tools"): content for path, content in SECOND.items()})
@@ -120,6 +121,8 @@ def test_a_terminal_gets_a_table_and_the_way_back(
     said = capsys.readouterr().out
     assert "template 1 → 2\n" in said and "  rename    agent/tool.py → agent/tools.py\n" in said
     assert "  merge     mine.md\n" in said or "  update    mine.md\n" in said
+
+    assert (project / "agent/tools.py").stat().st_mode & 0o777 == 0o775
 
     *_, undo = said.rstrip("\n").splitlines()
     assert undo == f"Take it back: memkit update {project} --undo"
@@ -254,7 +257,11 @@ def test_an_edit_after_the_update_is_not_undone(line: Line, project: Path, capsy
     code, envelope = ran("update", project, "--undo", capsys=capsys)
     assert code == 1 and "agent/notes.md" in message(envelope) and files(project) == third
     (project / "agent/notes.md").write_bytes(b"other\n")
-    assert ran("update", project, "--undo", capsys=capsys)[0] == 0 and files(project) == second
+    code, envelope = ran("update", project, "--undo", capsys=capsys)
+    assert code == 0 and files(project) == second
+    restored = [{"path": "VERSION", "action": "restore"}, {"path": "agent/notes.md", "action": "restore"}]
+    restored.append({"path": MANIFEST, "action": "restore"})
+    assert envelope["data"] == {"from": "3", "to": "2", "files": restored, "conflicts": []}
     assert ran("update", project, "--undo", capsys=capsys)[0] == 0 and files(project) == first
     code, envelope = ran("update", project, "--undo", capsys=capsys)
     assert code == 1 and "no update" in message(envelope)
@@ -477,6 +484,24 @@ def test_a_file_of_hostile_name_is_only_a_name(line: Line, project: Path, capsys
     assert code == 0, envelope
     assert b"* 222\n" in (project / '-rf "it\'s"\n{{ x }}.py').read_bytes()
     assert (project / odd).read_bytes() == b"mine\n" and not (project / "agent/tool.py").exists()
+
+
+def test_among_many_files_a_renamed_one_is_looked_for_by_its_name(
+    line: Line, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder full of data is not read; what lies elsewhere under its own name is still found."""
+    monkeypatch.setattr("memkit.generate.update.merging._MOST_CANDIDATES", 3)
+    (project / "data").mkdir()
+    for number in range(10):
+        (project / f"data/{number}.py").write_bytes(FIRST["agent/tool.py"] + b"%d\n" % number)
+    (project / "own").mkdir()
+    (project / "agent/tool.py").rename(project / "own/tool.py")
+    line.publish({**SECOND, "agent/tool.py": FIRST["agent/tool.py"].replace(b"* 2\n", b"* 222\n")})
+
+    assert ran("update", project, capsys=capsys)[0] == 0
+
+    assert b"* 222\n" in (project / "own/tool.py").read_bytes()
+    assert not [path for path in (project / "data").iterdir() if b"* 222\n" in path.read_bytes()]
 
 
 def test_two_templates_apart(line: Line, project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from memkit.generate.manifest import ProjectFault
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
-from memkit.generate.update import journal
+from memkit.generate.update import journal, updates
 from memkit.generate.update.merging import Merging, Plan
 from memkit.use_cases.undo_update import undo_update
 from memkit.use_cases.update_project import update_project
@@ -164,7 +164,7 @@ def test_what_was_edited_after_a_kill_stays(project: Path, monkeypatch: pytest.M
 def test_a_write_that_fails_changes_nothing(step: int, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk in the middle: everything is put back at once, and the line says what could not be written."""
     before = files(project)
-    left, move = step, journal._move
+    left, move = step, updates._move
 
     def fails(staged: Path, place: Path, mode: int) -> None:
         nonlocal left
@@ -173,7 +173,7 @@ def test_a_write_that_fails_changes_nothing(step: int, project: Path, monkeypatc
             raise OSError(28, "No space left on device", str(place))
         move(staged, place, mode)
 
-    monkeypatch.setattr(journal, "_move", fails)
+    monkeypatch.setattr(updates, "_move", fails)
     if step == 5:
         monkeypatch.setattr(journal, "write_whole", _full)
     with pytest.raises(EnvironmentFault, match="No space left"):
@@ -254,9 +254,9 @@ def test_only_the_last_updates_can_be_taken_back(
     line = Line(tmp_path / "other line", monkeypatch, FIRST)
     out = tmp_path / "other"
     render(Order(find_target("tiny"), content_of(tmp_path / "store"), {}), out)
-    for number in range(journal.KEPT + 2):
+    for number in range(updates.KEPT + 2):
         line.publish({**FIRST, "agent/file0.md": b"%d\n" % number})
         update_project(out)
 
     kept = sorted(path.name for path in (out / ".memkit/state/updates").iterdir() if path.is_dir())
-    assert kept == [f"{number:04d}" for number in range(3, journal.KEPT + 3)]
+    assert kept == [f"{number:04d}" for number in range(3, updates.KEPT + 3)]

@@ -18,7 +18,8 @@ from memkit.generate.update.renames import renames
 from memkit.generate.update.text_merge import Labels, is_binary, merge_content, says_the_same
 from memkit.store.plumbing import Plumbing
 
-_MODE = 0o644
+_MOST_CANDIDATES = 5_000
+"""Among more files than these, one that was renamed is only looked for under its name."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Change:
     """What is to lie at a path afterwards."""
 
     content: bytes
-    mode: int
+    mode: int | None
+    """None for that of any new file."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ class Merging:
         gone = {path: content for path, content in self._base.items() if self._owner.at(path) is None}
         kinds = {PurePosixPath(path).suffix for path in gone}
         new = [path for path in self._visible - self._base.keys() if PurePosixPath(path).suffix in kinds]
+        if len(new) > _MOST_CANDIDATES:
+            names = {PurePosixPath(path).name for path in gone}
+            new = [path for path in new if PurePosixPath(path).name in names]
         candidates = {path: self._owner.small(path) for path in sorted(new)}
         return renames(self._git, gone, {path: content for path, content in candidates.items() if content is not None})
 
@@ -164,7 +169,7 @@ class Merging:
         """Decide about a file that only the new render has."""
         own, theirs = self._owner.at(path), self._theirs[path]
         if own is None:
-            self._plan.changes[path] = Change(theirs, _MODE)
+            self._plan.changes[path] = Change(theirs, None)
             self._say(path, "add")
         elif isinstance(own, Obstacle):
             self._conflict(path, f"the template adds it, and {own.what}", path, theirs)

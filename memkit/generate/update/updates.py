@@ -1,0 +1,267 @@
+"""The one step in which an update changes files: a kill at any point loses nothing, and every update can be undone.
+
+Each update has a folder under ``.memkit/state/updates/``: ``before/`` holds every file that it replaces or deletes,
+``after/`` what is put in place, ``theirs/`` the template's side of conflicts that have no marks. The journal is on the
+disk before the first file is touched. Whoever comes after a kill takes back what was done, and does it anew.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound
+from memkit.generate.update.journal import Journal, Side, Step, drop_journal, has_journal, read_journal
+from memkit.generate.update.merging import Change
+from memkit.generate.update.owner import OwnFile, look
+from memkit.memory.locking import locked
+from memkit.memory.shards import sync_folder
+from memkit.store.files import write_whole
+from memkit.store.layout import state_folder
+
+KEPT = 5
+"""How many updates can be taken back, the last one first."""
+_BEFORE, _AFTER, _THEIRS = "before", "after", "theirs"
+_LOCK_SECONDS = 10.0
+
+
+class Updates:
+    """The updates that a project has seen."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.folder = state_folder(project) / "updates"
+
+    @property
+    def interrupted(self) -> Path | None:
+        """The folder of an update that was cut off, None where there is none."""
+        last = self._last()
+        return last if last is not None and read_journal(last).under_way else None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other updates of the project out for the time of the block."""
+        for folder in (self.project / ".memkit", state_folder(self.project), self.folder):
+            if folder.is_symlink():
+                raise EnvironmentFault(f"{folder} is a link, and what an update saves must lie in the project.")
+        with locked(self.folder / "lock", timeout=_LOCK_SECONDS):
+            yield
+
+    def recover(self) -> list[str]:
+        """Take back an update that was cut off and return the paths that were edited since, which stay as they are."""
+        folder = self.interrupted
+        if folder is None:
+            return []
+        edited = self._take_back(folder, read_journal(folder))
+        if edited:
+            drop_journal(folder)  # what was there before stays, for its owner to look at
+        else:
+            shutil.rmtree(folder)
+        return edited
+
+    def apply(
+        self,
+        changes: Mapping[str, Change | None],
+        planned: Mapping[str, OwnFile | None],
+        aside: Mapping[str, bytes],
+        versions: tuple[str, str],
+    ) -> Path:
+        """Put ``changes`` in place, all of them or none, and return the folder that holds what was there before.
+
+        Args:
+            changes: Path → what it becomes, None to delete it.
+            planned: What lay at these paths when the changes were made up.
+            aside: What is kept beside for a person to look at, by path.
+            versions: Of the templates, before and after.
+
+        Raises:
+            EnvironmentFault: A file cannot be written, or was changed meanwhile. Nothing was changed.
+        """
+        self._require_possible(changes, planned)
+        folder = self.folder / f"{self._newest_number() + 1:04d}"
+        try:
+            steps = self._staged(folder, changes, planned, aside)
+            os.sync()  # what is staged is many files; the journal must not be on the disk before them
+            journal = Journal(versions, tuple(steps), under_way=True).written(folder, under_way=True)
+            self._swap(folder, steps)
+            journal.written(folder, under_way=False)
+        except BaseException as error:
+            if has_journal(folder):
+                self._take_back(folder, read_journal(folder))
+            shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                what = f"{error.filename or self.project} cannot be written: {error.strerror or error}"
+                raise EnvironmentFault(f"{what}. Nothing was changed.") from error
+            raise
+        shutil.rmtree(folder / _AFTER, ignore_errors=True)
+        self._forget_old_ones()
+        return folder
+
+    def undo(self) -> Journal:
+        """Take the last update back and return what it had done.
+
+        Raises:
+            NotFound: There is none.
+            NegativeAnswer: A file was edited since; nothing is changed.
+        """
+        last = self._last()
+        if last is None:
+            raise NotFound(f"{self.project} has no update that could be taken back.")
+        journal = read_journal(last)
+        edited = [step.path for step in journal.steps if self._side(step.path) not in (step.before, step.after)]
+        if edited:
+            raise NegativeAnswer(
+                f"Edited since the update: {', '.join(edited)}. Nothing was taken back, because that would lose it; "
+                f"what was there before lies in {last / _BEFORE}."
+            )
+        self._take_back(last, journal.written(last, under_way=True))
+        shutil.rmtree(last)
+        return journal
+
+    def _require_possible(self, changes: Mapping[str, Change | None], planned: Mapping[str, OwnFile | None]) -> None:
+        for path in changes:
+            if look(self.project, path) != planned[path]:
+                raise EnvironmentFault(f"{path} was changed while the update was made up. Run it again.")
+            folder = (self.project / path).parent
+            while not folder.exists():
+                folder = folder.parent
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise EnvironmentFault(f"{folder} cannot be written. Nothing was changed; check its permissions.")
+
+    def _staged(
+        self,
+        folder: Path,
+        changes: Mapping[str, Change | None],
+        planned: Mapping[str, OwnFile | None],
+        aside: Mapping[str, bytes],
+    ) -> list[Step]:
+        """Write both sides of every change and return the steps from the one to the other."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        for path, content in aside.items():
+            _put(folder / _THEIRS / path, content, 0o600)
+        steps = []
+        for path, change in changes.items():
+            own = planned[path]
+            mode = 0o666 & ~_mask()
+            if own is not None:
+                _put(folder / _BEFORE / path, own.content, own.mode)
+                self._give_to_owner(folder / _BEFORE / path, path)
+            if change is not None:
+                mode = mode if change.mode is None else change.mode
+                _put(folder / _AFTER / path, change.content, mode)
+                self._give_to_owner(folder / _AFTER / path, path)
+            steps.append(
+                Step(
+                    path,
+                    None if own is None else Side(_digest(own.content), own.mode),
+                    None if change is None else Side(_digest(change.content), mode),
+                )
+            )
+        return steps
+
+    def _swap(self, folder: Path, steps: Sequence[Step]) -> None:
+        for step in steps:
+            place = self.project / step.path
+            if step.after is not None:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                _move(folder / _AFTER / step.path, place, step.after.mode)
+        for step in steps:
+            if step.after is None:
+                (self.project / step.path).unlink(missing_ok=True)
+                self._drop_empty(step.path)
+        for parent in {(self.project / step.path).parent for step in steps}:
+            if parent.is_dir():
+                sync_folder(parent)
+
+    def _take_back(self, folder: Path, journal: Journal) -> list[str]:
+        """Put back what an update replaced and return the paths that are neither as before nor as after it."""
+        edited = []
+        for step in journal.steps:
+            place, now = self.project / step.path, self._side(step.path)
+            if now == step.before:
+                continue
+            if now != step.after:
+                edited.append(step.path)
+            elif step.before is None:
+                place.unlink()
+                self._drop_empty(step.path)
+            else:
+                # A rename needs no room on the disk, which may be full, and can be done again after a kill.
+                place.parent.mkdir(parents=True, exist_ok=True)
+                _move(folder / _BEFORE / step.path, place, step.before.mode)
+        return edited
+
+    def _side(self, path: str) -> Side | None:
+        """Return what lies at a path now; what is no file of the project's is like no side of a step."""
+        own = look(self.project, path)
+        if isinstance(own, OwnFile):
+            return Side(_digest(own.content), own.mode)
+        return None if own is None else Side(own.what, 0)
+
+    def _drop_empty(self, path: str) -> None:
+        """Remove the folders of a file that is gone, as far as nothing else is in them."""
+        with suppress(OSError):
+            for folder in (self.project / path).relative_to(self.project).parents:
+                if folder.parts:
+                    (self.project / folder).rmdir()
+
+    def _give_to_owner(self, place: Path, path: str) -> None:
+        """Let a file belong to whom the one that it replaces, or the project, belongs to; only root can."""
+        if os.geteuid() == 0:
+            old = self.project / path
+            known = (old if old.exists() else self.project).stat()
+            os.chown(place, known.st_uid, known.st_gid)
+
+    def _forget_old_ones(self) -> None:
+        for folder in self._numbered()[:-KEPT]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _all(self) -> list[Path]:
+        """Return the folders of the updates, the oldest first; what was cut off before its journal does not count."""
+        return [folder for folder in self._numbered() if has_journal(folder)]
+
+    def _last(self) -> Path | None:
+        return next(reversed(self._all()), None)
+
+    def _numbered(self) -> list[Path]:
+        try:
+            return sorted(path for path in self.folder.iterdir() if path.name.isdigit())
+        except OSError:
+            return []
+
+    def _newest_number(self) -> int:
+        return max((int(folder.name) for folder in self._numbered()), default=0)
+
+
+def _put(place: Path, content: bytes, mode: int) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
+    place.chmod(mode)
+
+
+def _move(staged: Path, place: Path, mode: int) -> None:
+    """Put a staged file into its place at once, also where that lies on another file system."""
+    try:
+        staged.replace(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        write_whole(place, staged.read_bytes())
+        place.chmod(mode)
+
+
+def _mask() -> int:
+    """Return the process' mask of permissions, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
