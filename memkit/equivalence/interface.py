@@ -45,7 +45,7 @@ class Account:
 
     turns: tuple[Seen, ...]
     memory: Seen
-    """What stands in the store afterwards: records, lines that the part wrote, core sections, what tools wrote."""
+    """What it left: the lines that were written, the records and core sections they are about, what tools wrote."""
 
 
 class Side(Protocol):

@@ -10,7 +10,7 @@ from typing import Any
 
 from memkit.equivalence.canonical import canonical
 from memkit.equivalence.interface import Account, Part, Seen, Side, Turn
-from memkit.equivalence.stored import lines_of, memory_of, names_of
+from memkit.equivalence.stored import lines_of, memory_of, names_of, reach_of
 
 _UNORDERED = ("tool_calls", "memory_operations", "policy")
 """What parallel calls may fill in any order."""
@@ -22,7 +22,7 @@ def play(side: Side, store: Path, parts: Iterable[Part]) -> dict[str, Account]:
 
 
 def _play(side: Side, store: Path, part: Part) -> Account:
-    before = len(lines_of(store))
+    before = reach_of(store)
     turns = [side.answer(turn, turn.session or part.name) for turn in part.turns]
     memory = memory_of(store, before)
     names = names_of(lines_of(store))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ WIRE = "wire"
 """The question with which a target lets its owner choose between protocols."""
 AT_ONCE = 2
 """Projects that run side by side; each is a process of its own."""
+_RENDERING = threading.Lock()
+"""What renders changes the environment of this process for a moment."""
 
 
 @dataclass(frozen=True)
@@ -87,28 +90,33 @@ def columns_of(target: Target) -> list[Column]:
 
 def run(columns: Sequence[Column], parts: Sequence[Part] = PARTS) -> list[Result]:
     """Play ``parts`` on the reference agent and on every column, and return in what they differ."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        expected = pool.submit(reference_accounts, parts)
+        played = list(pool.map(lambda column: accounts_of(column, parts), columns))
+        reference = expected.result()
+    return [compared(column, reference, accounts) for column, accounts in zip(columns, played, strict=True)]
+
+
+def reference_accounts(parts: Sequence[Part] = PARTS) -> dict[str, Account]:
+    """Return what each part shows on the reference agent, by the part's name."""
     with _scratch() as folder:
-        places = [folder / str(number) for number in range(len(columns))]
-        for column, place in zip(columns, places, strict=True):
-            render(Order(column.target, content_of(write_store(place / "store")), column.answers), place / "project")
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            reference = pool.submit(_play_reference, folder / "reference", parts)
-            accounts = list(pool.map(lambda place: _play_project(place, parts), places))
-        expected = reference.result()
-        return [
-            Result(column, {part.name: differences(expected[part.name], account[part.name]) for part in parts})
-            for column, account in zip(columns, accounts, strict=True)
-        ]
+        store = write_store(folder)
+        return play(ReferenceSide(store), store, parts)
 
 
-def _play_reference(folder: Path, parts: Sequence[Part]) -> dict[str, Account]:
-    store = write_store(folder)
-    return play(ReferenceSide(store), store, parts)
+def accounts_of(column: Column, parts: Sequence[Part] = PARTS) -> dict[str, Account]:
+    """Return what each part shows on the project of ``column``, rendered for this from the same store."""
+    with _scratch() as folder:
+        store, project = write_store(folder / "store"), folder / "project"
+        with _RENDERING:
+            render(Order(column.target, content_of(store), column.answers), project)
+        with ProjectSide(project, store) as side:
+            return play(side, store, parts)
 
 
-def _play_project(place: Path, parts: Sequence[Part]) -> dict[str, Account]:
-    with ProjectSide(place / "project", place / "store") as side:
-        return play(side, place / "store", parts)
+def compared(column: Column, reference: Mapping[str, Account], accounts: Mapping[str, Account]) -> Result:
+    """Return in what ``accounts`` differ from those of the reference agent."""
+    return Result(column, {part: differences(reference[part], account) for part, account in accounts.items()})
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""What a store holds after a part of the transcript, read from its files."""
+"""What a part of the transcript left in a store, read from its files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memkit.memory.archive import ArchivalStore
 
@@ -14,6 +14,24 @@ OUTBOX = "outbox.jsonl"
 _RECORD = ("text", "type", "trust", "status", "source", "scope", "actor", "tags", "confidence", "importance", "user_id",
            "session_id", "turn_id", "supersedes")  # fmt: skip
 _EVENT = ("op", "target", "actor", "user_id", "session_id", "reason", "fields")
+
+
+class Reach(NamedTuple):
+    """How far a store was written."""
+
+    lines: int
+    outbox: int
+
+
+def reach_of(store: Path) -> Reach:
+    """Return how far ``store`` is written now."""
+    return Reach(len(lines_of(store)), len(outbox_of(store)))
+
+
+def outbox_of(store: Path) -> list[str]:
+    """Return what the store's tool wrote."""
+    outbox = store / OUTBOX
+    return outbox.read_text(encoding="utf-8").splitlines() if outbox.exists() else []
 
 
 def lines_of(store: Path) -> list[dict[str, Any]]:
@@ -27,20 +45,17 @@ def names_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {str(line["id"]): str(line["text"]) for line in lines if "text" in line and "op" not in line}
 
 
-def memory_of(store: Path, written_before: int) -> dict[str, Any]:
-    """Return records and core sections as they stand, and what was written since the archive had so many lines."""
+def memory_of(store: Path, before: Reach) -> dict[str, Any]:
+    """Return what was written since ``before``, and how the records and core sections that it is about stand now."""
     lines = lines_of(store)
+    written = lines[before.lines :]
+    touched = {str(line[key]) for line in written for key in ("id", "target", "supersedes") if key in line}
     with ArchivalStore(store) as archive:
-        records = [_record(archive, id) for id in names_of(lines)]
-        users = sorted({str(line["user_id"]) for line in lines if line.get("user_id")})
+        records = [_record(archive, id) for id in names_of(lines) if id in touched]
+        users = sorted({str(line["user_id"]) for line in written if line.get("user_id")})
         core = {user: sections for user in users if (sections := archive.core_sections(user))}
-    outbox = store / OUTBOX
-    return {
-        "records": records,
-        "core": core,
-        "lines": [_event(line) for line in lines[written_before:]],
-        "outbox": outbox.read_text(encoding="utf-8").splitlines() if outbox.exists() else [],
-    }
+    outbox = outbox_of(store)[before.outbox :]
+    return {"records": records, "core": core, "lines": [_event(line) for line in written], "outbox": outbox}
 
 
 def _record(archive: ArchivalStore, id: str) -> dict[str, Any]:

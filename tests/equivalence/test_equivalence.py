@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +16,7 @@ from memkit.equivalence.material import write_store
 from memkit.equivalence.matrix import BEGIN, END, cells_of, matrix_text, write_matrix
 from memkit.equivalence.playing import play
 from memkit.equivalence.project import ProjectSide
-from memkit.equivalence.reference import ReferenceSide
-from memkit.equivalence.run import Column, Result, columns_of, run
+from memkit.equivalence.run import Column, Result, accounts_of, columns_of, compared, reference_accounts
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
@@ -30,6 +29,12 @@ COLUMNS = [column for target in load_targets().values() for column in columns_of
 REACT = Column(find_target("react"))
 
 
+@pytest.fixture(scope="module")
+def expected() -> Mapping[str, Account]:
+    """Play the transcript on the reference agent."""
+    return reference_accounts()
+
+
 def same(column: Column, **told: tuple[str, ...]) -> Result:
     """Return a result in which only the parts in ``told`` differ."""
     return Result(column, {part.name: told.get(part.name, ()) for part in PARTS})
@@ -37,12 +42,12 @@ def same(column: Column, **told: tuple[str, ...]) -> Result:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.title)
-def test_a_target_ends_where_the_reference_agent_ends(column: Column) -> None:
+def test_a_target_ends_where_the_reference_agent_ends(column: Column, expected: Mapping[str, Account]) -> None:
     """What differs has a reason in ``target.yaml``, and the README says of this target what the run shows."""
     if column.missing:
         pytest.skip(f"not installed: {', '.join(column.missing)}")
 
-    (result,) = run([column])
+    result = compared(column, expected, accounts_of(column))
 
     assert result.faults == []
     page = (ROOT / "README.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
@@ -84,27 +89,26 @@ def crash(project: Path) -> None:
 @pytest.mark.parametrize(
     ("tamper", "parts"),
     [
-        (silence_policies, {"deny", "ask"}),
-        (widen_context, {"store", "page-out", "recall", "deny", "ask"}),
+        (silence_policies, {"deny"}),
+        (widen_context, {"store", "page-out", "recall", "deny", "plan"}),
         (cite_nothing, {"recall"}),
         (forget_the_fence, {"recall"}),
-        (crash, {"store", "page-out", "recall", "deny", "ask"}),
+        (crash, {"store", "page-out", "recall", "deny", "plan"}),
     ],
 )
 def test_a_project_that_does_otherwise_is_found_out(
-    tamper: Callable[[Path], None], parts: set[str], tmp_path: Path
+    tamper: Callable[[Path], None], parts: set[str], expected: Mapping[str, Account], tmp_path: Path
 ) -> None:
     """A policy that does not hold, a citation that is not there: a difference in its part; the budget is in each."""
     pytest.importorskip("openai")
-    wanted = ("store", "page-out", "recall", "deny", "ask")
-    chosen = [part for part in PARTS if part.name in wanted]
-    stores = [write_store(tmp_path / name) for name in ("one", "other")]
-    render(Order(REACT.target, content_of(stores[1]), {}), tmp_path / "project")
+    wanted = ("store", "deny", "page-out", "recall", "plan")
+    chosen = sorted((part for part in PARTS if part.name in wanted), key=lambda part: wanted.index(part.name))
+    store = write_store(tmp_path / "store")
+    render(Order(REACT.target, content_of(store), {}), tmp_path / "project")
     tamper(tmp_path / "project")
 
-    expected = play(ReferenceSide(stores[0]), stores[0], chosen)
-    with ProjectSide(tmp_path / "project", stores[1]) as side:
-        seen = play(side, stores[1], chosen)
+    with ProjectSide(tmp_path / "project", store) as side:
+        seen = play(side, store, chosen)
 
     assert {name for name in wanted if differences(expected[name], seen[name])} == parts
 

@@ -82,11 +82,11 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
         [["quarantined"], ("quarantined", "quarantined")],
     ),
     "trust": (verdicts, ["allow", "ask", "allow"]),
-    "deny": (lambda account: [verdicts(account), account.memory["outbox"]], [["deny"], ['{"message": "eve is here"}']]),
+    "deny": (lambda account: [verdicts(account), account.memory["outbox"]], [["deny"], []]),
     "ask": (verdicts, ["ask", "ask"]),
     "allow": (
         lambda account: [verdicts(account), len(account.memory["outbox"])],
-        [["allow", "allow", "warn"], 4],
+        [["allow", "allow", "warn"], 3],
     ),
     "plan": (plans, ["found"]),
     "accepted": (plans, ["found"]),
