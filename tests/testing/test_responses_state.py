@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.testing import Answer, Call, Conversation, Message
+from memkit.testing import Answer, Call, Conversation, Message, Refusal
 from memkit.testing.interface import Request, Response
 from memkit.testing.responses import WIRE
 
@@ -120,3 +120,71 @@ def test_the_model_sees_one_conversation_however_it_is_carried(script: list[Any]
 
     assert seen[0] == seen[1] == seen[2] == seen[3]
     assert len(seen[0]) == len([*_answers(script)])
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(words, inner, max_size=2),
+    max_leaves=4,
+)
+SOUND: dict[str, Any] = {
+    "model": "m",
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "found"},
+        {"type": "item_reference", "id": "msg_1"},
+    ],
+    "tools": [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}, "required": []}}],
+    "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "look"}]},
+    "conversation": {"id": "conv_1"},
+    "reasoning": {"effort": "low", "summary": "auto"},
+    "include": [ENCRYPTED],
+    "text": {"format": {"type": "text"}},
+    "metadata": {"user": "ada"},
+    "stream_options": {"include_obfuscation": False},
+    "temperature": 1,
+    "stream": True,
+}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to everything in ``value``."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from places(item, (*path, key))
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """Return ``value`` with ``new`` at ``path``."""
+    if not path:
+        return new
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[path[0]] = put(value[path[0]], path[1:], new)
+    return changed
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from(["/responses", "/responses/input_tokens", "/conversations", "/conversations/{id}/items"]),
+    st.lists(st.sampled_from([*SOUND]), unique=True),
+    st.data(),
+)
+def test_no_body_breaks_the_server(path: str, left_out: list[str], data: st.DataObject) -> None:
+    """Whatever stands in the place of anything in a request, the answer is a response or a reason."""
+    played = Played([("", [], "Hello.")])
+    conversation = played.post("/conversations", {"items": [{"role": "user", "content": "Hi"}]})["id"]
+    body: Any = {key: value for key, value in SOUND.items() if key not in left_out}
+    if "conversation" in path:
+        body = {"items": SOUND["input"], "metadata": SOUND["metadata"]}
+    body = put(body, data.draw(st.sampled_from([*places(body)])), data.draw(junk))
+    request = Request("POST", f"/v1{path}".format(id=conversation), {}, body)
+
+    try:
+        response = played.wire.respond(request, lambda conversation: Answer("Hello."))
+    except Refusal as refusal:
+        assert refusal.status in (400, 404) and refusal.message
+    else:
+        json.dumps(response.body)
