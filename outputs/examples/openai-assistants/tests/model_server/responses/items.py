@@ -62,7 +62,7 @@ def read_item(data: Any, param: str) -> Item:
     if not isinstance(data, Mapping):
         raise wrong(param, "expected an object", "invalid_type")
     kind = data.get("type") or ("message" if "role" in data else "item_reference")
-    if kind not in _READERS:
+    if not isinstance(kind, str) or kind not in _READERS:
         raise unsupported_value(f"{param}.type", kind, list(_READERS))
     check_known(data, FIELDS[kind], param)
     _check_id(data, kind, param)
