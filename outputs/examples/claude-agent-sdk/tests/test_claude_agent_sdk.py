@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 import tempfile
 import threading
@@ -22,9 +23,10 @@ from agent.settings import load_settings
 from agent.tools import PREFIX, tools_of
 from agent.transcript import EARLIER, to_wire
 from agent.workplace import Workplace
+from loop.core import Toolbox
 from loop.interface import Message
 from tests.conftest import Talk, spoken
-from tests.material import notes
+from tests.material import POLICIES, notes
 from tests.model_server import Conversation, FakeServer
 from tests.test_failures import only_error
 
@@ -127,6 +129,35 @@ def test_what_the_command_line_adds_for_models_that_it_knows_is_in_order(talk: T
 
 
 # --- the gate
+
+
+def test_a_denied_call_ends_at_the_hook(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line does not ask for the tool at all, and tells the model of an error."""
+    reached: list[str] = []
+
+    def execute(self: Toolbox, name: str, args: Any) -> str:
+        reached.append(name)
+        return "noted"
+
+    monkeypatch.setattr(Toolbox, "execute", execute)
+
+    talk("Write it down", [{"tools": [{"tool": "note", "args": {"text": "danger"}}, NOTE]}, "Done."])
+
+    assert reached == ["note"]
+    told = [block for message in talk.sent[-1]["messages"] for block in message["content"] if "tool_use_id" in block]
+    assert [bool(block.get("is_error")) for block in told] == [True, False]
+
+
+def test_a_call_that_policies_warn_about_runs(talk: Talk, compiled: Path) -> None:
+    """The hook lets it pass, and the envelope tells of the warning."""
+    denying: Any = POLICIES[0]
+    warning = {**denying, "name": "careful", "effect": "warn"}
+    (compiled / "policies.json").write_text(json.dumps([warning]), encoding="utf-8")
+
+    reply = talk("Write it down", [{"tool": "note", "args": {"text": "danger"}}, "Done."])
+
+    assert "danger" in notes(compiled)
+    assert [(entry["decision"], entry["name"]) for entry in reply.data["policy"]] == [("warn", "careful")]
 
 
 def test_arguments_that_do_not_fit_are_in_the_books(talk: Talk, compiled: Path) -> None:
