@@ -225,16 +225,6 @@ def test_the_window_is_bounded_within_a_turn(talk: Talk) -> None:
     assert "Summary of earlier messages" in talk.system_prompts()[-1]
 
 
-def test_core_memory_is_shown_anew_inside_the_turn_once(talk: Talk) -> None:
-    """After a change the next request holds the sections as they are now, and the request behind it not once more."""
-    script = [{"tool": "core_memory_append", "args": {"section": "human", "text": "I work at sea"}}, NOTE, "Good."]
-
-    talk("I work at sea", script, *SESSION)
-
-    shown = [prompt.count("Core memory has changed") for prompt in talk.system_prompts()]
-    assert shown == [0, 1, 1]
-
-
 def test_history_is_in_the_form_of_the_protocol() -> None:
     """The user begins, results of one answer are one message, and what is empty is left out."""
     calls: list[Any] = [

@@ -1,0 +1,17 @@
+"""Core memory inside a turn, whose system prompt the SDK makes once."""
+
+from __future__ import annotations
+
+from tests.conftest import Talk
+
+NOTE = {"tool": "note", "args": {"text": "milk"}}
+
+
+def test_core_memory_is_shown_anew_inside_the_turn_once(talk: Talk) -> None:
+    """After a change the next request holds the sections as they are now, and the request behind it not once more."""
+    script = [{"tool": "core_memory_append", "args": {"section": "human", "text": "I work at sea"}}, NOTE, "Good."]
+
+    talk("I work at sea", script, "--consent")
+
+    shown = [prompt.count("Core memory has changed") for prompt in talk.system_prompts()]
+    assert shown == [0, 1, 1]
