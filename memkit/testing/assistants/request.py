@@ -102,7 +102,9 @@ def read_message(data: Any, param: str = "") -> MessageOrder:
     if role not in ("user", "assistant"):
         raise wrong(f"{place}role", f"{role!r} is neither 'user' nor 'assistant'")
     content = _content(data.get("content"), f"{place}content")
-    return MessageOrder(role, content, metadata_of(data), tuple(data.get("attachments") or ()))
+    return MessageOrder(
+        role, content, metadata_of(data), tuple(value_of(data, "attachments", list, f"{place}attachments") or ())
+    )
 
 
 def _content(content: Any, param: str) -> tuple[Mapping[str, Any], ...]:
