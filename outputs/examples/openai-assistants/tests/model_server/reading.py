@@ -122,7 +122,7 @@ def check_schema(parameters: Mapping[str, Any], param: str) -> None:
         raise wrong(param, "schema must be a JSON Schema of 'type: \"object\"'", "invalid_function_parameters")
     properties = value_of(parameters, "properties", Mapping, f"{param}.properties") or {}
     asked = value_of(parameters, "required", list, f"{param}.required") or []
-    if any(name not in properties for name in asked):
+    if not set(map(str, asked)) <= set(properties):
         raise wrong(f"{param}.required", "it must list names that 'properties' holds", "invalid_function_parameters")
 
 
@@ -132,7 +132,7 @@ def check_choice(choice: Any, names: Collection[str]) -> None:
         return
     function = choice.get("function") if isinstance(choice, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
-    if name not in names:
+    if str(name) not in names:
         raise wrong("tool_choice", f"{choice!r} is neither {', '.join(CHOICES)} nor one of the offered tools")
 
 
@@ -160,4 +160,5 @@ def _named(value: Any) -> str:
     """Return what a JSON value is, with its article."""
     if isinstance(value, Mapping):
         return "an object"
-    return {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array"}[type(value)]
+    named = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array"}
+    return "null" if value is None else named[type(value)]

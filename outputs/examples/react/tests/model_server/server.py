@@ -261,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         try:
             return json.loads(raw)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise Refusal(400, f"We could not parse the JSON body of your request: {problem}.") from problem
 
     def _write(self, response: Response) -> None:

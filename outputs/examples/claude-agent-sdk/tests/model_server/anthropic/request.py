@@ -116,7 +116,7 @@ def _check_schema(schema: Mapping[str, Any], place: str) -> None:
         raise wrong(f"{place}.type", f"Input should be 'object', got {schema.get('type')!r}")
     properties = mapping(schema.get("properties") or {}, f"{place}.properties")
     required = schema.get("required") or []
-    if not isinstance(required, list) or any(name not in properties for name in required):
+    if not isinstance(required, list) or not set(map(str, required)) <= set(properties):
         raise wrong(f"{place}.required", "it must list names that 'properties' holds")
 
 

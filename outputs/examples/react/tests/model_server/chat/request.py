@@ -21,7 +21,7 @@ def read_conversation(body: Any) -> Conversation:
     if not isinstance(listed, list) or not listed:
         raise wrong("messages", "a non-empty list of messages is required")
     stream = bool(value_of(body, "stream", bool, "stream"))
-    if body.get("stream_options") is not None and not stream:
+    if value_of(body, "stream_options", Mapping, "stream_options") is not None and not stream:
         raise wrong("stream_options", "it is only allowed when 'stream' is true")
     if body.get("n") not in (None, 1):
         raise wrong("n", "this server gives one choice")
