@@ -9,7 +9,7 @@ import pytest
 
 from memkit.sandbox import Limits, Sandbox, SandboxUnavailable
 
-BRIEF = Limits(wall=1.0, cpu=2, memory=128 << 20, output=1 << 20)
+BRIEF = Limits(wall=1.5, cpu=2, memory=128 << 20, output=1 << 20)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from .frames import Ended, framed, read_frame, write_frame
 
 MOST_PRINTED = 64 * 1024
 """Characters of standard output and error that are sent back with an answer; the rest is dropped."""
-_TRACE = 12
+_TRACE, _LONGEST_NAME, _LONGEST_TEXT = 12, 80, 1000
 
 
 class Printed(io.TextIOBase):
@@ -117,7 +117,8 @@ def _raised(error: BaseException) -> list[Any]:
         text = str(error)
     except BaseException:  # noqa: BLE001 - the text is the program's own code too
         text = ""
-    name = type(error).__name__
+    name = type(error).__name__[:_LONGEST_NAME]
+    text = text[:_LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
     return ["failure", "exception", f"{name}: {text}" if text else name, name, _trace(error)]
 
 

@@ -79,7 +79,7 @@ def _writer_for(value: Any) -> Callable[[bytearray, Any, int], None]:
         if isinstance(value, numpy.generic) and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
             return _write_number
     for base in (dict, list, tuple, str, int, float):
-        if isinstance(value, base):
+        if issubclass(type(value), base):  # what an object says of its class need not be so
             return _WRITERS[base]
     raise NotPlain(f"{named(value)} cannot be forwarded; plain data can")
 

@@ -56,6 +56,11 @@ class Confinement:
         return rules
 
     @property
+    def first_needed(self) -> int:
+        """Return the lowest descriptor that a process needs until it is confined."""
+        return min(self.descriptors, default=os.sysconf("SC_OPEN_MAX"))
+
+    @property
     def descriptors(self) -> tuple[int, ...]:
         """Return the descriptors that a process needs until it is confined."""
         return () if self._rules is None else (self._rules.descriptor,)

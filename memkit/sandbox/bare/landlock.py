@@ -6,6 +6,7 @@ One rule set is built before the first program is there; each program's process 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
 _LOG_SAME_EXEC_OFF = 1
 """From version 7: a program that tries ten thousand files must not fill the machine's audit log."""
+
+_HIGH = 64
+"""Descriptors below are left to standard streams and the connection."""
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE = 1 << 14
@@ -65,7 +69,9 @@ class RuleSet:
         self._files = rights.files
         attributes = (ctypes.c_uint64 * 3)(rights.files, rights.network, rights.scope)
         size = 8 if self._abi < 4 else 16 if self._abi < 6 else 24
-        self._descriptor = call(CREATE_RULESET, attributes, size, 0)
+        made = call(CREATE_RULESET, attributes, size, 0)
+        self._descriptor = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+        os.close(made)
 
     @property
     def descriptor(self) -> int:

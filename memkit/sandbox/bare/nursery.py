@@ -40,6 +40,8 @@ PRELOADED = [
 """What most programs import; each is there before the first program, so that importing it costs nothing."""
 _SHORT = 10.0
 _PROBES_FAILED = 96
+_STREAM = 3
+"""The one descriptor, besides the standard ones, that a program's process has."""
 
 
 def main(listener: int, control: int) -> None:
@@ -69,10 +71,11 @@ def main(listener: int, control: int) -> None:
     os.dup2(0, 2)  # what broke before now was worth reading; what programs write there is not
 
     def body(connection: socket.socket) -> None:
-        stream = connection.detach()
+        os.dup2(connection.detach(), _STREAM)
+        os.closerange(_STREAM + 1, ready.first_needed)
         ready.take_on()
-        os.write(stream, framed("confined"))
-        candidate.serve(stream, most)
+        os.write(_STREAM, framed("confined"))
+        candidate.serve(_STREAM, most)
 
     ForkServer(ear, line, body, most=config["programs"], groups=False, kept=ready.descriptors).run()
 
