@@ -72,7 +72,7 @@ class Exchange:
         deadline = clock() + SIGHT
         while (call := self.call(call_id)) is None and clock() < deadline:
             await asyncio.sleep(0.005)
-        return call or Call(str(call_id), name, given)
+        return call or self._noted(Call(str(call_id), name, given))
 
     def call(self, call_id: str | None) -> Call | None:
         """Return a call of the answer that arrives, None where it has not come yet."""
@@ -94,8 +94,12 @@ class Exchange:
         for block in message.content:
             if isinstance(block, TextBlock):
                 self._answer.texts.append(block.text)
-            elif isinstance(block, ToolUseBlock):
-                self._answer.calls.append(Call(block.id, block.name, as_sent(block.input)))
+            elif isinstance(block, ToolUseBlock) and self.call(block.id) is None:
+                self._noted(Call(block.id, block.name, as_sent(block.input)))
+
+    def _noted(self, call: Call) -> Call:
+        self._answer.calls.append(call)
+        return call
 
     def _take_results(self, message: UserMessage) -> None:
         for call_id, text in _results(message):
