@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -29,18 +30,17 @@ class Environments:
 
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
         self._folder = folder
-        self._variables = variables
-        """The environment of the installer."""
+        self._variables = _with_the_index_of_pip(variables)
 
     def copy(self, project: Path, edition: str, place: Path) -> Path:
         """Return the folder of programs of a new environment at ``place`` that holds what ``project`` requires.
 
-        Its files are links to those of the kept one, so a copy takes no room; installers replace files and never
-        write into them.
+        Where it can be, its files are links to those of the kept one, so a copy takes no room; installers replace files
+        and never write into them.
         """
         kept = self.kept(project, edition)
         with _locked(kept):
-            shutil.copytree(kept, place, symlinks=True, copy_function=os.link)
+            shutil.copytree(kept, place, symlinks=True, copy_function=_link)
         return place / "bin"
 
     def kept(self, project: Path, edition: str) -> Path:
@@ -66,7 +66,7 @@ class Environments:
 
     def _uv(self, *arguments: str | Path) -> None:
         command = [sys.executable, "-m", "uv", "--quiet", *map(str, arguments)]
-        done = subprocess.run(command, env=dict(self._variables), capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=self._variables, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
 
 
@@ -83,6 +83,26 @@ def _fitting(text: str, edition: str) -> str:
         kept = (str(bound) for bound in requirement.specifier if not bound.operator.startswith("<"))
         requirement.specifier = SpecifierSet(",".join(kept))
     return str(requirement)
+
+
+def _with_the_index_of_pip(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return ``variables`` with the index that pip is configured for, which another installer does not look up."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"],
+        env=dict(variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = re.findall(r"^\S*\.index-url='(.+)'$", listed.stdout, re.M)
+    return {**({"UV_DEFAULT_INDEX": found[-1]} if found else {}), **variables}
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copy2(source, target)
 
 
 @contextmanager
