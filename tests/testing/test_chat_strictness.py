@@ -168,6 +168,13 @@ def test_other_addresses_are_refused(method: str, path: str, status: int) -> Non
 
 
 BROKEN_SCRIPTS: dict[str, tuple[Any, str]] = {
+    "nothing": (None, "a list of answers"),
+    "a number for a script": (3, "a list of answers"),
+    "a status that is no error": ([{"status": 200}], "from 400 to 599"),
+    "a status that is none": ([{"status": 999}], "from 400 to 599"),
+    "a delay back in time": ([{"text": "x", "delay": -1}], "0 to 3600 seconds"),
+    "a delay without end": ([{"text": "x", "delay": float("inf")}], "0 to 3600 seconds"),
+    "a delay of no length": ([{"text": "x", "delay": float("nan")}], "0 to 3600 seconds"),
     "a mapping": ({"text": "x"}, "a list of answers"),
     "a text": ("hello", "a list of answers"),
     "unknown key": ([{"txt": "x"}], "Did you mean 'text'"),
