@@ -18,7 +18,7 @@ from __future__ import annotations
 import difflib
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ Script = Sequence[Any] | Callable[[Conversation], Any]
 
 _CALL_KEYS = ("tool", "args", "arguments", "id")
 _ANSWER_KEYS = ("text", *_CALL_KEYS, "tools", "status", "message", "headers", "delay", "cut", "stop")
+_LONGEST_DELAY = 3600
 _STOPS = ("", "length", "failed")
 _RULE_KEYS = ("when", "role", "reply")
 _ROLES = ("system", "user", "assistant", "tool")
@@ -40,7 +41,7 @@ def player(script: Script) -> Play:
     """Return the function that plays ``script``; a script that cannot be played is a ``ScriptError`` now."""
     if callable(script):
         return lambda conversation: answer_from(script(conversation), "the answer of the script function")
-    if isinstance(script, (str, bytes, Mapping)):
+    if isinstance(script, (str, bytes, Mapping)) or not isinstance(script, Iterable):
         raise ScriptError("A script is a list of answers or of rules, or a function.")
     steps = list(script)
     ruled = [isinstance(step, Mapping) and "reply" in step for step in steps]
@@ -76,11 +77,20 @@ def answer_from(data: Any, where: str) -> Answer:
         "cut": _typed(data, "cut", bool, where, False),
         "stop": _typed(data, "stop", str, where, ""),
     }
-    if fields["stop"] not in _STOPS:
-        raise ScriptError(f"{where}: `stop` is {fields['stop']!r}; it can be {' or '.join(_STOPS[1:])}.")
+    _check_values(fields, where)
     if not (calls or "text" in data or "status" in data or "delay" in data or fields["stop"]):
         raise ScriptError(f"{where} says nothing: give it `text`, `tool`, `tools`, `status`, `stop` or `delay`.")
     return Answer(calls=tuple(calls), **fields)
+
+
+def _check_values(fields: Mapping[str, Any], where: str) -> None:
+    """Raise ``ScriptError`` for a value that no answer can have."""
+    if fields["status"] is not None and not 400 <= fields["status"] <= 599:
+        raise ScriptError(f"{where}: `status` is {fields['status']}; an error has one from 400 to 599.")
+    if not 0 <= fields["delay"] <= _LONGEST_DELAY:
+        raise ScriptError(f"{where}: `delay` is {fields['delay']:g}; it can be 0 to {_LONGEST_DELAY} seconds.")
+    if fields["stop"] not in _STOPS:
+        raise ScriptError(f"{where}: `stop` is {fields['stop']!r}; it can be {' or '.join(_STOPS[1:])}.")
 
 
 def _call_from(data: Mapping[str, Any], where: str) -> Call:
