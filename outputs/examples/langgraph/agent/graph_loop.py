@@ -9,6 +9,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
+from langsmith import tracing_context
 
 from agent.assembly import Rooms
 from agent.checkpoints import Checkpoints
@@ -56,7 +57,8 @@ class GraphLoop(AgentLoop):
         self._follow_consent()
         self._made = 0
         words = self.journal.adopt(HumanMessage(self._user_text or ""))
-        with clear_faults(self._endpoint):
+        # LangChain uploads what is said to LangSmith where a developer's environment asks for that.
+        with clear_faults(self._endpoint), tracing_context(enabled=False):
             state = self._graph.invoke({"messages": [words], "turn": self.turn_id}, self._config)
         self._answer = state["messages"][-1]
         said = self._answer.text if isinstance(self._answer, AIMessage) else ""

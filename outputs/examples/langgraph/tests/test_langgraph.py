@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import stat
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tracers.langchain import wait_for_all_tracers
+from langsmith import run_trees
+from langsmith.utils import get_env_var
 
 from agent.assembly import open_rooms
 from agent.checkpoints import Checkpoints, path_of
@@ -151,3 +159,58 @@ def test_calls_of_one_answer_run_side_by_side(talk: Talk, compiled: Path) -> Non
 
     assert "danger" not in notes(compiled) and "milk" in notes(compiled) and "bread" in notes(compiled)
     assert sum("no_danger" in result for result in talk.results()) == 1
+
+
+# --- tracing
+
+
+@pytest.fixture
+def uploads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Return the paths that are uploaded to, in the environment of a developer who traces other programs."""
+    paths: list[str] = []
+
+    class LangSmith(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            paths.append(self.path)
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(202)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_GET = do_POST
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), LangSmith) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        for name, value in {"TRACING": "true", "API_KEY": "key", "ENDPOINT": f"http://127.0.0.1:{server.server_port}"}.items():
+            monkeypatch.setenv(f"LANGSMITH_{name}", value)
+        forget_environment()
+        yield paths
+        server.shutdown()
+    monkeypatch.undo()
+    forget_environment()
+
+
+def forget_environment() -> None:
+    """Let LangSmith read the environment again, which it does once in a process."""
+    get_env_var.cache_clear()
+    run_trees._CLIENT = None
+
+
+def test_nothing_is_traced(talk: Talk, uploads: list[str]) -> None:
+    """What is said goes to the model, whatever the environment asks LangChain to upload."""
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, "Done."])
+
+    wait_for_all_tracers()
+    assert uploads == []
+
+
+def test_the_watcher_would_see_a_trace(uploads: list[str]) -> None:
+    """The test above can fail: a run that is traced reaches the watcher."""
+    RunnableLambda(str.upper).invoke("hello")
+
+    wait_for_all_tracers()
+    assert uploads
