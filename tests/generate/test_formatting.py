@@ -134,11 +134,25 @@ def test_a_format_and_changes_on_both_sides_merge(git: Plumbing) -> None:
     assert merged.content.decode() == own.replace("return given + second_7 * 8", 'return "theirs"')
 
 
-def test_another_indentation_is_no_conflict(git: Plumbing) -> None:
-    """Where the owner's writing cannot surround what is new, the meaning of both is kept in the template's."""
+@pytest.mark.parametrize("step", ["  ", "\t", "        "])
+def test_another_indentation_stays(step: str, git: Plumbing) -> None:
+    """What is new gets the owner's steps, and what both changed merges."""
+    base = text_of(3, ".py")
+    own = base.replace("    ", step).replace("return given + second_3 * 9", "return 'mine'")
+    theirs = base.replace("    return given + second_3 * 4", '    if given:\n        return "theirs"')
+
+    merged = merge_content(git, base.encode(), own.encode(), theirs.encode(), LABELS, python=True)
+
+    assert not merged.marked and not merged.unmerged
+    expected = f'{step}if given:\n{step}{step}return "theirs"'
+    assert merged.content.decode() == own.replace(f"{step}return given + second_3 * 4", expected)
+
+
+def test_where_the_owners_writing_does_not_fit_meaning_comes_first(git: Plumbing) -> None:
+    """A text over lines would be another one with the owner's steps, so the file comes in the template's writing."""
     base = text_of(3, ".py")
     own = base.replace("    ", "  ")
-    theirs = base.replace("return given + second_3 * 4", 'return "theirs"')
+    theirs = base.replace("return given + second_3 * 4", 'return """theirs\n        and more\n"""')
 
     merged = merge_content(git, base.encode(), own.encode(), theirs.encode(), LABELS, python=True)
 

@@ -48,6 +48,11 @@ def meaning_of(text: str) -> Hashable | None:
         return None
 
 
+def indent_of(text: str) -> str:
+    """Return one step of a Python file's indentation, four spaces where it has none."""
+    return next((token.string for token in _tokens(text) if token.type == tokenize.INDENT), "    ")
+
+
 def _chunks(text: str) -> Iterator[Chunk]:
     lines = text.split("\n")
     start, depth, taken = 0, 0, list[TokenInfo]()

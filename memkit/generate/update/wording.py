@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from memkit.generate.update.chunks import Chunk, chunks_of, meaning_of
+from memkit.generate.update.chunks import Chunk, chunks_of, indent_of, meaning_of
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -26,14 +26,31 @@ class Piece:
     """As their owner wrote them."""
 
 
+@dataclass(frozen=True)
+class _Steps:
+    """One step of indentation, in both writings."""
+
+    shown: bytes
+    own: bytes
+
+    def own_of(self, line: bytes) -> bytes:
+        """Return a line of the template's with its owner's indentation."""
+        return _indented(line, self.shown, self.own)
+
+    def shown_of(self, line: bytes) -> bytes:
+        """Return a line of the owner's with the template's indentation."""
+        return _indented(line, self.own, self.shown)
+
+
 class Wording:
     """One file of the owner's beside what the template once rendered."""
 
     def __init__(self, own: bytes, base: bytes, *, python: bool) -> None:
         self._newline = b"\r\n" if 2 * own.count(b"\r\n") > own.count(b"\n") else b"\n"
+        self._steps = _Steps(b" ", b" ")
         self._pieces = _lines(own, keep_ends=b"\r\n" in base)
         if python and (formatted := _statements(self._pieces, base)):
-            self._pieces = formatted
+            self._pieces, self._steps = formatted
 
     @property
     def shown(self) -> bytes:
@@ -52,13 +69,15 @@ class Wording:
             found = [place.get(number) for number in range(start, end)]
             first = found[0]
             if first is not None and found == list(range(first, first + len(found))):
-                parts += [self._ended(each) for each in lines[line:first]]
+                parts += [self._fitted(each) for each in lines[line:first]]
                 parts.append(piece.own)
                 line = first + len(found)
             start = end
-        return self._whole(parts + [self._ended(each) for each in lines[line:]])
+        return self._whole(parts + [self._fitted(each) for each in lines[line:]])
 
-    def _ended(self, line: bytes) -> bytes:
+    def _fitted(self, line: bytes) -> bytes:
+        """Return a line that is not the owner's with their indentation and their end."""
+        line = self._steps.own_of(line)
         return line[:-1] + self._newline if line.endswith(b"\n") and not line.endswith(b"\r\n") else line
 
     def _whole(self, parts: Sequence[bytes]) -> bytes:
@@ -79,8 +98,11 @@ def _lines(own: bytes, *, keep_ends: bool) -> list[Piece]:
     return pieces
 
 
-def _statements(pieces: Sequence[Piece], base: bytes) -> list[Piece] | None:
-    """Return the pieces with each statement that says what the template's did as one piece in the template's words."""
+def _statements(pieces: Sequence[Piece], base: bytes) -> tuple[list[Piece], _Steps] | None:
+    """Return the pieces with each statement that says what the template's did as one piece in the template's words.
+
+    The others are shown as they are, at the template's indentation.
+    """
     try:
         text, template = b"".join(piece.shown[0] for piece in pieces).decode(), base.decode()
     except UnicodeDecodeError:
@@ -89,17 +111,27 @@ def _statements(pieces: Sequence[Piece], base: bytes) -> list[Piece] | None:
     if own is None or old is None or text == template:
         return None
     lines = _split(base)
+    steps = _Steps(indent_of(template).encode(), indent_of(text).encode())
     made: list[Piece] = []
     for mine, theirs in _pairs(own, old):
         part = pieces[mine.start : mine.end]
         if theirs is None:
-            made += part
+            made += [Piece(tuple(map(steps.shown_of, piece.shown)), piece.own) for piece in part]
         else:
             said = tuple(line if line.endswith(b"\n") else line + b"\n" for line in lines[theirs.start : theirs.end])
             made.append(Piece(said, b"".join(piece.own for piece in part)))
     shown = b"".join(line for piece in made for line in piece.shown).decode()
     # Statements are compared one by one; that the whole still says the same is what the merge relies on.
-    return made if meaning_of(shown) == meaning_of(text) else None
+    return (made, steps) if meaning_of(shown) == meaning_of(text) else None
+
+
+def _indented(line: bytes, step: bytes, other: bytes) -> bytes:
+    """Return a line with as many steps of another width, and what is left over as spaces."""
+    if step == other:
+        return line
+    body = line.lstrip(b" \t")
+    steps, rest = divmod(len(line) - len(body), len(step))
+    return other * steps + b" " * rest + body
 
 
 def _pairs(own: Sequence[Chunk], old: Sequence[Chunk]) -> Iterator[tuple[Chunk, Chunk | None]]:
