@@ -180,17 +180,23 @@ def test_a_stream_that_just_ends_is_told() -> None:
         finished(event("response.created"), event("response.output_item.done", item=item(type="message")))
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [
-        event("response.failed", response=SimpleNamespace(error=SimpleNamespace(message="out of\norder"))),
-        event("error", message="out of\norder", code=None),
-    ],
-)
-def test_a_failure_inside_a_stream_is_one_line(failure: Any) -> None:
+def test_a_failure_inside_a_stream_is_one_line(talk: Talk) -> None:
     """Servers tell of it in the stream as well, when they have begun to answer."""
+    reply = talk("Hello!", [{"text": "half of", "stop": "failed", "message": "out of\norder"}])
+
+    (finding,) = reply.envelopes[0]["diagnostics"]
+    assert reply.code == 3 and "out of order" in finding["message"]
+
+
+def test_an_error_in_the_place_of_an_event_is_one_line() -> None:
+    """The protocol has an event for it that belongs to no response."""
     with pytest.raises(EnvironmentFault, match="out of order"):
-        finished(event("response.created"), failure)
+        finished(event("response.created"), event("error", message="out of\norder", code=None))
+
+
+def test_an_answer_that_reached_its_limit_is_said_as_far_as_it_goes(talk: Talk) -> None:
+    """It is all that the user will get, and no reason to ask again."""
+    assert talk("Tell me", [{"text": "Once upon a time", "stop": "length"}]).message == "Once upon a time"
 
 
 def test_items_are_taken_from_the_stream_where_the_last_event_has_none() -> None:
