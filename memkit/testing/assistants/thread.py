@@ -56,8 +56,8 @@ class ThreadMessage:
             "attachments": list(self.order.attachments),
             "metadata": self.metadata,
             "status": self.status,
-            "completed_at": now() if self.status == "completed" else None,
-            "incomplete_at": now() if self.incomplete else None,
+            "completed_at": self.created_at if self.status == "completed" else None,
+            "incomplete_at": self.created_at if self.incomplete else None,
             "incomplete_details": {"reason": self.incomplete} if self.incomplete else None,
         }
 

@@ -48,7 +48,7 @@ class AssistantsV2:
     def __init__(self) -> None:
         self._assistants: dict[str, dict[str, Any]] = {}
         self._threads: dict[str, Thread] = {}
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         """Held while anything is read or changed, and never while the model is asked."""
 
     def respond(self, request: Request, play: Play) -> Response:
