@@ -504,6 +504,22 @@ def test_among_many_files_a_renamed_one_is_looked_for_by_its_name(
     assert not [path for path in (project / "data").iterdir() if b"* 222\n" in path.read_bytes()]
 
 
+def test_both_moved_a_file_and_the_template_wrote_it_anew(
+    line: Line, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The owner's stays where it is and is named once; the template's lies beside."""
+    (project / "agent/notes.md").rename(project / "agent/words.md")
+    without = {path: content for path, content in FIRST.items() if path != "agent/notes.md"}
+    line.publish({**without, "agent/words.md": text_of(9, ".md").encode()})
+
+    code, envelope = ran("update", project, capsys=capsys)
+
+    assert code == 1 and envelope["data"]["conflicts"] == ["agent/words.md"]
+    assert (project / "agent/words.md").read_bytes() == FIRST["agent/notes.md"]
+    theirs = project / ".memkit/state/updates/0001/theirs/agent/words.md"
+    assert theirs.read_bytes() == text_of(9, ".md").encode()
+
+
 def test_two_templates_apart(line: Line, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A project that was not updated for long is brought over all releases in one step."""
     for number in range(3):

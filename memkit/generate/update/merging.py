@@ -91,7 +91,8 @@ class Merging:
             self._known(path)
         for path in sorted(self._theirs.keys() - self._base.keys() - set(self._moved.values())):
             self._added(path)
-        self._plan.actions.sort(key=lambda action: action.path)
+        said = {(action.path, action.action): action for action in reversed(self._plan.actions)}
+        self._plan.actions[:] = sorted(said.values(), key=lambda action: action.path)
         return self._plan
 
     def _owners_renames(self) -> dict[str, str]:
