@@ -20,6 +20,7 @@ from memkit.privacy.journal import UNPROVEN, Journal
 from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
+from memkit.use_cases.list_targets import list_targets
 from memkit.workspace import Workspace, open_workspace
 
 FAILURES = (MemkitError, ArchiveError, OSError)
@@ -47,6 +48,17 @@ def _machine() -> Iterator[Check]:
     yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
     tokens = counter()
     yield Check("token counter", True, f"{tokens.name} ({tokens.error_bound})")
+    yield _targets()
+
+
+def _targets() -> Check:
+    """Return what can be rendered here; a plug-in that cannot be used is a fault of this machine."""
+    try:
+        found = list_targets()
+    except FAILURES as error:
+        return Check("targets", False, _why(error))
+    told = " ".join(problem.message for problem in found.problems)
+    return Check("targets", not told, told or ", ".join(target.name for target in found.targets))
 
 
 def _store(given: Path | None) -> Iterator[Check]:

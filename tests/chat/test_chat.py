@@ -80,6 +80,17 @@ def test_without_consent_nothing_is_kept(say: Say, store: Path) -> None:
     assert envelope["data"]["memory_operations"][-1]["reasons"][0]["code"] == "consent"
 
 
+def test_whose_word_a_consent_is_stands_in_the_archive(say: Say, store: Path) -> None:
+    """The option is the word of the person who starts the agent, once; what the user says is the user's own."""
+    say("Hello!", "--consent")
+    say("Hello again!", "--consent")
+    say("You may remember what I tell you.", user="bob")
+
+    lines = [json.loads(line) for shard in store.glob("archive/*/*.jsonl") for line in shard.read_text().splitlines()]
+    given = [(line["user_id"], line["actor"], line["session_id"]) for line in lines if line.get("op") == "consent"]
+    assert given == [("ada", "person", "monday"), ("bob", "user", "monday")]
+
+
 def test_consent_can_be_given_and_withdrawn_in_words(say: Say, store: Path) -> None:
     """Plain words grant it from the next statement on, and plain words end it."""
     say("Yes, you may remember.")

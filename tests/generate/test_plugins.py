@@ -139,6 +139,22 @@ def test_an_entry_point_that_leads_nowhere_is_named(
     assert targets["react"]["from"]["distribution"] == "memkit-agent"
 
 
+def test_doctor_names_a_plug_in_that_cannot_be_used(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without one, or with one that works, the check lists what can be rendered."""
+
+    def targets() -> dict[str, Any]:
+        capsys.readouterr()
+        run(["doctor", "--json"])
+        checks = json.loads(capsys.readouterr().out)["data"]["checks"]
+        return next(check for check in checks if check["name"] == "targets")
+
+    plug_in(site, "sound")
+    assert targets()["ok"] and "sound" in targets()["detail"] and "react" in targets()["detail"]
+
+    plug_in(site, "newer", BROKEN["newer"][0])
+    assert not targets()["ok"] and "memkit-newer 1.0" in targets()["detail"]
+
+
 def test_metadata_that_is_damaged_is_told_and_hides_nobody(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Entry points or a name that are no UTF-8, and a distribution without a name."""
     plug_in(site, "sound")
