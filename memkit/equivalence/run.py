@@ -26,6 +26,7 @@ from memkit.generate.targets import Target
 
 WIRE = "wire"
 """The question with which a target lets its owner choose between protocols."""
+STALE_LIMIT = "target.yaml names a limit, and the run shows no difference there. Take it out."
 AT_ONCE = 2
 """Projects that run side by side; each is a process of its own."""
 _RENDERING = threading.Lock()
@@ -76,10 +77,7 @@ class Result:
         limits = self.column.limits
         found = [f"{part}: {words}" for part, told in self.differences.items() if part not in limits for words in told]
         stale = [part for part in limits if not self.differences.get(part)]
-        return found + [f"{part}: {RECORDED_LIMIT}" for part in stale]
-
-
-RECORDED_LIMIT = "target.yaml names a limit, and the run shows no difference there. Take it out."
+        return found + [f"{part}: {STALE_LIMIT}" for part in stale]
 
 
 def columns_of(target: Target) -> list[Column]:

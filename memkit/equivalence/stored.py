@@ -19,13 +19,15 @@ _EVENT = ("op", "target", "actor", "user_id", "session_id", "reason", "fields")
 class Reach(NamedTuple):
     """How far a store was written."""
 
-    lines: int
+    ids: frozenset[str]
+    """Of the lines of the archive, which may lie in several shards."""
     outbox: int
+    """How many lines the store's tool wrote."""
 
 
 def reach_of(store: Path) -> Reach:
     """Return how far ``store`` is written now."""
-    return Reach(len(lines_of(store)), len(outbox_of(store)))
+    return Reach(frozenset(str(line["id"]) for line in lines_of(store)), len(outbox_of(store)))
 
 
 def outbox_of(store: Path) -> list[str]:
@@ -48,7 +50,7 @@ def names_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def memory_of(store: Path, before: Reach) -> dict[str, Any]:
     """Return what was written since ``before``, and how the records and core sections that it is about stand now."""
     lines = lines_of(store)
-    written = lines[before.lines :]
+    written = [line for line in lines if line["id"] not in before.ids]
     touched = {str(line[key]) for line in written for key in ("id", "target", "supersedes") if key in line}
     with ArchivalStore(store) as archive:
         records = [_record(archive, id) for id in names_of(lines) if id in touched]
