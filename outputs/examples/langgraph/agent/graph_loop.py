@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langsmith import tracing_context
 
 from agent.assembly import Rooms
@@ -67,10 +67,15 @@ class GraphLoop(AgentLoop):
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
         response = super().remember(reply)
-        if response.message and isinstance(self._answer, AIMessage):
-            self.journal.adopt(self._answer)
+        if response.message:
+            # What the user was told may say more than what the model said: which writes there were, or that it stopped.
+            self._graph.update_state(self._config, {"messages": [self._told(response.message)]}, as_node="model")
         self._checkpoints.keep_newest()
         return response
+
+    def _told(self, text: str) -> BaseMessage:
+        said = self._answer if isinstance(self._answer, AIMessage) else AIMessage("")
+        return self.journal.adopt(said.model_copy(update={"content": text}))
 
     # --- what the middleware asks
 

@@ -108,6 +108,16 @@ def test_the_graphs_state_stays_as_small_as_the_main_context(talk: Talk) -> None
     assert len(steps) == 1
 
 
+@pytest.mark.parametrize("script", [[""], [{"reply": {"tool": "note", "args": {"text": "again"}}}]])
+def test_what_the_user_was_told_is_what_is_kept(talk: Talk, script: list[Any]) -> None:
+    """Also where the model said nothing, or called a tool instead of answering."""
+    reply = talk("Write it down", script, *SESSION)
+
+    assert kept_messages(talk)[-1].text == reply.message
+    talk("And now?", ["Still here."], "--session", "one")
+    assert reply.message in talk.words()[0]
+
+
 def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Path) -> None:
     """Calls without a result get one that says so, in their place, and the call is not repeated."""
     talk("Hello!", ["Hello."], *SESSION)
@@ -196,7 +206,8 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def forget_environment() -> None:
     """Let LangSmith read the environment again, which it does once in a process."""
-    get_env_var.cache_clear()
+    cached: Any = get_env_var
+    cached.cache_clear()
     run_trees._CLIENT = None
 
 
