@@ -54,6 +54,6 @@ def test_servers_and_their_variables_end_with_the_test(tmp_path: Path) -> None:
         "no:cacheprovider",
         str(tmp_path),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
 
     assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
