@@ -24,7 +24,7 @@ from .bare.frames import Ended, Late, TooLarge, framed, receive, send
 from .interface import Grants, Layer, Limits, Report, SandboxUnavailable
 
 BARE = Path(__file__).resolve().parent / "bare"
-_START = 60.0
+_START, _END = 60.0, 5.0
 _LONGEST_ADDRESS = 100
 """Bytes of a socket's path that the kernel takes, with room."""
 _NEEDED = ("landlock", "seccomp", "limits")
@@ -185,8 +185,11 @@ def _closed(folder: Path, control: socket.socket, server: subprocess.Popen[bytes
     control.close()
     if os.getpid() != owner:
         return
-    server.kill()
-    server.wait()
+    try:
+        server.wait(_END)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
     if server.stderr is not None:
         server.stderr.close()
     shutil.rmtree(folder, ignore_errors=True)

@@ -50,8 +50,8 @@ class Line:
         Raises:
             OSError: If nobody serves there, or not in time.
         """
-        self.stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.leash = -1
+        self.stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.stream.settimeout(max(deadline - time.monotonic(), 0.01))
             self.stream.connect(path)
@@ -71,6 +71,9 @@ class Line:
         except struct.error:
             return None
         return status, seconds
+
+    def __del__(self) -> None:
+        self.close()
 
     def let_go(self, patience: float) -> None:
         """Have the fork server kill the process, and wait until it has ended, or for ``patience`` seconds."""

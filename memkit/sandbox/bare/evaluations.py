@@ -86,6 +86,7 @@ def _evaluate(connection: socket.socket, module: ModuleType) -> None:
         os.dup2(descriptors[0], standard)
     os.close(descriptors[0])
     request = receive(connection, time.monotonic() + _SHORT, MOST)
+    sys.dont_write_bytecode = True  # a module that is imported once is not worth a file beside it
     random.seed(request["seed"])
     numpy = sys.modules.get("numpy")
     if numpy is not None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from .system import call
 
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _SET_MODE_FILTER = 1
@@ -29,7 +29,7 @@ nanosleep 35 getitimer 36 setitimer 38 alarm 37 getpid 39 exit 60 uname 63 fcntl
 gettimeofday 96 getrlimit 97 getrusage 98 times 100 getuid 102 getgid 104 geteuid 107 getegid 108 getppid 110
 sigaltstack 131 gettid 186 time 201 futex 202 sched_getaffinity 204 getdents64 217 restart_syscall 219 clock_gettime 228
 clock_getres 229 clock_nanosleep 230 exit_group 231 openat 257 newfstatat 262 readlinkat 267 faccessat 269 pselect6 270
-ppoll 271 getrandom 318 statx 332 prlimit64 302 rseq 334 clone3 435 faccessat2 439 open 2
+ppoll 271 getrandom 318 statx 332 prlimit64 302 rseq 334 clone3 435 faccessat2 439
 mkdir 83 rmdir 84 unlink 87 rename 82 mkdirat 258 unlinkat 263 renameat 264 renameat2 316 ftruncate 77 pwrite64 18
 fsync 74 fdatasync 75 seccomp 317
 """
@@ -48,9 +48,11 @@ _FOR_SCRATCH = frozenset({
     "mkdir", "rmdir", "unlink", "rename", "mkdirat", "unlinkat", "renameat", "renameat2", "ftruncate", "pwrite64",
     "fsync", "fdatasync",
 })  # fmt: skip
-_JUDGED = frozenset({"fcntl", "prlimit64", "clone3", "seccomp"})
+_JUDGED = frozenset({"fcntl", "prlimit64", "clone3", "openat", "seccomp"})
 _HARMLESS_COMMANDS = (1, 2, 3, 1030)
 """F_GETFD, F_SETFD, F_GETFL and F_DUPFD_CLOEXEC. F_SETOWN and F_SETSIG would send signals to other processes."""
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+"""Landlock knows of truncating only from its third version on: opened for reading, a file could be emptied."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,10 @@ def assembled(target: Machine, *, scratch: bool) -> bytes:
         _if_number(numbers["fcntl"], _one_of(1, _HARMLESS_COMMANDS)),
         _if_number(numbers["prlimit64"], [*_zero(0), *_zero(2), _return(_ALLOW)]),  # reading one's own limits
     ]
+    if scratch:
+        allowed.append(numbers["openat"])
+    else:
+        judged.append(_if_number(numbers["openat"], [*_no_bit(2, _WRITING), _return(_ALLOW)]))
     lines = [_step(_LOAD, _ARCHITECTURE), _step(_EQUAL, target.audit, 1, 0), _return(_KILL), _step(_LOAD, _NUMBER)]
     if target.has_x32:
         lines += [_step(_AT_LEAST, _X32, 0, 1), _return(_KILL)]
@@ -116,6 +122,11 @@ def _if_number(number: int, block: list[bytes]) -> list[bytes]:
 def _one_of(argument: int, values: tuple[int, ...]) -> list[bytes]:
     checks = [_step(_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
     return [_step(_LOAD, _ARGUMENTS + 8 * argument), *checks, _return(_FAIL | errno.EPERM), _return(_ALLOW)]
+
+
+def _no_bit(argument: int, bits: int) -> list[bytes]:
+    """Return steps that go on only if an argument has none of some bits."""
+    return [_step(_LOAD, _ARGUMENTS + 8 * argument), _step(_ANY_BIT, bits, 0, 1), _return(_FAIL | errno.EPERM)]
 
 
 def _zero(argument: int) -> list[bytes]:
