@@ -107,16 +107,12 @@ def rows(runs: int, file: Path) -> list[dict[str, Any]]:
         Sandbox(grants=grants).close()
 
     found = [row("start of a sandbox, against one bare subprocess", *timed(started, subprocess_alone, runs // 5))]
-
     with Sandbox() as sandbox, Evaluator(file, sandbox) as evaluator, sandbox.open(PROGRAM) as program:
         cases: list[tuple[str, Callable[[], object], Callable[[], object]]] = [
             ("program opened and called, against a subprocess", lambda: opened(sandbox), subprocess_alone),
             ("program opened and called, against a fork alone", lambda: opened(sandbox), fork_alone),
-            (
-                "program judged by an evaluator, against a subprocess",
-                lambda: evaluator.evaluate(PROGRAM),
-                subprocess_alone,
-            ),
+            ("program judged, against a subprocess", lambda: evaluator.evaluate(PROGRAM), subprocess_alone),
+            ("one call, against a subprocess", lambda: program.call("square", [3]), subprocess_alone),
         ]
         found += [row(case, *timed(ours, peer, runs)) for case, ours, peer in cases]
     found.append(row("cpu: program judged, against a subprocess", spent(judged, runs), spent(run_alone, runs)))

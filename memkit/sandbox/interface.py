@@ -111,8 +111,10 @@ class Report:
         return tuple(f"{layer.name}: {layer.detail}" for layer in self.layers if layer.needed and not layer.holds)
 
     def __str__(self) -> str:
-        held = ", ".join(f"{layer.name} ({layer.detail})" for layer in self.layers if layer.holds)
-        return "; ".join(filter(None, [held, *(f"not {text}" for text in self.missing)]))
+        held = ", ".join(layer.name for layer in self.layers if layer.holds)
+        return "; ".join(
+            [*filter(None, [held]), *(f"no {layer.name}: {layer.detail}" for layer in self.layers if not layer.holds)]
+        )
 
 
 @dataclass(frozen=True)

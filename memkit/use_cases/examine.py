@@ -17,6 +17,7 @@ from memkit.memory.sealing import clear_lines
 from memkit.memory.tokens import counter
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
+from memkit.sandbox import available
 from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
@@ -48,6 +49,10 @@ def _machine() -> Iterator[Check]:
     yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
     tokens = counter()
     yield Check("token counter", True, f"{tokens.name} ({tokens.error_bound})")
+    confined = available()
+    yield Check(
+        "sandbox", True, str(confined) if confined.ok else f"none here, only evolving programs needs it. {confined}"
+    )
     yield _targets()
 
 
