@@ -182,6 +182,7 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = False  # joined by server_close, so that no thread outlives its test
     allow_reuse_address = True
+    request_queue_size = 128  # the usual five are too few for an agent that asks in parallel on a busy machine
 
     def __init__(self, address: tuple[str, int], fake: FakeServer) -> None:
         self.fake = fake
