@@ -49,10 +49,9 @@ def _machine() -> Iterator[Check]:
     yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
     tokens = counter()
     yield Check("token counter", True, f"{tokens.name} ({tokens.error_bound})")
-    confined = available()
-    yield Check(
-        "sandbox", True, str(confined) if confined.ok else f"none here, only evolving programs needs it. {confined}"
-    )
+    report = available()
+    lacking = "" if report.ok else "none here, and nothing but evolved programs needs one. "
+    yield Check("sandbox", True, f"{lacking}{report}")
     yield _targets()
 
 
