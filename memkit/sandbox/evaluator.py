@@ -28,7 +28,7 @@ from .bare.evaluations import MOST
 from .bare.failure import Failure, failure, read_failure
 from .bare.frames import Ended, Late, TooLarge, framed, receive, send
 from .interface import Evaluation, Grants, Limits
-from .sandbox import BARE, Sandbox, private_folder
+from .sandbox import BARE, Sandbox, private_folder, source_of
 
 PACKAGE = "_memkit_bare"
 """What ``bare`` is called in processes that have no memkit."""
@@ -99,15 +99,18 @@ class Evaluator:
         """
         if stage not in self.stages:
             raise UsageError(f"{self._file} has no function {stage}(); it has {', '.join(self.stages)}.")
-        source = program.read_text(encoding="utf-8") if isinstance(program, Path) else program
+        if not timeout > 0:
+            raise UsageError(f"An evaluation with a timeout of {timeout:g} s cannot be run; it must be above 0.")
+        source = source_of(program)
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
         path = folder / (program.name if isinstance(program, Path) else "program.py")
-        path.write_text(self._laid(source, seed, folder / "events"), encoding="utf-8")
+        events_file = folder / ".events"
+        path.write_text(self._laid(source, seed, events_file), encoding="utf-8")
         started = time.monotonic()
         try:
             answer, printed = self._asked({"stage": stage, "path": str(path), "seed": seed}, timeout)
-            events = _events(folder / "events")
+            events = _events(events_file)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return _evaluation(answer, events, printed, time.monotonic() - started)
@@ -276,8 +279,10 @@ class _Conversation:
 
     def _answer(self, line: Line, read: int, write: int, late: str) -> Any:
         try:
-            socket.send_fds(line.stream, [b"o"], [write])
-            os.close(write)
+            try:
+                socket.send_fds(line.stream, [b"o"], [write])
+            finally:
+                os.close(write)
             send(line.stream, framed(self._request), self._deadline)
             self._wait(line, read)
             answer = receive(line.stream, self._deadline, MOST)

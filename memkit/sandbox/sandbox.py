@@ -110,8 +110,11 @@ class Sandbox:
 
         ``seed`` is what ``random`` and ``numpy.random`` start from there. Whatever keeps the program from being used is
         in ``failure`` of what is returned.
+
+        Raises:
+            UsageError: If the file cannot be read, or is no text.
         """
-        source = program.read_text(encoding="utf-8") if isinstance(program, Path) else program
+        source = source_of(program)
         file = str(program) if isinstance(program, Path) else f"{name}.py"
         return Candidate(self.address, source, name=name, file=file, seed=seed)
 
@@ -124,6 +127,23 @@ class Sandbox:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+
+def source_of(program: str | Path) -> str:
+    """Return the text of a program that is given as text or as a file.
+
+    Raises:
+        UsageError: If the file cannot be read, or what is given is no text.
+    """
+    try:
+        source = program.read_bytes().decode("utf-8-sig") if isinstance(program, Path) else program
+        source.encode("utf-8")
+    except OSError as error:
+        raise UsageError(f"The program {program} cannot be read: {error.strerror}.", path=str(program)) from None
+    except UnicodeError:
+        name = str(program) if isinstance(program, Path) else "given"
+        raise UsageError(f"The program {name} is no text in UTF-8.") from None
+    return source
 
 
 def available() -> Report:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -371,3 +373,110 @@ def test_nothing_is_left_on_disk(sandbox: Sandbox, tmp_path: Path, monkeypatch: 
         evaluator.evaluate(SQUARE)
 
     assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["evaluator.py"]
+
+
+def test_the_evaluator_of_a_packing_task_runs_unchanged(tmp_path: Path) -> None:
+    """A script in a process of its own imports the program, pickles arrays for the evaluator, and draws nothing."""
+    pytest.importorskip("numpy")
+    file = tmp_path / "evaluator.py"
+    file.write_text(
+        """
+import os, pickle, subprocess, sys, tempfile
+import numpy as np
+
+def run_with_timeout(program_path, timeout_seconds):
+    with tempfile.NamedTemporaryFile(suffix=".py", delete=False) as script:
+        script.write(f'''
+import sys, os, pickle
+import numpy as np
+sys.path.insert(0, os.path.dirname({program_path!r}))
+spec = __import__("importlib.util").util.spec_from_file_location("program", {program_path!r})
+program = __import__("importlib.util").util.module_from_spec(spec)
+spec.loader.exec_module(program)
+centers, radii, total = program.run_packing()
+with open({script.name!r} + ".results", "wb") as out:
+    pickle.dump(dict(centers=centers, radii=radii, total=total), out)
+'''.encode())
+    try:
+        done = subprocess.run([sys.executable, script.name], capture_output=True, timeout=timeout_seconds)
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode()[-300:])
+        with open(script.name + ".results", "rb") as results:
+            return pickle.load(results)
+    finally:
+        for name in (script.name, script.name + ".results"):
+            if os.path.exists(name):
+                os.unlink(name)
+
+def evaluate(program_path):
+    found = run_with_timeout(program_path, 20)
+    valid = isinstance(found["centers"], np.ndarray) and found["centers"].shape == (26, 2)
+    return {"combined_score": float(found["radii"].sum()), "validity": float(valid), "total": float(found["total"])}
+""",
+        encoding="utf-8",
+    )
+    program = """
+import numpy as np
+# EVOLVE-BLOCK-START
+def construct_packing():
+    centers = np.array([[i / 26, 0.5] for i in range(26)])
+    return centers, np.full(26, 0.01), 0.26
+# EVOLVE-BLOCK-END
+def run_packing():
+    return construct_packing()
+"""
+    with Sandbox(grants=Grants(modules=("numpy",))) as sandbox, Evaluator(file, sandbox) as evaluator:
+        found = evaluator.evaluate(program)
+
+    assert found.failure is None
+    assert found.metrics == {"combined_score": pytest.approx(0.26), "validity": 1.0, "total": 0.26}
+
+
+def test_evaluations_end_with_who_asked_for_them(tmp_path: Path) -> None:
+    """Killed without warning in the middle of an evaluation, it leaves neither evaluator nor what that had started."""
+    file, note = tmp_path / "evaluator.py", tmp_path / "pid"
+    file.write_text(
+        "import subprocess, time\ndef evaluate(path):\n    child = subprocess.Popen(['sleep', '60'])\n"
+        f"    open({str(note)!r}, 'w').write(f'{{child.pid}}\\n')\n    time.sleep(60)\n",
+        encoding="utf-8",
+    )
+    script = (
+        "from pathlib import Path; from memkit.sandbox import Evaluator, Sandbox\n"
+        f"Evaluator(Path({str(file)!r}), Sandbox()).evaluate('x = 1')\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script])
+    for _ in range(500):
+        if note.exists() and note.read_text().endswith("\n"):
+            break
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+
+    assert _is_gone(int(note.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (Path("/no/such/program.py"), "cannot be read"),
+        (Path("/dev"), "cannot be read"),
+        ("x = '\ud800'", "no text"),
+    ],
+)
+def test_a_program_that_is_no_text_is_bad_usage(sandbox: Sandbox, tmp_path: Path, program: Any, said: str) -> None:
+    """It is said before a process is started, by sandbox and evaluator alike."""
+    file = tmp_path / "evaluator.py"
+    file.write_text("def evaluate(path): return {}\n", encoding="utf-8")
+    with Evaluator(file, sandbox) as evaluator, pytest.raises(UsageError, match=said):
+        evaluator.evaluate(program)
+    with pytest.raises(UsageError, match=said):
+        sandbox.open(program)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_a_time_that_is_none_is_bad_usage(sandbox: Sandbox, tmp_path: Path, timeout: float) -> None:
+    """An evaluation needs time."""
+    file = tmp_path / "evaluator.py"
+    file.write_text("def evaluate(path): return {}\n", encoding="utf-8")
+    with Evaluator(file, sandbox) as evaluator, pytest.raises(UsageError, match="above 0"):
+        evaluator.evaluate("x = 1", timeout=timeout)

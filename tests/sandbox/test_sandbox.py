@@ -301,3 +301,20 @@ def test_a_program_sees_no_variable_of_the_environment(monkeypatch: pytest.Monke
 
     assert "SECRET_API_KEY" in os.environ
     assert not {name for name in seen if "KEY" in name}
+
+
+def test_a_program_that_is_dropped_does_not_live_on(sandbox: Sandbox) -> None:
+    """Losing the last reference is closing: an evaluator that imports in a loop does not fill the house."""
+    descriptors = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    for _ in range(40):
+        assert sandbox.open("def f(): return 1").call("f") == 1
+
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == descriptors
+
+
+def test_closing_from_another_thread_ends_the_call(sandbox: Sandbox) -> None:
+    """Who waits for an answer learns that there will be none."""
+    program = sandbox.open("def spin():\n    while True: pass\n")
+    threading.Timer(0.2, program.close).start()
+
+    assert kind(program.call("spin")) in {"unavailable", "crash", "memory"}

@@ -25,7 +25,7 @@ from .frames import Ended, Late, TooLarge, framed, receive, send
 
 _PATIENCE = 120.0
 """Seconds to wait for a process; a busy machine and a full house are no fault of the program."""
-_STATUS = 5.0
+_STATUS, _PAUSE = 5.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ class Line:
         self.leash = -1
         self.stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self.stream.settimeout(max(deadline - time.monotonic(), 0.01))
-            self.stream.connect(path)
+            self._connect(path, deadline)
             greeting, descriptors, _flags, _from = socket.recv_fds(self.stream, len(GREETING), 1)
             if greeting != GREETING or len(descriptors) != 1:
                 raise ConnectionError("the fork server closed the connection")
@@ -63,8 +62,21 @@ class Line:
             self.close()
             raise
 
+    def _connect(self, path: str, deadline: float) -> None:
+        while True:
+            self.stream.settimeout(max(deadline - time.monotonic(), 0.01))
+            try:
+                self.stream.connect(path)
+                return
+            except BlockingIOError:  # more callers wait already than the kernel lets queue
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE)
+
     def end(self) -> tuple[int, float] | None:
         """Return the wait status and the processor time of a process that has ended, None if that is not told."""
+        if self.leash < 0:
+            return None
         ready, _, _ = select.select([self.leash], [], [], _STATUS)
         try:
             status, seconds, _largest = END.unpack(os.read(self.leash, END.size)) if ready else END.unpack(b"")
