@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 from agents import ModelSettings, OpenAIChatCompletionsModel
@@ -28,10 +29,12 @@ class AgentModel(OpenAIChatCompletionsModel):
         """Yield what the SDK yields; the last event, which the runner acts on, is tidy."""
         arrived = False
         with readable(self._endpoint):
-            async for event in super().stream_response(*parts, **more):
-                if isinstance(event, ResponseCompletedEvent):
-                    if not arrived:
-                        raise malformed(self._endpoint, "nothing arrived")
-                    tidy(event.response)
-                arrived = True
-                yield event
+            answer: Any = super().stream_response(*parts, **more)
+            async with aclosing(answer) as events:
+                async for event in events:
+                    if isinstance(event, ResponseCompletedEvent):
+                        if not arrived:
+                            raise malformed(self._endpoint, "nothing arrived")
+                        tidy(event.response)
+                    arrived = True
+                    yield event

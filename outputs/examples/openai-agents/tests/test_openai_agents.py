@@ -13,6 +13,7 @@ import pytest
 from agents import set_trace_processors, set_tracing_disabled
 from agents.tracing import TracingProcessor
 from agents.tracing.setup import get_trace_provider
+from openai.types.responses import Response, ResponseFunctionToolCall
 
 from agent.assembly import open_rooms
 from agent.conversation import open_conversation
@@ -20,6 +21,7 @@ from agent.items import STOPPED, to_items, to_messages
 from agent.runner_loop import RunnerLoop
 from agent.sessions import MaskedSession, path_of
 from agent.settings import load_settings
+from agent.tidy import tidy
 from agent.tools import policy_gate, tools_of
 from tests import wire
 from tests.conftest import Talk
@@ -195,6 +197,13 @@ def test_a_name_that_no_server_takes_back_does_not_end_the_session(talk: Talk) -
     assert "no tool 'rm -rf'" in talk.results()[0]
 
     assert talk("And now?", ["Still here."], "--session", "one").message == "Still here."
+
+
+@pytest.mark.parametrize("item", [None, "text", ResponseFunctionToolCall.model_construct(type="function_call", name=None)])
+def test_an_item_that_is_none_is_no_answer(item: Any) -> None:
+    """The client passes on whatever a server sends, and the SDK would stumble over it later."""
+    with pytest.raises(TypeError):
+        tidy(Response.model_construct(output=[item]))
 
 
 # --- the runner
