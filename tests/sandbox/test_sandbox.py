@@ -318,3 +318,11 @@ def test_closing_from_another_thread_ends_the_call(sandbox: Sandbox) -> None:
     threading.Timer(0.2, program.close).start()
 
     assert kind(program.call("spin")) in {"unavailable", "crash", "memory"}
+
+
+def test_the_common_parts_of_the_standard_library_can_be_imported(sandbox: Sandbox) -> None:
+    """Also those that need a library of the system, as far as they are loaded before the first program."""
+    names = "base64 bz2 csv dataclasses datetime decimal enum fractions hashlib inspect lzma secrets statistics zlib"
+    source = "import importlib\ndef load(names):\n    for name in names: importlib.import_module(name)\n"
+    with sandbox.open(source) as program:
+        assert program.call("load", [names.split()]) is None

@@ -6,6 +6,7 @@ greeting; the caller's end of that pipe is the leash: when it is closed, for wha
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import select
@@ -105,8 +106,8 @@ class ForkServer:
             child = os.fork()
             if child == 0:
                 self._live(connection, (far, near), parent)
-        except OSError:  # the caller went away, or there can be no process: both ends close, and the caller sees that
-            pass
+        except OSError:
+            return  # the caller went away, or there can be no process: both ends close, and the caller sees that
         finally:
             os.close(far)
             connection.close()
@@ -148,9 +149,9 @@ class ForkServer:
     def _end(self, child: int) -> tuple[int, int, object]:
         """Kill a process, and its group where it leads one; return how it ended."""
         if self._groups:
-            with _ignored(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
-        with _ignored(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         return os.wait4(child, 0)
 
@@ -159,26 +160,13 @@ class ForkServer:
             ended, status, usage = os.wait4(child, os.WNOHANG)
             if ended:
                 if self._groups:  # what it has started and left behind
-                    with _ignored(ProcessLookupError):
+                    with contextlib.suppress(ProcessLookupError):
                         os.killpg(child, signal.SIGKILL)
                 self._bury(ended, status, usage)
 
     def _bury(self, child: int, status: int, usage: object) -> None:
         leash = self._leashes.pop(child)
         seconds = usage.ru_utime + usage.ru_stime  # type: ignore[attr-defined]
-        with _ignored(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError):
             os.write(leash, END.pack(status, seconds, usage.ru_maxrss * 1024))  # type: ignore[attr-defined]
         os.close(leash)
-
-
-class _ignored:
-    """Go on after an error of the given kind."""
-
-    def __init__(self, kind: type[BaseException]) -> None:
-        self._kind = kind
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> bool:
-        return kind is not None and issubclass(kind, self._kind)

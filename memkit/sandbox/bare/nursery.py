@@ -6,6 +6,7 @@ of its own, checks in a first child that confinement holds, says what holds, and
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
@@ -21,25 +22,13 @@ from .forking import ForkServer
 from .frames import framed, receive, send
 from .system import die_with_parent
 
-PRELOADED = [
-    "bisect",
-    "cmath",
-    "collections",
-    "collections.abc",
-    "copy",
-    "functools",
-    "heapq",
-    "itertools",
-    "json",
-    "math",
-    "operator",
-    "random",
-    "re",
-    "string",
-    "time",
-    "typing",
-]
+PRELOADED = (
+    "bisect", "cmath", "collections.abc", "copy", "functools", "heapq", "itertools", "json", "math", "operator",
+    "random", "re", "string", "time", "typing",
+)  # fmt: skip
 """What most programs import; each is there before the first program, so that importing it costs nothing."""
+LINKED = ("zlib", "binascii", "_bz2", "_lzma")
+"""Parts of the standard library that may need a library of the system, which no program can load."""
 _SHORT = 10.0
 _PROBES_FAILED = 96
 _MOST_FILES = 1024
@@ -52,41 +41,39 @@ def main(listener: int, control: int) -> None:
     """Serve on the inherited sockets until the controlling one is closed."""
     ear, line = socket.socket(fileno=listener), socket.socket(fileno=control)
     config = receive(line, time.monotonic() + _SHORT, 1 << 20)
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    fewer = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (fewer, fewer))
-    for name in PRELOADED:
-        importlib.import_module(name)
+    _preload()
     faults = _import_granted(config["modules"])
-    _die_first()
+    _bound_server()
     taken = address_space()
     layers: dict[str, Any] = {}
-    layers["namespaces"] = _tried(_rehearsed)
-    if layers["namespaces"][0]:
-        layers["namespaces"] = _tried(lambda: _separate(ear, line))
-    if layers["namespaces"][0]:
-        layers["root"] = _tried(lambda: _move_in(config))
-    else:
-        layers["root"] = [False, "needs namespaces"]
-    confinement = _confinement(config, taken, layers)
+    _move_away(config, ear, line, layers)
+    confinement = _proven(_confinement(config, taken, layers), layers)
+    told = {"layers": layers, "faults": faults, "ready": confinement is not None}
+    send(line, framed(told), time.monotonic() + _SHORT)
     if confinement is not None:
-        confinement = _proven(confinement, layers)
-    send(
-        line, framed({"layers": layers, "faults": faults, "ready": confinement is not None}), time.monotonic() + _SHORT
-    )
-    if confinement is None:
-        return
-    ready, most = confinement, config["output"]
+        _serve(ear, line, confinement, config)
+
+
+def _serve(ear: socket.socket, line: socket.socket, confinement: Confinement, config: Any) -> None:
+    """Give each connection a confined process that reads a program and answers calls."""
     os.dup2(0, 2)  # what broke before now was worth reading; what programs write there is not
 
     def body(connection: socket.socket) -> None:
         os.dup2(connection.detach(), _STREAM)
-        os.closerange(_STREAM + 1, ready.first_needed)
-        ready.take_on()
+        os.closerange(_STREAM + 1, confinement.first_needed)
+        confinement.take_on()
         os.write(_STREAM, framed("confined"))
-        candidate.serve(_STREAM, most)
+        candidate.serve(_STREAM, config["output"])
 
-    ForkServer(ear, line, body, most=config["programs"], groups=False, kept=ready.descriptors).run()
+    ForkServer(ear, line, body, most=config["programs"], groups=False, kept=confinement.descriptors).run()
+
+
+def _preload() -> None:
+    for name in PRELOADED:
+        importlib.import_module(name)
+    for name in LINKED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 def _import_granted(modules: list[tuple[str, str]]) -> list[str]:
@@ -105,13 +92,21 @@ def _import_granted(modules: list[tuple[str, str]]) -> list[str]:
     return faults
 
 
-def _die_first() -> None:
-    """Have the kernel, when memory runs out, end programs before anything else."""
-    try:
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
-            file.write("1000")
-    except OSError:
-        pass
+def _bound_server() -> None:
+    """Have the kernel end this process and its programs before others when memory runs out, and bound open files."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write("1000")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fewer = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (fewer, fewer))
+
+
+def _move_away(config: Any, ear: socket.socket, line: socket.socket, layers: dict[str, Any]) -> None:
+    """Go on in namespaces and a root of one's own, as far as the kernel lets this user have them."""
+    layers["namespaces"] = _tried(_rehearsed)
+    if layers["namespaces"][0]:
+        layers["namespaces"] = _tried(lambda: _separate(ear, line))
+    layers["root"] = _tried(lambda: _move_in(config)) if layers["namespaces"][0] else [False, "needs namespaces"]
 
 
 def _tried(step: Any) -> list[Any]:
@@ -194,8 +189,10 @@ def _parts(folders: list[str], hidden: list[str]) -> list[str]:
     return [path for path in found if path not in hidden]
 
 
-def _proven(confinement: Confinement, layers: dict[str, Any]) -> Confinement | None:
+def _proven(confinement: Confinement | None, layers: dict[str, Any]) -> Confinement | None:
     """Return ``confinement`` if a process that takes it on can no longer do what it forbids, else None."""
+    if confinement is None:
+        return None
     child = os.fork()
     if child == 0:
         code = _PROBES_FAILED
