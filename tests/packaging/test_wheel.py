@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -13,6 +14,13 @@ from pathlib import Path
 import pytest
 
 import memkit
+from memkit.generate.composition import Order
+from memkit.generate.reading import content_of
+from memkit.generate.releases import installed_releases
+from memkit.generate.rendering import render
+from memkit.generate.source import installed_source, unpacked_source
+from memkit.generate.targets import find_target
+from memkit.use_cases.release_templates import release_templates
 
 CHECKOUT = Path(memkit.__file__).resolve().parent.parent
 CARRIED = ("templates", "skills", "policies", "domains")
@@ -80,3 +88,29 @@ def test_init_gen_and_lint_run_from_the_wheel(installed: Path, tmp_path: Path) -
     )
     assert json.loads(found.stdout)["data"]["results"][0]["text"] == "Ada prefers espresso"
     assert (tmp_path / "agent" / "memory" / "main.py").is_file()
+
+
+def test_the_newest_release_is_what_the_checkout_holds() -> None:
+    """Projects are updated to releases, so a change of a template, a room or a local server needs the next one."""
+    assert release_templates(check=True).release is not None, "Run 'make template-release' and commit what it adds."
+
+
+def test_a_project_of_the_first_release_is_updated_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    """All releases travel: far from the checkout, with no store and no network, an old project becomes a new one."""
+    releases = installed_releases()
+    store, project = tmp_path / "store", tmp_path / "project"
+    assert call(installed / "memkit", "init", store, cwd=tmp_path).returncode == 0
+    with releases.unpacked(releases.all()[0]) as folder:
+        render(Order(find_target("react", unpacked_source(folder)), content_of(store), {}), project)
+    mine = project / "agent" / "mine.py"
+    mine.write_text("MINE = 1\n")
+    shutil.rmtree(store)
+
+    done = call(installed / "memkit", "update", "--json", cwd=project / "agent")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    data = json.loads(done.stdout)["data"]
+    assert (data["from"], data["to"]) == ("1", releases.version(installed_source().digest))
+    assert data["conflicts"] == []
+    assert mine.read_text() == "MINE = 1\n"
+    assert call(installed / "memkit", "update", project, "--check", cwd=tmp_path).returncode == 0
