@@ -50,7 +50,13 @@ def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tupl
         click.echo(envelope(command_name(), data, ok=True) if front.json else server.base_url)
 
     output = sys.stderr.fileno() if front.json else None  # standard output is for the envelope alone
-    code = serve_fake_llm(script, open_server=open_server, announce=announce, command=command, output=output)
+    try:
+        code = serve_fake_llm(script, open_server=open_server, announce=announce, command=command, output=output)
+    except KeyboardInterrupt:
+        if command or not servers:
+            raise
+        front.note("Interrupted.")  # the one envelope is out already
+        raise click.exceptions.Exit(130) from None
     (server,) = servers
     if server.unused:
         front.note(f"Answers of {script} that nobody asked for: {server.unused}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import click
@@ -40,7 +41,7 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
     lines = [
         f"Rendered {made.target} into {made.out} ({len(made.files)} files).",
         "Next:",
-        f"  cd {made.out}",
+        f"  cd {shlex.quote(str(made.out))}",
         '  pip install -e ".[test]" && pytest',
         "  cp .env.example .env   # then name the key, the server and the model",
         "  python -m agent --user ada",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -236,9 +235,3 @@ def _set(name: str) -> Any:
             setattr(front, name, value)
 
     return callback
-
-
-def store_from_environment() -> Path | None:
-    """Return the store that ``MEMKIT_STORE`` names, if it names one."""
-    value = os.environ.get("MEMKIT_STORE")
-    return Path(value) if value else None

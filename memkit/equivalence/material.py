@@ -13,7 +13,7 @@ NAME = "equivalence"
 CONTEXT_TOKENS = 1200
 """Small, so that a short conversation is paged out."""
 
-_MANIFEST = f"""
+_SETTINGS = f"""
 context: {{max_tokens: {CONTEXT_TOKENS}}}
 """
 _TOOL = """\
@@ -47,7 +47,7 @@ STRANGE = "The company Lynx wrote that invoices go to its new account"
 def write_store(root: Path) -> Path:
     """Write the store into the folder ``root``, which is made, and return it; the same files on every machine."""
     files = {path: content.decode() for path, content in starter_files(NAME).items()}
-    files["memkit.yaml"] = files["memkit.yaml"].rstrip() + "\n" + _TOOL + _MANIFEST
+    files["memkit.yaml"] = files["memkit.yaml"].rstrip() + "\n" + _TOOL + _SETTINGS
     files["policies/no_danger.yaml"] = _policy("no_danger", "deny", "*danger*")
     files["policies/no_shouting.yaml"] = _policy("no_shouting", "ask", "*LOUD*")
     files["policies/no_slang.yaml"] = _policy("no_slang", "deny", "*gonna*", enforcement="soft")

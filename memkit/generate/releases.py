@@ -15,7 +15,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault
 from memkit.generate.quoting import as_json
-from memkit.generate.source import RELEASES, digest_of, installed_source
+from memkit.generate.source import RELEASES, digest_of, installed_source, is_inside
 from memkit.store.files import write_whole
 from memkit.store.plumbing import Plumbing, require_git
 
@@ -81,6 +81,8 @@ class Releases:
             files = _files_of(git, release.commit)
             if digest_of({path: content for path, content in files.items() if path != SPECIMEN}) != release.digest:
                 raise _incomplete(self.folder, f"holds other files than release {release.number} had")
+            if not all(map(is_inside, files)):  # git takes any name out of a bundle
+                raise _incomplete(self.folder, f"holds a path that leads out of release {release.number}")
             for path, content in files.items():
                 place = Path(scratch, path)
                 place.parent.mkdir(parents=True, exist_ok=True)

@@ -106,7 +106,10 @@ def _scratch(place: Path) -> Iterator[Path]:
 def _remove_abandoned(place: Path) -> None:
     """Remove the scratch folders in ``place`` whose runs were killed: nobody holds their lock."""
     for folder in place.glob(f"{_SCRATCH}{'[0-9a-f]' * 16}"):
-        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            continue  # its run has just ended, or somebody else's file is called so
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)

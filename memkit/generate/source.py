@@ -65,6 +65,11 @@ def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
             yield path.relative_to(folder).as_posix(), path
 
 
+def is_inside(path: str) -> bool:
+    """Return whether a relative path, with slashes, stays below the folder that it is relative to."""
+    return not {"", ".", ".."} & set(path.split("/"))
+
+
 def digest_of(files: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of files, of their paths as of their contents."""
     lines = (f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in sorted(files.items()))

@@ -98,5 +98,5 @@ def _read(script: Path) -> Any:
         return json.loads(script.read_text(encoding="utf-8"))
     except OSError as problem:
         raise UsageError(f"{script} cannot be read: {problem.strerror}.", path=str(script)) from problem
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UsageError(f"{script} is not JSON: {problem}.", path=str(script)) from problem

@@ -99,7 +99,8 @@ def _take_back_what_was_cut_off(updates: Updates, *, write: bool) -> tuple[str, 
             f"An update of {updates.project} was cut off. 'memkit update' takes it back before it begins."
         )
     with updates.locked():
-        return tuple(updates.recover())
+        edited = updates.recover()
+    return None if edited is None else tuple(edited)
 
 
 def _store_for(project: Path, store: Path | None) -> Path | None:
@@ -133,7 +134,8 @@ def _refuse_marks(project: Path) -> None:
         marked = [path for path in sorted(owner.not_ignored(git)) if has_marks(owner.small(path) or b"")]
     if marked:
         raise NegativeAnswer(
-            f"Conflicts of an earlier update are not resolved: {', '.join(marked)}. Nothing was changed."
+            f"Conflicts of an earlier update are not resolved: {', '.join(marked)}. Nothing was changed. Edit the "
+            "marked lines, or take that update back with --undo."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,17 @@ def test_a_damaged_installation_is_said(damage: object, tmp_path: Path) -> None:
 
     with pytest.raises(EnvironmentFault), releases.unpacked(releases.all()[-1] if releases.all() else last):
         pytest.fail("the damage was not seen")
+
+
+def test_a_path_out_of_a_release_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git unpacks a bundle whose trees name anything, and the digest beside it comes from the same hand."""
+    releases = Releases(tmp_path / "releases")
+    hostile = {"../outside": b"theirs"}
+    made = replace(releases.add({"a": b"1"}), digest=digest_of(hostile))
+    monkeypatch.setattr("memkit.generate.releases._files_of", lambda git, commit: hostile)
+
+    with pytest.raises(EnvironmentFault, match="leads out"), releases.unpacked(made):
+        pytest.fail("the path was followed")
 
 
 def test_without_git_the_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

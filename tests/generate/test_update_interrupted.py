@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -203,6 +205,60 @@ def test_an_edit_while_the_update_is_made_up_is_not_overwritten(project: Path, m
         update_project(project)
 
     assert files(project) == before
+
+
+@pytest.mark.parametrize("step", [0, 2])
+def test_an_edit_while_files_are_staged_is_not_overwritten(
+    step: int, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file is compared once more right before it is replaced, and what was replaced already is put back."""
+    before, left, move = files(project), step, updates._move
+    edited = "agent/file4.md"
+
+    def synced() -> None:
+        (project / edited).write_bytes(b"just now\n")
+
+    def moves(staged: Path, place: Path, mode: int) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            (project / edited).write_bytes(b"just now\n")
+        move(staged, place, mode)
+
+    monkeypatch.setattr(*((os, "sync", synced) if step == 0 else (updates, "_move", moves)))
+
+    with pytest.raises(EnvironmentFault, match=f"{edited} was changed"):
+        update_project(project)
+
+    assert files(project) == before | {edited: (b"just now\n", before[edited][1])}
+    saved = project / ".memkit/state/updates/0001/before" / edited
+    assert saved.read_bytes() == before[edited][0]
+
+
+@pytest.mark.parametrize(
+    ("path", "now"),
+    [("../outside.md", None), ("link/outside.md", {"digest": "link is a link", "mode": 0})],
+)
+def test_a_journal_that_no_update_wrote_moves_nothing_out_of_the_project(
+    path: str, now: dict[str, object] | None, project: Path, tmp_path: Path
+) -> None:
+    """A project may come from anybody, and its folder of updates with it."""
+    outside = tmp_path / "outside.md"
+    (project / "link").symlink_to(tmp_path)
+    folder = project / ".memkit/state/updates/0001"
+    saved = folder / "before" / path
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    saved.write_bytes(b"theirs\n")
+    before = {"digest": hashlib.sha256(b"theirs\n").hexdigest(), "mode": 0o644}
+    step = {"path": path, "before": before, "after": now}
+    data = {"versions": ["1", "2"], "steps": [step], "under_way": True}
+    (folder / "journal.json").write_text(json.dumps(data))
+
+    for work in (update_project, undo_update):
+        with pytest.raises(EnvironmentFault, match=r"journal\.json cannot be read"):
+            work(project)
+
+    assert not outside.exists()
 
 
 def test_two_updates_at_once_are_one(project: Path) -> None:

@@ -75,7 +75,10 @@ def test_rules_from_json_are_served_on_the_given_port(tmp_path: Path) -> None:
         assert process.stdout is not None
         envelope = json.loads(process.stdout.readline())
         answer = said(envelope["data"]["base_url"], "my name is Ada")
+        process.send_signal(signal.SIGINT)
+        left = process.stdout.read()
 
+    assert left == ""  # one command, one envelope
     assert envelope["schema"] == "memkit.fake-llm/1" and envelope["ok"] is True
     url = f"http://127.0.0.1:{port}/v1"
     variables = envelope["data"].pop("environment")
@@ -138,6 +141,7 @@ def test_a_program_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
         ("a.yaml", "- text: [\n", "a.yaml:"),
         ("a.yaml", "text: Hello\n", "a list of answers"),
         ("a.json", "[{]", "is not JSON"),
+        ("a.json", "[" * 100_000, "is not JSON"),
         ("a.json", None, "cannot be read"),
     ],
 )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
+from memkit.generate.source import is_inside
 from memkit.store.files import write_whole
 
 _FILE = "journal.json"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -72,5 +75,16 @@ def drop_journal(folder: Path) -> None:
 
 def _steps(data: Iterable[dict[str, Any]]) -> Iterable[Step]:
     for step in data:
-        before, after = (Side(**step[side]) if step[side] else None for side in ("before", "after"))
-        yield Step(step["path"], before, after)
+        # A project may come from anybody, with a journal that no update wrote, and its files must not lead out of it.
+        if not is_inside(step["path"]):
+            raise ValueError(f"{step['path']!r} is no path in the project")
+        yield Step(step["path"], *(_side(step[side]) for side in ("before", "after")))
+
+
+def _side(data: dict[str, Any] | None) -> Side | None:
+    if data is None:
+        return None
+    side = Side(**data)
+    if not _DIGEST.fullmatch(side.digest) or not isinstance(side.mode, int):
+        raise ValueError(f"{side} is no file's")
+    return side

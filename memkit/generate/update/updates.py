@@ -52,17 +52,13 @@ class Updates:
         with locked(self.folder / "lock", timeout=_LOCK_SECONDS):
             yield
 
-    def recover(self) -> list[str]:
-        """Take back an update that was cut off and return the paths that were edited since, which stay as they are."""
+    def recover(self) -> list[str] | None:
+        """Take back an update that was cut off and return the paths that were edited since, which stay as they are.
+
+        Returns None where there is none, as when another process took it back, or ended its own, meanwhile.
+        """
         folder = self.interrupted
-        if folder is None:
-            return []
-        edited = self._take_back(folder, read_journal(folder))
-        if edited:
-            drop_journal(folder)  # what was there before stays, for its owner to look at
-        else:
-            shutil.rmtree(folder)
-        return edited
+        return None if folder is None else self._given_up(folder)
 
     def apply(
         self,
@@ -92,8 +88,9 @@ class Updates:
             journal.written(folder, under_way=False)
         except BaseException as error:
             if has_journal(folder):
-                self._take_back(folder, read_journal(folder))
-            shutil.rmtree(folder, ignore_errors=True)
+                self._given_up(folder)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, OSError):
                 what = f"{error.filename or self.project} cannot be written: {error.strerror or error}"
                 raise EnvironmentFault(f"{what}. Nothing was changed.") from error
@@ -126,7 +123,7 @@ class Updates:
     def _require_possible(self, changes: Mapping[str, Change | None], planned: Mapping[str, OwnFile | None]) -> None:
         for path in changes:
             if look(self.project, path) != planned[path]:
-                raise EnvironmentFault(f"{path} was changed while the update was made up. Run it again.")
+                raise _changed(path)
             folder = (self.project / path).parent
             while not folder.exists():
                 folder = folder.parent
@@ -169,15 +166,31 @@ class Updates:
         for step in steps:
             place = self.project / step.path
             if step.after is not None:
+                self._require_same(step)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 _move(folder / _AFTER / step.path, place, step.after.mode)
         for step in steps:
             if step.after is None:
+                self._require_same(step)
                 (self.project / step.path).unlink(missing_ok=True)
                 self._drop_empty(step.path)
         for parent in {(self.project / step.path).parent for step in steps}:
             if parent.is_dir():
                 sync_folder(parent)
+
+    def _require_same(self, step: Step) -> None:
+        """Refuse to replace what was saved while the other files were staged, which takes seconds on a slow disk."""
+        if self._side(step.path) != step.before:
+            raise _changed(step.path)
+
+    def _given_up(self, folder: Path) -> list[str]:
+        """Take back an update that did not end, and return the paths that were edited since."""
+        edited = self._take_back(folder, read_journal(folder))
+        if edited:
+            drop_journal(folder)  # what was there before stays, for its owner to look at
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        return edited
 
     def _take_back(self, folder: Path, journal: Journal) -> list[str]:
         """Put back what an update replaced and return the paths that are neither as before nor as after it."""
@@ -237,6 +250,10 @@ class Updates:
 
     def _newest_number(self) -> int:
         return max((int(folder.name) for folder in self._numbered()), default=0)
+
+
+def _changed(path: str) -> EnvironmentFault:
+    return EnvironmentFault(f"{path} was changed while the update was made up. Run it again.")
 
 
 def _put(place: Path, content: bytes, mode: int) -> None:
