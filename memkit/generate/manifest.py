@@ -138,7 +138,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
             name=_text(store["name"]),
             settings=_map(store["settings"]) | {"persona": _text(store["settings"]["persona"])},
             skills=tuple(_skill(skill) for skill in store["skills"]),
-            wired=_texts(data["skills"]),
+            wired=tuple(map(_part_of_a_path, _texts(data["skills"]))),
             policies=tuple(_named(policy) for policy in store["policies"]),
             domains=tuple(_named(domain) for domain in store["domains"]),
         ),
@@ -158,10 +158,10 @@ def _skill_data(skill: SkillSheet) -> dict[str, Any]:
 
 
 def _skill(data: Mapping[str, Any]) -> SkillSheet:
-    if not NAME.fullmatch(data["name"]) or not data["sheets"].keys() <= SHEETS.keys():
-        raise ValueError(data["name"])  # both become parts of a path
+    if not data["sheets"].keys() <= SHEETS.keys():
+        raise ValueError(data["name"])
     return SkillSheet(
-        data["name"],
+        _part_of_a_path(data["name"]),
         _text(data["description"]),
         _texts(data["required_tools"]),
         _text(data["digest"]),
@@ -195,6 +195,12 @@ def _text(value: Any) -> str:
         raise TypeError(value)
     value.encode()  # half of a surrogate pair is no text
     return value
+
+
+def _part_of_a_path(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise ValueError(name)
+    return name
 
 
 def _no_number(name: str) -> None:

@@ -8,7 +8,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
@@ -92,15 +92,25 @@ def _run_copier(order: Order, place: Path) -> None:
 @contextmanager
 def _scratch(place: Path) -> Iterator[Path]:
     """Yield a new folder in ``place`` that is locked while it is used, and gone afterwards."""
-    folder = place / f"{_SCRATCH}{secrets.token_hex(8)}"
-    folder.mkdir()
-    descriptor = os.open(folder, os.O_RDONLY)
+    folder, descriptor = _locked_folder(place)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(descriptor)
+
+
+def _locked_folder(place: Path) -> tuple[Path, int]:
+    """Make a folder and lock it, and another one where a run beside this one took it for abandoned in between."""
+    while True:
+        folder = place / f"{_SCRATCH}{secrets.token_hex(8)}"
+        folder.mkdir()
+        with suppress(FileNotFoundError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if folder.is_dir():
+                return folder, descriptor
+            os.close(descriptor)
 
 
 def _remove_abandoned(place: Path) -> None:

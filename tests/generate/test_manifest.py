@@ -114,6 +114,16 @@ def test_a_strangers_manifest_names_no_path(skill: dict[str, Any], starters: Pat
     assert parsed_manifest(_forged(json.loads((folder / MANIFEST).read_text())), MANIFEST).target == "react"
 
 
+def test_a_strangers_manifest_wires_no_skill_from_elsewhere(starters: Path, tmp_path: Path) -> None:
+    """The names of wired skills are looked up as files, with those of a store, at an update."""
+    data = json.loads((project(starters, "react", tmp_path / "out") / MANIFEST).read_text())
+    del data["checksum"]
+    data["skills"] = ["../../outside"]
+
+    with pytest.raises(ProjectFault, match="lacks something"):
+        parsed_manifest(json.dumps(data | {"checksum": digest(data)}).encode(), MANIFEST)
+
+
 def test_a_folder_without_a_manifest_is_no_project(tmp_path: Path) -> None:
     """The line says what is missing and what makes a project."""
     with pytest.raises(ProjectFault, match="memkit gen"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import json
 import tomllib
 from pathlib import Path
@@ -176,6 +177,24 @@ def test_an_interrupted_render_leaves_nothing(
         project(starters, "react", tmp_path / "new" / "deep" / "out")
 
     assert not (tmp_path / "new").exists()
+
+
+def test_a_run_beside_this_one_does_not_end_it(starters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What clears up after killed runs may come between the making of a folder and its lock, or find one just gone."""
+    (tmp_path / f".memkit-gen-{'0' * 16}").symlink_to(tmp_path / "gone")
+    lock, times = fcntl.flock, 0
+
+    def locked(descriptor: int, how: int) -> None:
+        nonlocal times
+        times += how == fcntl.LOCK_EX
+        if times == 1 and how == fcntl.LOCK_EX:
+            rendering._remove_abandoned(tmp_path)
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", locked)
+
+    assert (project(starters, "react", tmp_path / "out") / "README.md").is_file()
+    assert times == 2 and sorted(path.name for path in tmp_path.glob(".memkit-gen-*")) == [f".memkit-gen-{'0' * 16}"]
 
 
 def test_a_broken_file_is_refused_with_its_place(starters: Path, tmp_path: Path) -> None:
