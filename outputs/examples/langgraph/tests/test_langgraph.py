@@ -195,7 +195,11 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), LangSmith) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        for name, value in {"TRACING": "true", "API_KEY": "key", "ENDPOINT": f"http://127.0.0.1:{server.server_port}"}.items():
+        for name, value in {
+            "TRACING": "true",
+            "API_KEY": "key",
+            "ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+        }.items():
             monkeypatch.setenv(f"LANGSMITH_{name}", value)
         forget_environment()
         yield paths

@@ -199,7 +199,9 @@ def test_a_name_that_no_server_takes_back_does_not_end_the_session(talk: Talk) -
     assert talk("And now?", ["Still here."], "--session", "one").message == "Still here."
 
 
-@pytest.mark.parametrize("item", [None, "text", ResponseFunctionToolCall.model_construct(type="function_call", name=None)])
+@pytest.mark.parametrize(
+    "item", [None, "text", ResponseFunctionToolCall.model_construct(type="function_call", name=None)]
+)
 def test_an_item_that_is_none_is_no_answer(item: Any) -> None:
     """The client passes on whatever a server sends, and the SDK would stumble over it later."""
     with pytest.raises(TypeError):
