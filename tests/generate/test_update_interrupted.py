@@ -238,6 +238,7 @@ def test_an_edit_while_files_are_staged_is_not_overwritten(
 @pytest.mark.parametrize(
     ("path", "now"),
     [("../outside.md", None), ("link/outside.md", {"digest": "link is a link", "mode": 0})],
+    ids=["a path", "a link"],
 )
 def test_a_journal_that_no_update_wrote_moves_nothing_out_of_the_project(
     path: str, now: dict[str, object] | None, project: Path, tmp_path: Path
@@ -259,6 +260,20 @@ def test_a_journal_that_no_update_wrote_moves_nothing_out_of_the_project(
             work(project)
 
     assert not outside.exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"versions": ["1", "2"], "steps": [{"path": 7}], "under_way": true}'])
+def test_a_journal_that_is_damaged_says_where_the_files_are(text: str, project: Path) -> None:
+    """Nothing is guessed; the line names the folder, and without it all goes on."""
+    before = files(project)
+    update_project(project)
+    folder = project / ".memkit/state/updates/0001"
+    (folder / "journal.json").write_text(text)
+
+    with pytest.raises(EnvironmentFault, match=f"lies in {folder}: take what you need from it, delete it"):
+        undo_update(project)
+
+    assert (folder / "before/agent/file0.md").read_bytes() == before["agent/file0.md"][0]
 
 
 def test_two_updates_at_once_are_one(project: Path) -> None:

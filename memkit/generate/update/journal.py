@@ -62,9 +62,10 @@ def read_journal(folder: Path) -> Journal:
         data = json.loads((folder / _FILE).read_text("utf-8"))
         before, after = data["versions"]
         return Journal((before, after), tuple(_steps(data["steps"])), data["under_way"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise EnvironmentFault(
-            f"{folder / _FILE} cannot be read ({error}). The files that it is about lie beside it."
+            f"{folder / _FILE} cannot be read ({error}). What was there before the update lies in {folder}: take what "
+            "you need from it, delete it, and run this again."
         ) from error
 
 

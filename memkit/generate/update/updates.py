@@ -58,7 +58,7 @@ class Updates:
         Returns None where there is none, as when another process took it back, or ended its own, meanwhile.
         """
         folder = self.interrupted
-        return None if folder is None else self._given_up(folder)
+        return None if folder is None else self._taken_back(folder)
 
     def apply(
         self,
@@ -88,7 +88,7 @@ class Updates:
             journal.written(folder, under_way=False)
         except BaseException as error:
             if has_journal(folder):
-                self._given_up(folder)
+                self._taken_back(folder)
             else:
                 shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, OSError):
@@ -116,8 +116,8 @@ class Updates:
                 f"Edited since the update: {', '.join(edited)}. Nothing was taken back, because that would lose it; "
                 f"what was there before lies in {last / _BEFORE}."
             )
-        self._take_back(last, journal.written(last, under_way=True))
-        shutil.rmtree(last)
+        journal.written(last, under_way=True)
+        self._taken_back(last)
         return journal
 
     def _require_possible(self, changes: Mapping[str, Change | None], planned: Mapping[str, OwnFile | None]) -> None:
@@ -183,16 +183,16 @@ class Updates:
         if self._side(step.path) != step.before:
             raise _changed(step.path)
 
-    def _given_up(self, folder: Path) -> list[str]:
-        """Take back an update that did not end, and return the paths that were edited since."""
-        edited = self._take_back(folder, read_journal(folder))
+    def _taken_back(self, folder: Path) -> list[str]:
+        """Take back an update, and return the paths that were edited since and so stay as they are."""
+        edited = self._put_back(folder, read_journal(folder))
         if edited:
             drop_journal(folder)  # what was there before stays, for its owner to look at
         else:
             shutil.rmtree(folder, ignore_errors=True)
         return edited
 
-    def _take_back(self, folder: Path, journal: Journal) -> list[str]:
+    def _put_back(self, folder: Path, journal: Journal) -> list[str]:
         """Put back what an update replaced and return the paths that are neither as before nor as after it."""
         edited = []
         for step in journal.steps:
