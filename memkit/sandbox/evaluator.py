@@ -69,6 +69,8 @@ class Evaluator:
         self._file, self._sandbox, self._start = file.resolve(), sandbox, start
         _require_out_of_reach(self._file, sandbox)
         self._folder = private_folder()
+        self._programs = self._folder / "programs"
+        self._programs.mkdir()
         self._finish = weakref.finalize(self, _removed, self._folder, os.getpid())
         self._numbers = itertools.count(1)
         self._starting = threading.Lock()
@@ -102,17 +104,17 @@ class Evaluator:
         if not timeout > 0:
             raise UsageError(f"An evaluation with a timeout of {timeout:g} s cannot be run; it must be above 0.")
         source = source_of(program)
-        folder = self._folder / str(next(self._numbers))
-        folder.mkdir()
-        path = folder / (program.name if isinstance(program, Path) else "program.py")
-        events_file = folder / ".events"
-        path.write_text(self._laid(source, seed, events_file), encoding="utf-8")
+        number, name = next(self._numbers), program if isinstance(program, Path) else Path("program.py")
+        path = self._programs / f"{name.stem}_{number}{name.suffix}"  # a folder for each would cost milliseconds
+        noted = self._programs / f".{number}.events"
+        path.write_text(self._laid(source, seed, noted), encoding="utf-8")
         started = time.monotonic()
         try:
             answer, printed = self._asked({"stage": stage, "path": str(path), "seed": seed}, timeout)
-            events = _events(events_file)
+            events = _events(noted)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            path.unlink(missing_ok=True)
+            noted.unlink(missing_ok=True)
         return _evaluation(answer, events, printed, time.monotonic() - started)
 
     def _laid(self, source: str, seed: int, events: Path) -> str:

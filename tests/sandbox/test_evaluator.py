@@ -352,7 +352,7 @@ def test_one_call_evaluates_one_program(tmp_path: Path) -> None:
 
     found = evaluate_in_sandbox(program, file, limits=Limits(wall=5))
 
-    assert found.metrics == {"score": 3, "name": "initial_program.py"}
+    assert found.metrics == {"score": 3, "name": "initial_program_1.py"}
     assert 0 < found.seconds < 30
 
 
@@ -365,12 +365,13 @@ def test_without_a_sandbox_the_program_runs_where_the_evaluator_does(tmp_path: P
 
 
 def test_nothing_is_left_on_disk(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folders of evaluations go with them."""
+    """The files of evaluations go with them, and the folder with the evaluator."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     file = tmp_path / "evaluator.py"
     file.write_text("def evaluate(path): return {'a': 1}\n", encoding="utf-8")
     with Evaluator(file, sandbox) as evaluator:
         evaluator.evaluate(SQUARE)
+        assert [path for path in tmp_path.rglob("*program*") if path.is_file()] == []
 
     assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["evaluator.py"]
 
