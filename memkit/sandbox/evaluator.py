@@ -184,9 +184,9 @@ class _Host:
             raise
 
     def _greeted(self, file: Path, start: float) -> tuple[str, ...]:
-        deadline = time.monotonic() + start
+        deadline, folder = time.monotonic() + start, str(Path(self.path).parent)
         try:
-            send(self._control, framed({"file": str(file), "most": _MOST_AT_A_TIME}), deadline)
+            send(self._control, framed({"file": str(file), "folder": folder, "most": _MOST_AT_A_TIME}), deadline)
             told = receive(self._control, deadline, MOST)
         except Late:
             raise _unusable(file, f"importing it takes more than {start:g} s.") from None

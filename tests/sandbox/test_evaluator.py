@@ -434,7 +434,7 @@ def run_packing():
 
 
 def test_evaluations_end_with_who_asked_for_them(tmp_path: Path) -> None:
-    """Killed without warning in the middle of an evaluation, it leaves neither evaluator nor what that had started."""
+    """Killed without warning in the middle of an evaluation, it leaves no process and no folder."""
     file, note = tmp_path / "evaluator.py", tmp_path / "pid"
     file.write_text(
         "import subprocess, time\ndef evaluate(path):\n    child = subprocess.Popen(['sleep', '60'])\n"
@@ -443,6 +443,7 @@ def test_evaluations_end_with_who_asked_for_them(tmp_path: Path) -> None:
     )
     script = (
         "from pathlib import Path; from memkit.sandbox import Evaluator, Sandbox\n"
+        f"import tempfile; tempfile.tempdir = {str(tmp_path)!r}\n"
         f"Evaluator(Path({str(file)!r}), Sandbox()).evaluate('x = 1')\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script])
@@ -454,6 +455,11 @@ def test_evaluations_end_with_who_asked_for_them(tmp_path: Path) -> None:
     process.wait()
 
     assert _is_gone(int(note.read_text()))
+    for _ in range(200):
+        if not list(tmp_path.glob("memkit-*")):
+            break
+        time.sleep(0.02)
+    assert list(tmp_path.glob("memkit-*")) == []
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import shutil
 import socket
 import sys
 import time
@@ -52,6 +53,7 @@ def main(listener: int, control: int) -> None:
     stages = [name for name, value in vars(module).items() if name.startswith("evaluate") and callable(value)]
     send(line, framed({"failure": None, "stages": stages}), time.monotonic() + _SHORT)
     ForkServer(ear, line, lambda connection: _evaluate(connection, module), most=config["most"], groups=True).run()
+    shutil.rmtree(config["folder"], ignore_errors=True)  # for the case that its owner was killed and could not
 
 
 def _imported(file: str) -> ModuleType:

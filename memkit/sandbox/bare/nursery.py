@@ -46,12 +46,36 @@ def main(listener: int, control: int) -> None:
     _bound_server()
     taken = address_space()
     layers: dict[str, Any] = {}
-    _move_away(config, ear, line, layers)
+    folder = _Folder(os.path.dirname(config["place"]))  # noqa: PTH120
+    _move_away(config, (ear, line), folder, layers)
     confinement = _proven(_confinement(config, taken, layers), layers)
     told = {"layers": layers, "faults": faults, "ready": confinement is not None}
     send(line, framed(told), time.monotonic() + _SHORT)
     if confinement is not None:
         _serve(ear, line, confinement, config)
+    folder.remove()
+
+
+class _Folder:
+    """The sandbox's folder, held by descriptors because its path leads nowhere from another root."""
+
+    def __init__(self, path: str) -> None:
+        above, self._name = os.path.split(path)
+        self._above, self._inside = (os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in (above, path))
+
+    def let_go(self) -> None:
+        """Leave the folder to the guard."""
+        os.close(self._above)
+        os.close(self._inside)
+        self._name = ""
+
+    def remove(self) -> None:
+        """Remove the folder, for the case that its owner was killed and could not."""
+        if self._name:
+            with contextlib.suppress(OSError):
+                os.unlink("socket", dir_fd=self._inside)
+                os.rmdir("root", dir_fd=self._inside)
+                os.rmdir(self._name, dir_fd=self._above)
 
 
 def _serve(ear: socket.socket, line: socket.socket, confinement: Confinement, config: Any) -> None:
@@ -101,11 +125,11 @@ def _bound_server() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (fewer, fewer))
 
 
-def _move_away(config: Any, ear: socket.socket, line: socket.socket, layers: dict[str, Any]) -> None:
+def _move_away(config: Any, sockets: tuple[socket.socket, ...], folder: _Folder, layers: dict[str, Any]) -> None:
     """Go on in namespaces and a root of one's own, as far as the kernel lets this user have them."""
     layers["namespaces"] = _tried(_rehearsed)
     if layers["namespaces"][0]:
-        layers["namespaces"] = _tried(lambda: _separate(ear, line))
+        layers["namespaces"] = _tried(lambda: _separate(sockets, folder))
     layers["root"] = _tried(lambda: _move_in(config)) if layers["namespaces"][0] else [False, "needs namespaces"]
 
 
@@ -138,20 +162,23 @@ def _rehearsed() -> str:
     return "possible"
 
 
-def _separate(*sockets: socket.socket) -> str:
+def _separate(sockets: tuple[socket.socket, ...], folder: _Folder) -> str:
     """Go on as the first process of namespaces of one's own; this one stays as its guard and ends with it."""
     what = jail.separate()
     child = os.fork()
     if child:
-        _guard(child, sockets)
+        _guard(child, sockets, folder)
+    folder.let_go()
     die_with_parent(0)  # seen from a new process namespace, the guard has no number
     return what
 
 
-def _guard(child: int, sockets: tuple[socket.socket, ...]) -> NoReturn:
+def _guard(child: int, sockets: tuple[socket.socket, ...], folder: _Folder) -> NoReturn:
+    """Wait for the server's end; its own parent, if it still lives, sees it by this process."""
     for one in sockets:
         one.close()
     _, status = os.waitpid(child, 0)
+    folder.remove()
     os._exit(0 if status == 0 else 1)
 
 
