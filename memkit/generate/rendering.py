@@ -66,7 +66,7 @@ def rendered(order: Order) -> dict[str, bytes]:
 def _run_copier(order: Order, place: Path) -> None:
     # copier takes longer to import than the rest of a run, so only a render pays for it.
     from copier import Settings, run_copy
-    from copier.errors import CopierError
+    from copier.errors import CopierError, InvalidTypeError, PathError
     from jinja2 import TemplateError
 
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
@@ -83,10 +83,10 @@ def _run_copier(order: Order, place: Path) -> None:
                 overwrite=True,
                 settings=Settings(),
             )
+        except (TemplateError, PathError, InvalidTypeError) as error:
+            raise EnvironmentFault(f"A template of the target {order.target.name} is broken: {error}") from error
         except (CopierError, ValueError) as error:
             raise UsageError(f"The answers do not fit the target {order.target.name}: {error}") from error
-        except TemplateError as error:
-            raise EnvironmentFault(f"A template of the target {order.target.name} is broken: {error}") from error
 
 
 @contextmanager

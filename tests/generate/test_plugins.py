@@ -218,15 +218,18 @@ def test_questions_of_a_plug_in_are_asked_and_copier_is_not_configured(
 def test_a_template_that_is_broken_is_one_line(
     site: Path, starters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A template that cannot be rendered leaves nothing behind and is no trace."""
+    """A template that cannot be rendered, or that leads out of the project, leaves nothing behind and is no trace."""
     plug_in(site, **{"a.txt.jinja": "{% if %}"})
     plug_in(site, "unknown", **{"a.txt.jinja": "{{ nobody_knows }}"})
+    plug_in(site, "outside", **{r"{{ '..\x2f..\x2f..\x2fowned' }}.txt.jinja": "owned"})
+    typed = plug_in(site, "typed")
+    (typed / "copier.yml").write_text("colour: {type: shade, default: red}\n")
     out = tmp_path / "out"
 
-    for name in ("mine", "unknown"):
+    for name in ("mine", "unknown", "outside", "typed"):
         assert run(["gen", "--target", name, "--store", str(starters), "--out", str(out)]) == 3
-        assert f"target {name}" in capsys.readouterr().err
-    assert not out.exists()
+        assert f"A template of the target {name} is broken" in capsys.readouterr().err
+    assert not out.exists() and not list(tmp_path.parent.rglob("owned.txt"))
 
 
 def test_a_target_wires_only_the_skills_that_it_names(
