@@ -132,6 +132,13 @@ def test_a_host_context_that_is_no_object_is_refused(talk: Talk) -> None:
     assert "AGENT_CONTEXT" in only_error(talk("Hello!", [], AGENT_CONTEXT="[1]"))
 
 
+def test_a_file_of_variables_that_is_no_text_is_named(talk: Talk) -> None:
+    """Passed over, it would end in a missing key that is there for everybody to see."""
+    (talk.folder / ".env").write_bytes(b"AGENT_USER=caf\xe9\n")
+
+    assert ".env" in only_error(talk("Hello!", []))
+
+
 def test_a_package_that_is_not_installed_is_named(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A project that was copied but not installed says what to do."""
     monkeypatch.setitem(sys.modules, "agent.conversation", None)

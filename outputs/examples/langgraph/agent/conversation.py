@@ -40,7 +40,7 @@ def chat_model(endpoint: Endpoint) -> StrictChatOpenAI:
             endpoint=endpoint,
             model=endpoint.model,
             api_key=SecretStr(endpoint.api_key),
-            base_url=endpoint.base_url,
+            base_url=endpoint.address,
             timeout=endpoint.timeout,
             max_retries=RETRIES,
             streaming=True,

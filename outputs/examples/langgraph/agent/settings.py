@@ -128,11 +128,13 @@ def number(name: str, text: str) -> float:
 
 
 def dotenv(path: Path) -> dict[str, str]:
-    """Return the variables in a file of ``NAME=value`` lines; a missing file holds none."""
+    """Return the variables in a file of ``NAME=value`` lines; a missing file, or a folder of that name, holds none."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (FileNotFoundError, IsADirectoryError):
         return {}
+    except UnicodeDecodeError as error:
+        raise EnvironmentFault(f"{path} is no UTF-8 text (byte {error.start + 1}). Write it anew.") from error
     pairs = (
         line.removeprefix("export ").split("=", 1) for line in map(str.strip, lines) if "=" in line and line[0] != "#"
     )

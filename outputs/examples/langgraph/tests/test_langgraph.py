@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from langchain_core.tracers.langchain import wait_for_all_tracers
 from langsmith import run_trees
 from langsmith.utils import get_env_var
 
+from agent import state_files
 from agent.assembly import open_rooms
 from agent.checkpoints import Checkpoints, path_of
 from agent.conversation import open_conversation
@@ -25,6 +28,7 @@ from tests import wire
 from tests.conftest import Talk
 from tests.material import notes
 from tests.model_server import FakeServer
+from tests.test_failures import only_error
 
 SESSION = ("--session", "one", "--consent")
 
@@ -94,6 +98,16 @@ def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
     ]
     talk("And now?", ["Still here."], "--session", "one")
     assert "A fine name." in talk.words()[0]
+
+
+def test_a_session_that_somebody_else_holds_is_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits in vain for its file gets one line, and no trace."""
+    talk("Hello!", ["Hello."], *SESSION)
+    monkeypatch.setattr(state_files, "PATIENCE", 0.1)
+    with closing(sqlite3.connect(checkpoint(talk))) as holder:
+        holder.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;")
+
+        assert "locked" in only_error(talk("Hello again!", [], *SESSION))
 
 
 def test_the_graphs_state_stays_as_small_as_the_main_context(talk: Talk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,23 @@ def test_what_was_compiled_from_the_store_loads() -> None:
     names = {spec.name for spec in rooms.toolbox.specs()}
     rooms.close()
     assert settings.tools <= names | {"propose_subtasks", "plan_task"}
+
+
+def test_the_environment_wins_over_the_file_of_variables(tmp_path: Path) -> None:
+    """``.env`` is read where the agent starts, with quotes, comments and the mark that some editors put in front."""
+    lines = ("\ufeffMODEL=other", "# MODEL=third", 'export AGENT_USER="ada"')
+    (tmp_path / ".env").write_text("\n".join(lines), encoding="utf-8")
+
+    assert load_settings({"MEMORY_DIR": "."}).model == "other"
+    settings = load_settings({"MEMORY_DIR": ".", "MODEL": "local"})
+    assert (settings.model, settings.environment["AGENT_USER"]) == ("local", "ada")
+
+
+def test_a_folder_in_the_place_of_the_file_of_variables_holds_none(tmp_path: Path) -> None:
+    """Some people keep a virtual environment under that name."""
+    (tmp_path / ".env").mkdir()
+
+    assert load_settings({"MEMORY_DIR": ".", "MODEL": "local"}).model == "local"
 
 
 def test_no_sampling_parameters_are_sent(talk: Talk) -> None:

@@ -44,7 +44,7 @@ def opened_client(endpoint: Endpoint, events: asyncio.Runner) -> Iterator[openai
     """Return the client of the endpoint, which lives as long as the event loop that its connections belong to."""
     with clear_faults(endpoint):
         client = openai.AsyncOpenAI(
-            api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+            api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
         )
     try:
         yield client

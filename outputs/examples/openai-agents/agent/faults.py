@@ -18,6 +18,5 @@ def clear_run_faults(endpoint: Endpoint) -> Iterator[None]:
         try:
             yield
         except AgentsException as error:
-            where = endpoint.base_url or "OpenAI"
             reason = " ".join(str(error).split()).rstrip(".")[:500]
-            raise EnvironmentFault(f"The answer of {where} cannot be used: {reason}. Try again.") from error
+            raise EnvironmentFault(f"The answer of {endpoint.name} cannot be used: {reason}. Try again.") from error

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,6 +17,7 @@ from agents.tracing import TracingProcessor
 from agents.tracing.setup import get_trace_provider
 from openai.types.responses import Response, ResponseFunctionToolCall
 
+from agent import state_files
 from agent.assembly import open_rooms
 from agent.conversation import open_conversation
 from agent.items import STOPPED, to_items, to_messages
@@ -27,6 +30,7 @@ from tests import wire
 from tests.conftest import Talk
 from tests.material import notes
 from tests.model_server import FakeServer
+from tests.test_failures import only_error
 
 SESSION = ("--session", "one", "--consent")
 CALL = {"type": "function_call", "call_id": "call_1", "name": "note", "arguments": '{"text": "milk"}'}
@@ -98,6 +102,16 @@ def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
     ]
     talk("And now?", ["Still here."], "--session", "one")
     assert "A fine name." in talk.words()[0]
+
+
+def test_a_session_that_somebody_else_holds_is_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits in vain for its file gets one line, and no trace."""
+    talk("Hello!", ["Hello."], *SESSION)
+    monkeypatch.setattr(state_files, "PATIENCE", 0.1)
+    with closing(sqlite3.connect(file_of(talk))) as holder:
+        holder.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;")
+
+        assert "locked" in only_error(talk("Hello again!", [], *SESSION))
 
 
 def test_the_session_stays_as_small_as_the_main_context(talk: Talk) -> None:

@@ -22,6 +22,7 @@ BROKEN_STREAM: tuple[type[Exception], ...] = (
 """A stream that ends half-way or is no JSON; the HTTP library of ``openai`` changed with a major version."""
 UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What the packages in between raise over an answer of another shape than the protocol's."""
+OPENAI = "https://api.openai.com/v1"
 RETRIES = 1
 """A busy server gets one more chance; a dead one is reported at once."""
 
@@ -35,6 +36,16 @@ class Endpoint:
     """None stands for OpenAI itself."""
     model: str
     timeout: float
+
+    @property
+    def name(self) -> str:
+        """Return how a message calls the server."""
+        return self.base_url or "OpenAI"
+
+    @property
+    def address(self) -> str:
+        """Return where to ask; a client that is not told looks into variables that nothing here speaks of."""
+        return self.base_url or OPENAI
 
 
 def endpoint_of(settings: Settings) -> Endpoint:
@@ -65,16 +76,15 @@ def _base_url(text: str) -> str | None:
 
 def too_slow(endpoint: Endpoint) -> EnvironmentFault:
     """Return what is told of a model that takes too long."""
-    where = endpoint.base_url or "OpenAI"
     return EnvironmentFault(
-        f"The model at {where} did not answer within {endpoint.timeout:g} s. Try again, or raise MODEL_TIMEOUT."
+        f"The model at {endpoint.name} did not answer within {endpoint.timeout:g} s. Try again, or raise MODEL_TIMEOUT."
     )
 
 
 @contextmanager
 def clear_faults(endpoint: Endpoint) -> Iterator[None]:
     """Turn a failure of the server into an ``EnvironmentFault`` that says what to do."""
-    where = endpoint.base_url or "OpenAI"
+    where = endpoint.name
     try:
         yield
     except ImportError as error:
@@ -111,8 +121,7 @@ def readable(endpoint: Endpoint) -> Iterator[None]:
 
 def malformed(endpoint: Endpoint, what: str) -> EnvironmentFault:
     """Return the fault of an answer that cannot be used."""
-    where = endpoint.base_url or "OpenAI"
-    return EnvironmentFault(f"The answer of {where} broke off or is malformed ({what}). Try again.")
+    return EnvironmentFault(f"The answer of {endpoint.name} broke off or is malformed ({what}). Try again.")
 
 
 def _reason(error: Exception) -> str:

@@ -31,7 +31,7 @@ class ResponsesWire:
         self._encrypted = True
         with clear_faults(endpoint):
             self._client = openai.OpenAI(
-                api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+                api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
             )
 
     def open(self, assistant: Assistant, thread: Thread) -> ResponsesRun:
@@ -68,7 +68,7 @@ class ResponsesWire:
                 # Some servers leave the output out of the last event.
                 return [as_sent(item) for item in event.response.output or ()] or items
             elif kind in ("response.failed", "error"):
-                raise EnvironmentFault(f"{self.endpoint.base_url or 'OpenAI'} failed: {reason_of(event)}")
+                raise EnvironmentFault(f"{self.endpoint.name} failed: {reason_of(event)}")
         raise malformed(self.endpoint, "its last event is missing")
 
     def __enter__(self) -> Self:

@@ -23,7 +23,7 @@ class ChatModel:
         self._endpoint = endpoint
         with clear_faults(endpoint):
             self._client = openai.OpenAI(
-                api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+                api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
             )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -52,6 +53,10 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
         return INTERRUPTED
     except OSError as error:
         fault = EnvironmentFault(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")
+        tell_error(fault, options.json, streams)
+        return fault.exit_code
+    except sqlite3.OperationalError as error:
+        fault = EnvironmentFault(f"The session's file cannot be used: {error}. Another process may hold it: try again.")
         tell_error(fault, options.json, streams)
         return fault.exit_code
     except Exception as error:
