@@ -19,6 +19,7 @@ from memkit.equivalence.playing import play
 from memkit.equivalence.project import ProjectSide
 from memkit.equivalence.reference import ReferenceSide
 from memkit.equivalence.transcript import PARTS
+from memkit.errors import UsageError
 from memkit.generate.composition import Order
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
@@ -81,8 +82,11 @@ class Result:
 
 
 def columns_of(target: Target) -> list[Column]:
-    """Return one column for each wire that can be chosen."""
+    """Return one column for each wire that can be chosen; raises ``UsageError`` for a limit of any other wire."""
     choices = target.questions.get(WIRE, {}).get("choices", ())
+    if strange := {limit.wire for limit in target.limits} - {"", *choices}:
+        named = ", ".join(sorted(strange))
+        raise UsageError(f"target.yaml of {target.name} names a limit of a wire that cannot be chosen: {named}.")
     return [Column(target, wire) for wire in choices] or [Column(target)]
 
 
