@@ -214,6 +214,24 @@ def attack():
     assert second.kind == "protocol"
 
 
+@pytest.mark.parametrize("name", ["__file__", "__builtins__", "__path__", "a b", "", 7])
+def test_an_offer_cannot_name_what_importers_rely_on(sandbox: Sandbox, name: object) -> None:
+    """A program that forges what it offers cannot lay a value over the path or the builtins of its proxy."""
+    source = f"""
+import os, sys
+frame = sys._getframe()
+while 'request' not in frame.f_locals:
+    frame = frame.f_back
+framed = next(module for label, module in sys.modules.items() if label.endswith('.frames')).framed
+offer = {{'functions': [], 'constants': {{{name!r}: '/etc/passwd'}}, 'others': {{}}}}
+os.write(3, framed([frame.f_locals['request']['ticket'], 'value', offer, '']))
+"""
+    with sandbox.open(source) as program:
+        assert program.failure is not None
+        assert program.failure.kind == "protocol"
+        assert program.constants == {}
+
+
 def test_neither_evaluator_nor_targets_can_be_found(sandbox: Sandbox, tmp_path: Path) -> None:
     """The evaluator's file, its folder and its process do not exist for the program that it judges."""
     file = tmp_path / "evaluator.py"

@@ -115,6 +115,7 @@ def test_chance_is_the_same_for_the_same_seed(sandbox: Sandbox) -> None:
             return program.call("draw")
 
     assert drawn(1) == drawn(1)
+    assert drawn(-5) == drawn(-5)
     assert drawn(1)[0] != drawn(2)[0]
 
 

@@ -74,7 +74,7 @@ def _seed(seed: int) -> None:
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        numpy.random.seed(seed)
+        numpy.random.seed(seed % (1 << 32))
 
 
 def _loaded(module: ModuleType, source: str, most: int) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _loaded(module: ModuleType, source: str, most: int) -> dict[str, Any]:
             constants[name] = value
         except NotPlain as error:
             others[name] = str(error)
-    return {"functions": functions, "constants": constants, "others": others, "doc": module.__doc__}
+    return {"functions": functions, "constants": constants, "others": others}
 
 
 def _is_function(value: Any) -> bool:

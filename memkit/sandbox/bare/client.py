@@ -7,7 +7,6 @@ Whoever holds this object holds the program's life: closing it, or ending in any
 from __future__ import annotations
 
 import os
-import secrets
 import select
 import signal
 import socket
@@ -26,6 +25,7 @@ from .frames import Ended, Late, TooLarge, framed, receive, send
 _PATIENCE = 120.0
 """Seconds to wait for a process; a busy machine and a full house are no fault of the program."""
 _STATUS, _PAUSE = 5.0, 0.01
+_TICKET = 16
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,9 @@ class Candidate:
             self.close()
             return
         try:
-            self.functions = tuple(map(_text, offer["functions"]))
-            self.constants = dict(offer["constants"])
-            self.others = {_text(other): _text(why) for other, why in offer["others"].items()}
+            self.functions = tuple(map(_public, offer["functions"]))
+            self.constants = {_public(constant): value for constant, value in offer["constants"].items()}
+            self.others = {_public(other): str(why) for other, why in offer["others"].items()}
         except (TypeError, KeyError, AttributeError, ValueError):
             self._give_up("protocol", "the program did not say what it offers")
 
@@ -166,7 +166,7 @@ class Candidate:
             return self.failure
         if self._line is None:
             return failure("unavailable", "this program was closed")
-        ticket = secrets.token_bytes(16)
+        ticket = os.urandom(_TICKET)
         try:
             first = question[0]
             frame = framed({**first, "ticket": ticket} if isinstance(first, dict) else [ticket, *question])
@@ -195,10 +195,10 @@ class Candidate:
 
     def _read(self, answer: Any, ticket: bytes, where: str) -> Any:
         match answer:
-            case [bytes() as given, "value", value, str() as printed] if secrets.compare_digest(given, ticket):
+            case [bytes() as given, "value", value, str() as printed] if given == ticket:
                 self.printed = printed
                 return value
-            case [bytes() as given, "failure", *fields, str() as printed] if secrets.compare_digest(given, ticket):
+            case [bytes() as given, "failure", *fields, str() as printed] if given == ticket:
                 told = _told(fields, where)
                 if told is not None:
                     self.printed = printed
@@ -258,10 +258,11 @@ def _has_spoken(stream: socket.socket) -> bool:
         return False
 
 
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise TypeError
-    return value
+def _public(name: Any) -> str:
+    """Return a name that a program may offer: an identifier, and none that means something to who imports modules."""
+    if type(name) is not str or not name.isidentifier() or name.startswith("__"):
+        raise ValueError(name)
+    return name
 
 
 def _signal_name(number: int) -> str:
