@@ -327,3 +327,16 @@ def test_the_common_parts_of_the_standard_library_can_be_imported(sandbox: Sandb
     source = "import importlib\ndef load(names):\n    for name in names: importlib.import_module(name)\n"
     with sandbox.open(source) as program:
         assert program.call("load", [names.split()]) is None
+
+
+def test_what_a_program_says_of_itself_can_be_shown(sandbox: Sandbox) -> None:
+    """A reason has one line, a length, and no character that a terminal obeys; the same goes for the trace."""
+    source = "def f\u00e9(): raise ValueError('\\x1b]0;gone\\x07\\n\\u202e' + 'x' * 9999)\n"
+    with sandbox.open(source, name="pro\x1bgram") as program:
+        failed = program.call("f\u00e9")
+
+    assert failed.reason.startswith("ValueError: \\x1b]0;gone\\x07\\n\\u202ex")
+    assert len(failed.reason) < 600
+    assert failed.reason.isprintable()
+    assert all(line.isprintable() for line in failed.detail.split("\n"))
+    assert "in f\u00e9" in failed.detail

@@ -30,9 +30,16 @@ class Failure(NamedTuple):
 
 
 def failure(kind: str, reason: str, detail: str = "", raised: str = "") -> Failure:
-    """Return a failure whose texts are cut to a length that can be shown."""
+    """Return a failure whose texts can be shown: cut to a length, and without anything that a terminal would obey."""
     cut = reason if len(reason) <= REASON else reason[: REASON - 1] + "…"
-    return Failure(kind, cut, detail[-DETAIL:], raised)
+    lines = detail[-DETAIL:].split("\n")
+    return Failure(kind, _harmless(cut), "\n".join(map(_harmless, lines)), _harmless(raised))
+
+
+def _harmless(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def read_failure(fields: Any) -> Failure:
