@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import anthropic
@@ -105,3 +106,23 @@ def test_what_a_script_has_left_is_counted() -> None:
         assert server.unused == 2
     with FakeServer("chat", [{"reply": "always"}]) as ruled, FakeServer("chat", lambda _: "always") as computed:
         assert ruled.unused == computed.unused == 0
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ("Content-Length: 5", b"{oops", 400),
+        ("Transfer-Encoding: chunked", b"0\r\n\r\n", 411),
+        ("Content-Length: 99999999999", b"", 413),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_in_the_log(headers: str, body: bytes, status: int) -> None:
+    """Whatever is refused can be found in ``requests`` with its reason."""
+    with FakeServer() as server, socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n".encode() + body)
+        answered = client.recv(65536)
+
+    (request,) = server.requests
+    assert answered.startswith(f"HTTP/1.1 {status} ".encode())
+    assert (request.status, request.path, request.body) == (status, "/v1/chat/completions", None)
+    assert server.refused == [request.error]
