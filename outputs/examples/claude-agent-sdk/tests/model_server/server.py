@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -146,7 +147,16 @@ class FakeServer:
             response, error = self._refused(Refusal(500, str(problem), kind="server_error")), str(problem)
         if response.delay:
             self._stopping.wait(response.delay)
-        conversation = asked[-1] if asked else None
+        return self._logged(request, response, error, asked[-1] if asked else None)
+
+    def refuse(self, request: Request, refusal: Refusal) -> Response:
+        """Return the response to a request whose body cannot be read, and write it down in ``requests``."""
+        return self._logged(request, self._refused(refusal), refusal.message)
+
+    def _logged(
+        self, request: Request, response: Response, error: str | None, conversation: Conversation | None = None
+    ) -> Response:
+        """Write down what a request was answered with, and return it."""
         logged = LoggedRequest(
             request.method, request.path, request.headers, request.body, response.status, error, conversation
         )
@@ -242,13 +252,14 @@ class _Handler(BaseHTTPRequestHandler):
         fake = self.server.fake
         address = urlsplit(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.command, address.path, headers, None, dict(parse_qsl(address.query)))
         try:
-            body = self._body()
+            request = replace(request, body=self._body())
         except Refusal as refusal:
             self.close_connection = True  # what is left of the request cannot be told from the next one
-            self._write(fake._refused(refusal))
+            self._write(fake.refuse(request, refusal))
             return
-        self._write(fake.respond(Request(self.command, address.path, headers, body, dict(parse_qsl(address.query)))))
+        self._write(fake.respond(request))
 
     def _body(self) -> Any:
         """Return the JSON body, or None where there is none."""
