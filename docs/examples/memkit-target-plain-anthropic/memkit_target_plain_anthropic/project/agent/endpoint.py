@@ -17,6 +17,7 @@ from agent.settings import Settings
 
 KEY = "ANTHROPIC_API_KEY"
 URL = "ANTHROPIC_BASE_URL"
+ANTHROPIC = "https://api.anthropic.com"
 RETRIES = 1
 """A busy server gets one more chance; a dead one is reported at once."""
 BROKEN_STREAM: tuple[type[Exception], ...] = (
@@ -40,6 +41,11 @@ class Endpoint:
     def name(self) -> str:
         """Return how a message calls the server."""
         return self.base_url or "Anthropic"
+
+    @property
+    def address(self) -> str:
+        """Return where to ask; a client that is not told takes an empty variable for an address."""
+        return self.base_url or ANTHROPIC
 
 
 def endpoint_of(settings: Settings) -> Endpoint:

@@ -24,7 +24,7 @@ class MessagesModel:
         self._tools: list[dict[str, Any]] = []
         with clear_faults(endpoint):
             self._client = anthropic.Anthropic(
-                api_key=endpoint.api_key, base_url=endpoint.base_url, timeout=endpoint.timeout, max_retries=RETRIES
+                api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
             )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
