@@ -82,5 +82,7 @@ def _lines(done: Update) -> Iterator[str]:
         yield "Nothing was written."
         return
     if done.conflicts:
-        yield f"Conflicts: {len(done.conflicts)}. What could not be marked in a file lies in {done.saved / 'theirs'}."
+        aside = done.saved / "theirs"
+        unmarked = f" What could not be marked in a file lies in {aside}." if aside.is_dir() else ""
+        yield f"Conflicts: {len(done.conflicts)}.{unmarked}"
     yield f"Take it back: memkit update {shlex.quote(str(done.project))} --undo"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
+from memkit.memory.private_folders import make_private
 from memkit.store.layout import MANIFEST, cache_folder
 
 FORMAT = 1
@@ -177,7 +178,7 @@ def _cached(path: Path, stamp: list[int]) -> dict[str, Any] | None:
 def _remember(path: Path, stamp: list[int], data: dict[str, Any]) -> None:
     scratch = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         scratch.write_text(json.dumps({"stamp": stamp, "data": data}), encoding="utf-8")
         scratch.replace(path)
     except OSError:

@@ -157,6 +157,26 @@ def test_a_conflict_is_marked_and_named(line: Line, project: Path, capsys: pytes
     assert (project / "agent/gone.md").read_bytes() == b"mine\n"
 
 
+@pytest.mark.parametrize("removed", [False, True])
+def test_the_folder_of_what_has_no_marks_is_named_where_there_is_one(
+    line: Line, project: Path, capsys: pytest.CaptureFixture[str], removed: bool
+) -> None:
+    """A line about files that nobody set aside sends people looking for them."""
+    notes = project / "agent/notes.md"
+    if removed:
+        notes.unlink()
+        notes.mkdir()
+    else:
+        notes.write_bytes(FIRST["agent/notes.md"].replace(b"words of 2 and 3'", b"mine'"))
+    line.publish(SECOND)
+
+    assert run(["update", str(project)]) == 1
+    said = capsys.readouterr().out
+    aside = project / ".memkit/state/updates/0001/theirs"
+    assert "Conflicts: 1." in said
+    assert (str(aside) in said) is aside.is_dir() is removed
+
+
 def test_marks_that_are_left_stop_the_next_update(
     line: Line, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -228,6 +228,15 @@ def test_a_program_reads_json_and_runs_in_the_store(memory: Any, tmp_path: Path)
     assert f"grüße {tmp_path.name}" in outcome.text
 
 
+def test_a_program_runs_where_nothing_was_kept_yet(memory: Any, tmp_path: Path) -> None:
+    """A memory folder that somebody named need not exist when the first tool is called."""
+    tool = DeclaredTool("say", "Say.", run=["pwd"])
+
+    outcome = Toolbox(memory, tools=[tool], root=tmp_path / "new" / "memory").call("say", {})
+
+    assert "new/memory" in outcome.text
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [

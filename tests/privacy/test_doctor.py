@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from memkit.privacy import examination
 from memkit.privacy.keys import KeyRing
+from memkit.store.config import read_manifest
 from tests.privacy.conftest import Ask
 
 
@@ -28,6 +30,17 @@ def test_a_fresh_store_is_private(store: Path, ask: Ask) -> None:
     assert ok
     assert "clear text" in detail
     assert (store / ".memkit").stat().st_mode & 0o077 == 0
+
+
+def test_a_store_is_private_whatever_was_run_first(store: Path, ask: Ask) -> None:
+    """Commands that only read its settings make the folder too."""
+    shutil.rmtree(store / ".memkit", ignore_errors=True)
+    read_manifest(store)
+    assert (store / ".memkit" / "cache" / "manifest.json").is_file()
+
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+
+    assert check(ask, "index privacy")[0]
 
 
 def test_keys_that_others_can_read_are_named(sealing: Path, ask: Ask) -> None:
