@@ -84,3 +84,29 @@ def test_the_project_is_a_store_with_a_record_of_its_making() -> None:
 
     assert (PROJECT / "memkit.yaml").is_file() and (PROJECT / "archive").is_dir()
     assert {"target", "templates", "answers", "skills", "from_store"} <= set(record)
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("MODEL=one", "one"),
+        ("export MODEL = one", "one"),
+        ("MODEL=one  # the small one", "one"),
+        ('MODEL="one # two"  # quoted', "one # two"),
+        ("MODEL='one'", "one"),
+        ("MODEL=one#two", "one#two"),
+        ("\ufeffMODEL=one", "one"),
+    ],
+)
+def test_dotenv_is_read_as_people_write_it(line: str, value: str) -> None:
+    """With quotes, with comments, and with the mark that some editors put first."""
+    Path(".env").write_text(f"{line}\n", encoding="utf-8")
+
+    assert load_settings({"MEMORY_DIR": "."}).model == value
+
+
+def test_what_belongs_to_this_machine_is_for_its_user_only(talk: Talk) -> None:
+    """Sessions, index and counts lie where nobody else on the machine can look."""
+    talk("Hello!", ["Hello."], "--consent")
+
+    assert (talk.store / ".memkit").stat().st_mode & 0o077 == 0

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import StoreLocked, StoreReadOnly
+from .private_folders import make_private
 
 FIRST_WAIT, LONGEST_WAIT = 0.001, 0.05
 DENIED = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -29,7 +30,7 @@ def locked(path: Path, *, timeout: float) -> Iterator[None]:
 
 def _open(path: Path) -> int:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         if error.errno in DENIED:

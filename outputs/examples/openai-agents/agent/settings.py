@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ COMPILED = Path(__file__).resolve().parent / "compiled"
 PROJECT_FOLDER = COMPILED.parent.parent
 MANIFEST = "memkit.yaml"
 MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "importance")
-_QUOTES = "\"'"
+_QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)(?:\s+#.*)?""")
+_COMMENT = re.compile(r"(?:^|\s+)#.*")
 
 
 @dataclass(frozen=True)
@@ -142,10 +144,10 @@ def dotenv(path: Path) -> dict[str, str]:
 
 
 def unquoted(value: str) -> str:
-    """Return ``value`` without the quotes around it.
+    """Return ``value`` without the quotes around it, and without a comment behind it.
 
-    >>> unquoted('"a b"'), unquoted("a'b")
-    ('a b', "a'b")
+    >>> unquoted('"a b"'), unquoted("a'b"), unquoted("'#a' # b"), unquoted("a#b # c")
+    ('a b', "a'b", '#a', 'a#b')
     """
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES
-    return value[1:-1] if quoted else value
+    quoted = _QUOTED.fullmatch(value)
+    return quoted["text"] if quoted else _COMMENT.sub("", value)

@@ -60,6 +60,7 @@ def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON
         given.write(json.dumps(dict(args), ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n")
         given.seek(0)
         try:
+            root.mkdir(parents=True, exist_ok=True)  # a memory folder in which nothing was kept yet
             program = subprocess.Popen(
                 command, cwd=root, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
             )

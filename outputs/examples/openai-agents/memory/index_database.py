@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .errors import MAKE_ROOM, ArchiveError, StoreFull
 from .locking import DENIED, NO_ROOM
+from .private_folders import make_private
 
 BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
@@ -25,7 +26,7 @@ class Database:
     def __init__(self, path: Path | None, *, synchronous: str = "NORMAL") -> None:
         self.path = path
         if path is not None and not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent)
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         self.sql = sqlite3.connect(
             path or ":memory:",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -121,8 +122,11 @@ def readable(endpoint: Endpoint) -> Iterator[None]:
 
 def malformed(endpoint: Endpoint, what: str) -> EnvironmentFault:
     """Return the fault of an answer that cannot be used."""
-    return EnvironmentFault(f"The answer of {endpoint.name} broke off or is malformed ({what}). Try again.")
+    return EnvironmentFault(
+        f"The answer of {endpoint.name} broke off or is malformed ({what}). Try again, or check OPENAI_BASE_URL."
+    )
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(getattr(error, "message", error)).split())[:500]
+    said = " ".join(str(getattr(error, "message", error)).split())
+    return re.sub(r"^Error code: \d+ - ", "", said)[:500]
