@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import cast
 
 from agent.assembly import Rooms
 from agent.claude_loop import ClaudeLoop
@@ -24,5 +25,8 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, open_workplace() as workplace:
-        loop = partial(ClaudeLoop, endpoint=endpoint, rooms=rooms, events=events, workplace=workplace)
-        yield KeptSession(rooms.agent(loop=loop), rooms)
+        made = partial(ClaudeLoop, endpoint=endpoint, rooms=rooms, events=events, workplace=workplace)
+        agent = rooms.agent(loop=made)
+        session = KeptSession(agent, rooms)
+        cast(ClaudeLoop, agent.loop).checkpoint = session.keep
+        yield session

@@ -426,3 +426,16 @@ def test_the_model_is_told_that_it_may_call_no_more(talk: Talk, compiled: Path) 
     assert notes(compiled).count("milk") == 8
     assert "too many calls" in talk.results()[-1]
     assert reply.message.startswith("That was enough.")
+
+
+def test_a_turn_that_breaks_off_keeps_the_calls_that_it_made(talk: Talk, compiled: Path) -> None:
+    """The next run of the session knows that the tool ran, so the model has no reason to call it again."""
+    script = [{"tool": "note", "args": {"text": "paid"}}, *[{"status": 401, "message": "Not yours."}] * 4]
+    assert talk("Pay", script, "--session", "one", "--consent").code == 3
+    assert notes(compiled).count("paid") == 1
+
+    talk("And now?", ["It is paid."], "--session", "one")
+
+    (call,) = [call for message in talk.asked[-1].messages for call in message.calls]
+    assert call.args == {"text": "paid"}
+    assert [message.role for message in talk.asked[-1].messages if message.role == "tool"] == ["tool"]
