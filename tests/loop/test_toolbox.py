@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +95,48 @@ def test_the_books_say_what_the_policies_said_about_a_call_that_a_framework_runs
 ) -> None:
     """A call that was judged before it runs is written down with that verdict: a warning, or a person's yes."""
     policies = guard({"archival_memory_insert": "warn", "archival_memory_search": "ask"})
-    toolbox = Toolbox(memory, policies)
+    toolbox = Toolbox(memory, policies, approve=lambda *_: True)
 
-    toolbox.judge("archival_memory_insert", {"text": "x"})
+    assert toolbox.objection("archival_memory_insert", {"text": "x"}) is None
     toolbox.execute("archival_memory_insert", {"text": "x"})
-    toolbox.judge("archival_memory_search", {"query": "x"})
-    toolbox.grant("archival_memory_search", {"query": "x"})
+    assert toolbox.objection("archival_memory_search", {"query": "x"}) is None
     toolbox.execute("archival_memory_search", {"query": "x"})
 
     assert [call["decision"] for call in toolbox.report("")["tool_calls"]] == ["warn", "ask"]
+
+
+def test_an_objection_is_told_and_written_down(memory: Any, guard: Callable[..., Any]) -> None:
+    """What a policy denies, or a person where one is asked, does not run; the books have the call with its verdict."""
+    policies = guard({"archival_memory_insert": "deny", "archival_memory_search": "ask"})
+    toolbox = Toolbox(memory, policies, approve=lambda *_: False)
+
+    told = [
+        toolbox.objection("archival_memory_insert", {"text": "x"}),
+        toolbox.objection("archival_memory_search", {"query": "x"}),
+    ]
+
+    assert all(told) and memory.kept == {}
+    calls = toolbox.report("")["tool_calls"]
+    assert [(call["decision"], call["result"]) for call in calls] == [("deny", told[0]), ("ask", told[1])]
+
+
+def test_people_are_asked_about_one_call_at_a_time(memory: Any, guard: Callable[..., Any]) -> None:
+    """Two threads with a question each do not talk to the same person at once."""
+    asking, most = 0, 0
+
+    def approve(*_: object) -> bool:
+        nonlocal asking, most
+        asking += 1
+        most = max(most, asking)
+        time.sleep(0.02)
+        asking -= 1
+        return True
+
+    toolbox = Toolbox(memory, guard({"archival_memory_search": "ask"}), approve=approve)
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(lambda n: toolbox.objection("archival_memory_search", {"query": str(n)}), range(4)))
+
+    assert told == [None] * 4 and most == 1
 
 
 def test_one_verdict_clears_one_execution(memory: Any, guard: Callable[..., Any]) -> None:

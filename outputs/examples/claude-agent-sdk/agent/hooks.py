@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from agent.claude_loop import ClaudeLoop
 
 TOO_MANY = "Not run: too many calls in one turn. Answer without tools."
-STOPPED = frozenset({"deny", "ask"})
 A_DAY = 24 * 60 * 60.0
 """Seconds that a person may think about a question; the command line would wait for one minute, and go on."""
 
@@ -53,9 +52,9 @@ def _gate(loop: ClaudeLoop, call: Call) -> SyncHookJSONOutput:
         # No server takes such a call back, so the answer is not sent as it stands.
         loop.begin_anew = True
         return {**_denied(call, loop.toolbox.call(name, str(call.given)).text), "continue_": False}
-    verdict = loop.toolbox.judge(name, call.given)
-    if verdict.decision in STOPPED and not loop.approved(name, call.given, verdict):
-        return _denied(call, loop.toolbox.refuse(name, call.given, verdict))
+    objection = loop.toolbox.objection(name, call.given)
+    if objection is not None:
+        return _denied(call, objection)
     call.passed = True
     return {}
 

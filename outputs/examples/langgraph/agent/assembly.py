@@ -43,8 +43,6 @@ class Rooms:
     toolbox: Toolbox
     consent: Consent
     persona: Persona
-    approve: Approval | None
-    """Asks a person about a call that a policy holds back."""
     user_id: str
     session_id: str
 
@@ -85,7 +83,7 @@ def open_rooms(settings: Settings, user: str | None, session: str, approve: Appr
     )
     toolbox = _toolbox(settings, memory, archive, consent, approve)
     persona = Persona(name=str(settings.values["name"]), description=str(settings.values["persona"]))
-    return Rooms(settings, archive, main, memory, toolbox, consent, persona, approve, user_id, session)
+    return Rooms(settings, archive, main, memory, toolbox, consent, persona, user_id, session)
 
 
 def guard_of(policies: Iterable[Any]) -> Guard:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from typing import Any
 
 from langchain.agents import create_agent
@@ -18,7 +17,6 @@ from agent.journal import Journal
 from agent.middleware import middleware_of
 from agent.tools import tools_of
 from loop.core import AgentLoop, AgentResponse
-from loop.interface import Verdict
 from loop.turn import Intent, Reply
 
 STEPS_PER_CALL = 8
@@ -88,17 +86,6 @@ class GraphLoop(AgentLoop):
         with self._counting:
             self._made += 1
             return self._made
-
-    def approves(self, name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
-        """Return whether a person lets a call run that a policy holds back."""
-        ask = self._rooms.approve
-        if verdict.decision != "ask" or ask is None:
-            return False
-        with self._counting:  # one question at a time
-            granted = ask(name, args, verdict)
-        if granted:
-            self.toolbox.grant(name, args)
-        return granted
 
     # --- sessions
 

@@ -31,7 +31,6 @@ class RunnerLoop(AgentLoop):
         self, *parts: Any, model: Model, endpoint: Endpoint, rooms: Rooms, events: asyncio.Runner, **more: Any
     ) -> None:
         super().__init__(*parts, **more)  # without the model, which only the SDK asks
-        self.approve = rooms.approve
         self._endpoint = endpoint
         self._rooms = rooms
         self._events = events

@@ -15,14 +15,12 @@ from agents import (
 from agents.tool_context import ToolContext
 
 from agent.sendable import arguments_as_sent
-from loop.arguments import read_arguments
-from loop.interface import ToolSpec, Verdict
+from loop.interface import ToolSpec
 
 if TYPE_CHECKING:
     from agent.runner_loop import RunnerLoop
 
 TOO_MANY = "Not run: too many calls in one turn."
-STOPPED = frozenset({"deny", "ask"})
 
 
 def tools_of(loop: RunnerLoop) -> list[FunctionTool]:
@@ -59,17 +57,7 @@ def policy_gate(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
     name, arguments = data.context.tool_name, arguments_as_sent(data.context.tool_arguments)
     if loop.number_call() > loop.max_tool_calls:
         return ToolGuardrailFunctionOutput.reject_content(TOO_MANY)
-    verdict = loop.toolbox.judge(name, arguments)
-    if verdict.decision in STOPPED and not _approved(loop, name, arguments, verdict):
-        return ToolGuardrailFunctionOutput.reject_content(loop.toolbox.refuse(name, arguments, verdict))
+    objection = loop.toolbox.objection(name, arguments)
+    if objection is not None:
+        return ToolGuardrailFunctionOutput.reject_content(objection)
     return ToolGuardrailFunctionOutput.allow()
-
-
-def _approved(loop: RunnerLoop, name: str, arguments: str, verdict: Verdict) -> bool:
-    """Return whether a person lets a call run that a policy holds back."""
-    if verdict.decision != "ask" or loop.approve is None:
-        return False
-    granted = loop.approve(name, read_arguments(arguments) or {}, verdict)
-    if granted:
-        loop.toolbox.grant(name, arguments)
-    return granted

@@ -76,6 +76,7 @@ class Toolbox:
         self._cleared: dict[str, list[str]] = {}
         self._books = threading.RLock()
         self._serial = threading.RLock()
+        self._asking = threading.Lock()
         self._tools: dict[str, BoundTool] = {}
         planning = PlanningTools(planner, proposals, searcher, self._keep_plan)
         for tool in [*self._memory_tools(retire), *planning.tools(), *map(self._declared, tools)]:
@@ -121,13 +122,19 @@ class Toolbox:
         self._tell("policy", tool=name, args=given, context=context, decision=verdict.decision, policies=found)
         return verdict
 
-    def grant(self, name: str, args: Mapping[str, JSON] | str) -> None:
-        """Clear one call that a person approved."""
-        with self._books:
-            self._clear(name, read_arguments(args) or {}, "ask")
+    def objection(self, name: str, args: Mapping[str, JSON] | str) -> str | None:
+        """Return why a call may not run, for the model, or None, which clears exactly one ``execute`` of the same call.
 
-    def refuse(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> str:
-        """Record a call that ``verdict`` stopped and return what the model is told."""
+        For an SDK with a gate of its own before a tool; a person is asked where the policies want one, about one call at
+        a time.
+        """
+        verdict = self.judge(name, args)
+        return self._refuse(name, args, verdict) if self._is_stopped(name, args, verdict) else None
+
+    def _is_stopped(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> bool:
+        return verdict.decision in STOPPED and not self._approved(name, args, verdict)
+
+    def _refuse(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> str:
         text = refusal(name, verdict)
         self._record(name, args, text, error=True, decision=verdict.decision)
         return text
@@ -137,8 +144,8 @@ class Toolbox:
     def call(self, name: str, args: Mapping[str, JSON] | str) -> ToolOutcome:
         """Judge a call and, if it may, run it; whatever goes wrong is told in the outcome's text."""
         verdict = self.judge(name, args)
-        if verdict.decision in STOPPED and not self._approved(name, args, verdict):
-            return ToolOutcome(self.refuse(name, args, verdict), True, verdict)
+        if self._is_stopped(name, args, verdict):
+            return ToolOutcome(self._refuse(name, args, verdict), True, verdict)
         self._take(name, args)
         text, error = self._run(name, args, verdict.decision)
         return ToolOutcome(text, error, verdict)
@@ -161,10 +168,12 @@ class Toolbox:
         given = read_arguments(args) or {}
         if verdict.decision != "ask" or name not in self._tools or self._approve is None:
             return False
-        if not self._approve(name, given, verdict):
-            return False
-        self.grant(name, given)
-        return True
+        with self._asking:
+            granted = self._approve(name, given, verdict)
+        if granted:
+            with self._books:
+                self._clear(name, given, verdict.decision)
+        return granted
 
     def _run(self, name: str, args: Mapping[str, JSON] | str, decision: str) -> tuple[str, bool]:
         text, error = self._answer(name, read_arguments(args))

@@ -23,7 +23,7 @@ from agent.window import Window
 from agent.workplace import Workplace
 from loop.arguments import read_arguments
 from loop.core import AgentLoop
-from loop.interface import CallData, Message, Verdict
+from loop.interface import CallData, Message
 from loop.turn import Intent, Reply
 
 GO_ON: Message = {"role": "user", "content": "(Go on: the results of your tool calls stand above.)"}
@@ -67,15 +67,6 @@ class ClaudeLoop(AgentLoop):
         """Count one tool call and return its number in this turn."""
         self._made += 1
         return self._made
-
-    def approved(self, name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
-        """Return whether a person lets a call run that a policy holds back."""
-        if verdict.decision != "ask" or self._rooms.approve is None:
-            return False
-        granted = self._rooms.approve(name, args, verdict)
-        if granted:
-            self.toolbox.grant(name, args)
-        return granted
 
     # --- runs
 

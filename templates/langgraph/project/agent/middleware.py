@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from agent.graph_loop import GraphLoop
 
 TOO_MANY = "Not run: too many calls in one turn."
-STOPPED = frozenset({"deny", "ask"})
 
 
 class ContextState(AgentState[Any]):
@@ -111,9 +110,9 @@ def _policy_gate(loop: GraphLoop) -> Any:
             return _refusal(request, TOO_MANY)
         if request.tool is None:
             return _refusal(request, loop.toolbox.call(name, args).text)
-        verdict = loop.toolbox.judge(name, args)
-        if verdict.decision in STOPPED and not loop.approves(name, args, verdict):
-            return _refusal(request, loop.toolbox.refuse(name, args, verdict))
+        objection = loop.toolbox.objection(name, args)
+        if objection is not None:
+            return _refusal(request, objection)
         answer: ToolMessage | Command[Any] = handler(request)
         return answer
 
