@@ -24,7 +24,7 @@ def test_every_test_on_the_page_passes(tmp_path: Path) -> None:
     nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}  # as on many machines
 
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "memkit.pytest_plugin", "-p", "no:cacheprovider", str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:memkit", "-p", "memkit.pytest_plugin", str(tmp_path)],
         env=kept | nowhere, cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 

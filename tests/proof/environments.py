@@ -30,7 +30,7 @@ class Environments:
 
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
         self._folder = folder
-        self._variables = _with_the_index_of_pip(variables)
+        self._variables = _as_pip_is_told(variables)
 
     def copy(self, project: Path, edition: str, place: Path) -> Path:
         """Return the folder of programs of a new environment at ``place`` that holds what ``project`` requires.
@@ -85,8 +85,8 @@ def _fitting(text: str, edition: str) -> str:
     return str(requirement)
 
 
-def _with_the_index_of_pip(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return ``variables`` with the index that pip is configured for, which another installer does not look up."""
+def _as_pip_is_told(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return ``variables`` with the index and the certificates that pip uses, which another installer does not look up."""
     listed = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"],
         env=dict(variables),
@@ -94,8 +94,11 @@ def _with_the_index_of_pip(variables: Mapping[str, str]) -> dict[str, str]:
         text=True,
         check=False,
     )
-    found = re.findall(r"^\S*\.index-url='(.+)'$", listed.stdout, re.M)
-    return {**({"UV_DEFAULT_INDEX": found[-1]} if found else {}), **variables}
+    told = {"UV_SYSTEM_CERTS": "true"}
+    for option, variable in (("index-url", "UV_DEFAULT_INDEX"), ("cert", "SSL_CERT_FILE")):
+        if found := re.findall(rf"^\S*\.{option}='(.+)'$", listed.stdout, re.M):
+            told[variable] = found[-1]
+    return {**told, **variables}
 
 
 def _link(source: str, target: str) -> None:

@@ -43,17 +43,9 @@ def test_servers_and_their_variables_end_with_the_test(tmp_path: Path) -> None:
     """Each test has its own servers, found by the environment, and none after it."""
     (tmp_path / "test_agent.py").write_text(TESTS, encoding="utf-8")
 
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "memkit.pytest_plugin",
-        "-p",
-        "no:cacheprovider",
-        str(tmp_path),
-    ]
+    # The plugin is loaded by its module's name, so that it is there once, whether memkit is installed or not.
+    plugin = ["-p", "no:memkit", "-p", "memkit.pytest_plugin"]
+    command = [sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)
 
     assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
