@@ -86,7 +86,7 @@ def _fitting(text: str, edition: str) -> str:
 
 
 def _as_pip_is_told(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return ``variables`` with the index and the certificates that pip uses, which another installer does not look up."""
+    """Return ``variables`` with the index and certificates of pip, which other installers do not look up."""
     listed = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"],
         env=dict(variables),
