@@ -125,8 +125,8 @@ class Toolbox:
     def objection(self, name: str, args: Mapping[str, JSON] | str) -> str | None:
         """Return why a call may not run, for the model, or None, which clears exactly one ``execute`` of the same call.
 
-        For an SDK with a gate of its own before a tool; a person is asked where the policies want one, about one call at
-        a time.
+        For an SDK with a gate of its own before a tool. Where the policies want a person, one is asked, about one call
+        at a time.
         """
         verdict = self.judge(name, args)
         return self._refuse(name, args, verdict) if self._is_stopped(name, args, verdict) else None

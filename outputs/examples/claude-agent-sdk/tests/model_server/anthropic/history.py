@@ -39,19 +39,19 @@ def _turn(data: Any, index: int, *, last: bool) -> tuple[str, list[Block]]:
     """Return role and blocks of one message."""
     place = f"messages.{index}"
     role = mapping(data, place).get("role")
-    if role not in _KEYS:
+    if not isinstance(role, str) or role not in _KEYS:
         raise wrong(f"{place}.role", f"Input should be 'user' or 'assistant', got {role!r}")
     if "content" not in data:
         raise wrong(f"{place}.content", "Field required")
-    extra = sorted(set(data) - _KEYS[str(role)])
+    extra = sorted(set(data) - _KEYS[role])
     if extra:
         raise wrong(f"{place}.{extra[0]}", "Extra inputs are not permitted")
-    blocks = read_content(data["content"], str(role), f"{place}.content")
+    blocks = read_content(data["content"], role, f"{place}.content")
     if not data["content"] and not (role == "assistant" and last) and "output_config" not in data:
         raise wrong(place, "all messages must have non-empty content except for the optional final assistant message")
     if role == "assistant" and last and _ends_in_space(blocks):
         raise wrong("messages", "final assistant content cannot end with trailing whitespace")
-    return str(role), blocks
+    return role, blocks
 
 
 def _ends_in_space(blocks: list[Block]) -> bool:
