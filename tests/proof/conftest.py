@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 from environments import Environments
 from ownership import OUTSIDE, Owned
 from rendered import Case
+
+collect_ignore: list[str] = [] if os.environ.get("MEMKIT_PROVE") else ["test_skills_alone.py"]
+"""What only the scheduled run does."""
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,40 +10,20 @@ from pathlib import Path
 
 import enclosure
 import pytest
-from environments import BEYOND, FLOOR, NEWEST, Environments, requirements_of
+from environments import FLOOR, Environments, requirements_of
+from own_tests import NEWEST_EDITION, passes_its_tests
 from ownership import ENCLOSED, Owned
 from packaging.requirements import Requirement
 from packaging.version import Version
-from rendered import BOTH, Case, cases, commands_of
+from rendered import BOTH, Case, cases
 
 from memkit.generate.reading import WIRED
-
-NEWEST_EDITION = BEYOND if os.environ.get("MEMKIT_PROVE") == BEYOND else NEWEST
-"""What the scheduled run tries is newer than what the projects allow."""
-
-
-def passes_its_tests(owned: Owned, *chosen: str) -> None:
-    """Follow the README's first line; memkit is nowhere, nothing is skipped, and nobody outside is asked."""
-    install, test = commands_of(owned.project)[0].split(" && ")
-    owned.run("sh", "-c", install)
-    packages = owned.run("python", "-m", "pip", "list", "--format=freeze")
-    assert "memkit" not in packages
-
-    printed = owned.run_offline(*test.split(), "-q", "-p", "no:cacheprovider", *chosen)
-
-    assert " passed" in printed and "skipped" not in printed, printed[-2000:]
 
 
 @pytest.mark.parametrize("case", cases(BOTH), ids=str)
 def test_a_project_passes_its_tests_with_the_newest_sdk(case: Case, own: Callable[[Case, str], Owned]) -> None:
     """Whatever its wire, with the newest versions that its requirements allow."""
     passes_its_tests(own(case, NEWEST_EDITION))
-
-
-@pytest.mark.parametrize("case", cases(*WIRED), ids=str)
-def test_each_skill_alone_gives_a_project_that_passes(case: Case, own: Callable[[Case, str], Owned]) -> None:
-    """With fewer tools too; what starts processes of its own is the same with both and was run there."""
-    passes_its_tests(own(case, NEWEST_EDITION), "-m", "not process")
 
 
 @pytest.mark.parametrize("case", cases(BOTH), ids=str)
