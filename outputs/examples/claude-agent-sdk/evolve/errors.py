@@ -13,6 +13,14 @@ class RefusedProgram(EvolveError):
     """Report source text that does not run in process, and which part of it is not allowed."""
 
 
+class DoesNotApply(EvolveError):
+    """Report a proposed change that cannot be made to its program, and why."""
+
+
+class BadCheckpoint(EvolveError):
+    """Report saved data that no run can go on from: of a newer version, of another run, damaged or cut short."""
+
+
 class UndefinedValue(EvolveError):
     """Report that a program has no finite number as its value for the given arguments."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .errors import EvolveError
+from .errors import DoesNotApply, EvolveError
 from .interface import Opening
 from .reading import is_score
 
@@ -165,6 +166,44 @@ class Configurations:
     def program(self, genome: Values) -> dict[str, Any]:
         """Return the configuration as a dictionary."""
         return dict(zip(self._names, genome, strict=True))
+
+    def applied(self, genome: Values, text: str) -> Values:
+        """Return ``genome`` with the values that ``text``, a JSON object, names."""
+        try:
+            named = json.loads(text)
+        except (ValueError, RecursionError) as problem:
+            raise DoesNotApply(f"The answer is no JSON: {problem}.") from problem
+        if not isinstance(named, dict):
+            raise DoesNotApply("The answer is no JSON object of names and values.")
+        try:
+            return self._read_seed({**self.program(genome), **named})
+        except EvolveError as problem:
+            raise DoesNotApply(str(problem)) from problem
+
+    def features(self, genome: Values) -> dict[str, float]:
+        """Return where ``genome`` lies: a number for itself, a choice as its place in the list."""
+        return {label: float(value) for label, value in zip(self._names, self._coordinates(genome), strict=True)}
+
+    def grid(self) -> dict[str, float]:
+        """Return the first two names, in eight cells where they are bounded."""
+        chosen = list(self._allowed.items())[:2]
+        return {label: (item.high - item.low) / 8 if isinstance(item, Bounds) else 1.0 for label, item in chosen}
+
+    def encoded(self, genome: Values) -> list[float]:
+        """Return a number for each name; a choice is its place in the list."""
+        return self._coordinates(genome)
+
+    def decoded(self, data: Any) -> Values:
+        """Return the values of ``data``."""
+        if not isinstance(data, list) or len(data) != len(self._names):
+            raise ValueError(f"{data!r:.40} is no configuration of {len(self._names)} values")
+        pairs = zip(data, self._allowed.values(), strict=True)
+        return tuple(item.options[int(value)] if isinstance(item, Choice) else value for value, item in pairs)
+
+    def _coordinates(self, genome: Values) -> list[float]:
+        """Return ``genome`` as numbers."""
+        pairs = zip(genome, self._allowed.values(), strict=True)
+        return [item.options.index(value) if isinstance(item, Choice) else value for value, item in pairs]
 
 
 def _rounded(value: Any, allowed: Bounds | Choice, digits: int) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from random import Random
+from typing import Any
 
+from .errors import DoesNotApply, EvolveError, RefusedProgram
 from .interface import Opening
 from .operations import FUNCTIONS, OPERATIONS, TESTS
-from .reading import Expression
+from .reading import Expression, read_program
 from .terms import ONE, Terms, expanded, product_of, rounded, simplified, sum_of, terms_of
 from .tree import Node, constant, number_of, operation
 from .values import Column, column
@@ -148,6 +150,38 @@ class Expressions:
     def program(self, genome: Node) -> str:
         """Return the source text."""
         return Expression(self._seed.parameters, genome, self._seed.is_lambda).source
+
+    def applied(self, _genome: Node, text: str) -> Node:
+        """Return the expression that ``text`` writes, with or without a ``lambda`` in front."""
+        try:
+            tree = simplified(self.decoded(text))
+        except EvolveError as problem:
+            raise DoesNotApply(str(problem)) from problem
+        if tree.size > self._max_size or tree.depth > _MAX_DEPTH:
+            raise DoesNotApply(f"The program has {tree.size} nodes; {self._max_size} is the limit.")
+        return tree
+
+    def features(self, genome: Node) -> dict[str, float]:
+        """Return the size of ``genome``, its depth, and how many operations other than + and - it has."""
+        work = sum(bool(node.parts) and node.kind not in ("add", "subtract") for _, node in genome.walk())
+        return {"size": genome.size, "depth": genome.depth, "operations": work}
+
+    def grid(self) -> dict[str, float]:
+        """Return size by work: short and long programs, sums of plain terms and nested ones."""
+        return {"size": 4.0, "operations": 2.0}
+
+    def encoded(self, genome: Node) -> str:
+        """Return the source text."""
+        return self.program(genome)
+
+    def decoded(self, data: Any) -> Node:
+        """Return the body of a program's source text."""
+        program = read_program(data)
+        if not program.is_lambda:
+            program = read_program(f"lambda {', '.join(self._seed.parameters)}: {data}")
+        if program.parameters != self._seed.parameters:
+            raise RefusedProgram(f"The program's parameters are not {', '.join(self._seed.parameters)}.")
+        return program.body
 
 
 def _addition(genome: Node, terms: Terms, term: Node) -> Opening:
