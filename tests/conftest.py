@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memkit.cli.main import run
+from memkit.testing import FakeServer
+from memkit.testing.script import Script
 
 _IDENTITY = {"NAME": "Ada Tester", "EMAIL": "ada@example.org"}
 WITHHELD = "this kernel does not let its user"
@@ -43,6 +48,20 @@ def store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     assert run(["init", str(root)]) == 0
     capsys.readouterr()
     return root
+
+
+@pytest.fixture
+def model_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeServer]]:
+    """Return a function that starts a model server, which the vendors' SDKs find by the environment of the test."""
+    with ExitStack() as running:
+
+        def start(protocol: str, script: Script, **options: Any) -> FakeServer:
+            server = running.enter_context(FakeServer(protocol, script, **options))
+            for name, value in server.environment.items():
+                monkeypatch.setenv(name, value)
+            return server
+
+        yield start
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -36,7 +36,7 @@ ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
 @click.option("--session", help="The session to go on with or to begin (default: a new one).")
 @click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user.")
 @click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and leave.")
-@click.option("--provider", help="reference, or scripted:FILE (default: memkit.yaml).")
+@click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: memkit.yaml).")
 @click.option("--model", help="The model's name, for providers that have several.")
 @click.option("--consent", "consents", is_flag=True, help="Record that the user agrees to long-term memory.")
 @click.option(

@@ -12,6 +12,8 @@ from memkit.loop.interface import Model
 PROVIDERS: dict[str, str] = {
     "reference": "memkit.llm.reference:ReferenceModel",
     "scripted": "memkit.llm.scripted:ScriptedModel",
+    "anthropic": "memkit.llm.anthropic_model:AnthropicModel",
+    "openai": "memkit.llm.openai_model:OpenAIModel",
 }
 """Provider → where its class is; the class is called with what follows the colon, if anything, and the model's name."""
 

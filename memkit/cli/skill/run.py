@@ -29,7 +29,7 @@ _MARKS = {"done": "ok", "answered": "read", "failed": "FAILED", "denied": "DENIE
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="What stands for {K} in the steps.")
 @user_option
 @click.option("--session", help="The session to run in (default: a new one).")
-@click.option("--provider", help="reference, or scripted:FILE (default: memkit.yaml).")
+@click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: memkit.yaml).")
 @click.option("--model", help="The model's name, for providers that have several.")
 @click.option(
     "--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you; K:=JSON too."
