@@ -148,6 +148,15 @@ def parse_parameters(value: object) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+def parameters_text(parameters: Sequence[Parameter]) -> str:
+    """Return parameters as text, such as ``?from - place ?to - place``.
+
+    >>> parameters_text(parse_parameters("?from ?to - place ?x"))
+    '?from - place ?to - place ?x - object'
+    """
+    return " ".join(f"{parameter.name} - {parameter.type}" for parameter in parameters)
+
+
 def _parameters_of(value: object) -> list[Parameter]:
     if isinstance(value, Parameter):
         return [value]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from .conditions import Check, Equal, Literal
+from .conditions import Check, Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, parse_condition
 from .domain import Domain, Method, Operator, Problem, Task
+from .effects import Change, Effect, When, parse_effect
 from .errors import DomainError, HtnError, PlanError, ProblemError
 from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Plan, Reason, Result, Step
+from .numbers import Arithmetic, Number, parse_number
 from .planner import HTNPlanner
 from .state import StateView
 from .terms import Parameter, Term, parse_term, term_text
@@ -16,15 +18,24 @@ __all__ = [
     "FOUND",
     "GAVE_UP",
     "NO_PLAN",
+    "Arithmetic",
     "Budget",
+    "Change",
     "Check",
+    "Compare",
+    "Condition",
     "Domain",
     "DomainError",
+    "Effect",
     "Equal",
+    "Every",
+    "Exists",
+    "ForAll",
     "HTNPlanner",
     "HtnError",
     "Literal",
     "Method",
+    "Number",
     "Operator",
     "Parameter",
     "Plan",
@@ -33,10 +44,15 @@ __all__ = [
     "ProblemError",
     "Reason",
     "Result",
+    "Some",
     "StateView",
     "Step",
     "Task",
     "Term",
+    "When",
+    "parse_condition",
+    "parse_effect",
+    "parse_number",
     "parse_term",
     "read_plan",
     "term_text",

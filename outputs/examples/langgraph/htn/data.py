@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from .checks import check_domain, check_problem
-from .conditions import Check, Condition, parse_condition
+from .conditions import ALWAYS, Check, Condition, parse_condition, walk
 from .domain import Domain, Method, Operator, Problem, Task
+from .effects import Change, Effect, parse_effect, parse_fact
 from .errors import DomainError, HtnError, ProblemError
+from .numbers import Number, number_text, parse_number
+from .ordering import Ordering, parse_ordering, split_labels
+from .start import parse_value, put_value, value_text
 from .terms import (
     ROOT_TYPE,
     Head,
-    Parameter,
     Term,
     is_variable,
+    parameters_text,
     parse_head,
     parse_parameters,
     parse_term,
     term_text,
 )
 
+T = TypeVar("T")
+
 _DOMAIN_KEYS = (
     "name",
     "description",
     "types",
     "predicates",
+    "functions",
     "constants",
     "objects",
     "state",
@@ -35,10 +42,10 @@ _DOMAIN_KEYS = (
     "operators",
     "methods",
 )
-_OPERATOR_KEYS = ("name", "description", "parameters", "preconditions", "add", "remove", "effects", "tool")
-_METHOD_KEYS = ("name", "description", "task", "variables", "preconditions", "subtasks", "learned")
+_OPERATOR_KEYS = ("name", "description", "parameters", "preconditions", "add", "remove", "effects", "cost", "tool")
+_METHOD_KEYS = ("name", "description", "task", "variables", "preconditions", "subtasks", "ordering", "learned")
 _TASK_KEYS = ("description", "parameters", "effects")
-_PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks")
+_PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks", "ordering", "goal")
 
 
 @contextmanager
@@ -53,16 +60,19 @@ def _at(*keys: str | int) -> Iterator[None]:
 def domain_from_data(data: Mapping[str, Any]) -> Domain:
     """Return the checked domain; raise DomainError with the path of the key at fault."""
     _known_keys(data, _DOMAIN_KEYS, "a domain")
+    state, numbers = _start(data)
     domain = Domain(
         name=str(data.get("name") or "domain"),
         description=str(data.get("description") or ""),
         types=_types(data.get("types")),
-        predicates=_predicates(data.get("predicates")),
+        predicates=_signatures(data, "predicates"),
+        functions=_signatures(data, "functions"),
         operators=tuple(_each(data, "operators", _operator)),
         methods=tuple(_each(data, "methods", _method)),
         tasks=_tasks(data.get("tasks")),
         objects={**_objects(data, "constants"), **_objects(data, "objects")},
-        state=None if data.get("state") is None else tuple(_terms(data, "state")),
+        state=None if data.get("state") is None else state,
+        numbers=numbers,
     )
     check_domain(domain)
     return domain
@@ -73,10 +83,20 @@ def problem_from_data(data: Mapping[str, Any], domain: Domain | None = None) -> 
     try:
         _known_keys(data, _PROBLEM_KEYS, "a problem")
         objects = {**(domain.objects if domain else {}), **_objects(data, "objects")}
-        given = data.get("state")
-        state = tuple(_terms(data, "state")) if given is not None else (domain and domain.state) or ()
+        state, numbers = _start(data)
+        if data.get("state") is None and domain is not None:
+            state, numbers = domain.state or (), dict(domain.numbers)
+        with _at("tasks"):
+            tasks, labels = split_labels(_sequence(data, "tasks"))
+        terms = tuple(_terms({"tasks": tasks}, "tasks"))
         problem = Problem(
-            tasks=tuple(_terms(data, "tasks")), state=state, objects=objects, name=str(data.get("name") or "problem")
+            tasks=terms,
+            state=state,
+            numbers=numbers,
+            objects=objects,
+            ordering=_ordering(data, len(terms), labels),
+            goal=_conditions(data, "goal"),
+            name=str(data.get("name") or "problem"),
         )
         if domain is not None:
             check_problem(problem, domain)
@@ -119,6 +139,28 @@ def _terms(data: Mapping[str, Any], key: str) -> Iterator[Term]:
             yield term
 
 
+def _start(data: Mapping[str, Any]) -> tuple[tuple[Term, ...], dict[Term, int | float]]:
+    """Return the facts and the values under ``state``."""
+    numbers: dict[Term, int | float] = {}
+    facts: list[Term] = []
+    for number, item in enumerate(_sequence(data, "state")):
+        with _at("state", number):
+            valued = parse_value(item)
+            term = _text_term(item) if valued is None else _text_term(valued[0])
+            if any(is_variable(part) for part in term):
+                raise DomainError(f"'{term_text(term)}' has a variable. Name an object.")
+            if valued is None:
+                facts.append(term)
+            else:
+                put_value(numbers, term, valued[1])
+    return tuple(facts), numbers
+
+
+def _ordering(data: Mapping[str, Any], count: int, labels: Mapping[str, int]) -> Ordering | None:
+    with _at("ordering"):
+        return parse_ordering(data.get("ordering"), count, labels)
+
+
 def _text_term(item: object) -> Term:
     """Return a term whose arguments are texts, as they are when it is written as one text."""
     term = parse_term(item)
@@ -135,15 +177,16 @@ def _types(value: object) -> dict[str, str]:
     return {str(name): str(above or ROOT_TYPE) for name, above in value.items()}
 
 
-def _predicates(value: object) -> dict[str, tuple[str, ...]]:
+def _signatures(data: Mapping[str, Any], key: str) -> dict[str, tuple[str, ...]]:
+    value = data.get(key)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise DomainError("Predicates are a map from names to lists of types: {at: [place]}.", ("predicates",))
+        raise DomainError(f"{key.capitalize()} are a map from names to lists of types: {{at: [place]}}.", (key,))
     found: dict[str, tuple[str, ...]] = {}
     for name, kinds in value.items():
         if kinds is not None and not isinstance(kinds, list | tuple):
-            raise DomainError("Give the types of its arguments as a list, [] for none.", ("predicates", str(name)))
+            raise DomainError("Give the types of its arguments as a list, [] for none.", (key, str(name)))
         found[str(name)] = tuple(str(kind) for kind in kinds or ())
     return found
 
@@ -176,11 +219,15 @@ def _tasks(value: object) -> dict[str, Task]:
 
 
 def _conditions(data: Mapping[str, Any], key: str) -> tuple[Condition, ...]:
-    found: list[Condition] = []
+    return tuple(_read(data, key, parse_condition))
+
+
+def _read(data: Mapping[str, Any], key: str, read: Callable[[object], T]) -> list[T]:
+    found: list[T] = []
     for number, item in enumerate(_sequence(data, key)):
         with _at(key, number):
-            found.append(parse_condition(item))
-    return tuple(found)
+            found.append(read(item))
+    return found
 
 
 def _named(data: Mapping[str, Any], what: str) -> str:
@@ -195,25 +242,19 @@ def _operator(data: Any) -> Operator:
     name = _named(data, "an operator")
     with _at("parameters"):
         parameters = parse_parameters(data.get("parameters") or "")
-    for key in ("add", "remove"):
-        for number, item in enumerate(_sequence(data, key)):
-            with _at(key, number):
-                _plain_fact(item)
+    with _at("cost"):
+        cost = parse_number(1 if data.get("cost") is None else data["cost"])
     return Operator(
         name,
         _conditions(data, "preconditions"),
-        _conditions(data, "effects"),
+        _read(data, "effects", parse_effect),
         parameters=parameters,
-        effects_add=list(_sequence(data, "add")),
-        effects_remove=list(_sequence(data, "remove")),
+        effects_add=_read(data, "add", parse_fact),
+        effects_remove=_read(data, "remove", parse_fact),
+        cost=cost,
         tool=data.get("tool"),
         description=str(data.get("description") or ""),
     )
-
-
-def _plain_fact(item: object) -> None:
-    if parse_term(item)[0] in ("not", "="):
-        raise DomainError(f"{item!r} is not a fact. List the facts themselves under add and remove.")
 
 
 def _method(data: Any) -> Method:
@@ -223,17 +264,17 @@ def _method(data: Any) -> Method:
         if not data.get("task"):
             raise DomainError("A method says which task it does: task: 'deliver ?p - parcel'.")
         head = parse_head(data["task"])
-    for number, item in enumerate(_sequence(data, "subtasks")):
-        with _at("subtasks", number):
-            parse_term(item)
+    with _at("subtasks"):
+        subtasks, labels = split_labels(_sequence(data, "subtasks"))
     with _at("variables"):
         variables = parse_parameters(data.get("variables") or "")
     return Method(
         name,
         head,
         _conditions(data, "preconditions"),
-        list(_sequence(data, "subtasks")),
+        _read({"subtasks": subtasks}, "subtasks", parse_term),
         variables=variables,
+        ordering=_ordering(data, len(subtasks), labels),
         learned=bool(data.get("learned")),
         description=str(data.get("description") or ""),
     )
@@ -246,17 +287,42 @@ def domain_to_data(domain: Domain) -> dict[str, Any]:
         "description": domain.description,
         "types": dict(domain.types),
         "predicates": {name: list(kinds) for name, kinds in domain.predicates.items()},
+        "functions": {name: list(kinds) for name, kinds in domain.functions.items()},
         "objects": dict(domain.objects),
         "tasks": {task.name: _task_data(task) for task in domain.tasks.values()},
         "operators": [operator_to_data(operator) for operator in domain.operators],
         "methods": [method_to_data(method) for method in domain.methods],
     }
-    state = {} if domain.state is None else {"state": [term_text(fact) for fact in domain.state]}
+    state = {} if domain.state is None else {"state": _state_texts(domain.state, domain.numbers)}
     return {**_said(data), **state}
 
 
+def problem_to_data(problem: Problem) -> dict[str, Any]:
+    """Return a problem in the form that :func:`problem_from_data` reads."""
+    named = {} if problem.name == "problem" else {"name": problem.name}
+    data = {
+        **named,
+        "objects": dict(problem.objects),
+        "state": _state_texts(problem.state, problem.numbers),
+        **_network_data("tasks", problem.tasks, problem.ordering),
+    }
+    return data if not problem.goal else {**data, "goal": _texts("the goal", problem.goal)}
+
+
+def _state_texts(facts: Sequence[Term], numbers: Mapping[Term, int | float]) -> list[str]:
+    return [*map(term_text, facts), *(value_text(fluent, value) for fluent, value in numbers.items())]
+
+
+def _network_data(key: str, tasks: Sequence[Term], ordering: Ordering | None) -> dict[str, Any]:
+    """Return tasks as texts, or with labels where only some of their order is given."""
+    if ordering is None:
+        return {key: [term_text(task) for task in tasks]}
+    labelled = [{"id": f"t{number}", "task": term_text(task)} for number, task in enumerate(tasks, 1)]
+    return {key: labelled, "ordering": [f"t{one + 1} < t{other + 1}" for one, other in ordering]}
+
+
 def _said(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if value not in ("", None, [], {}, False)}
+    return {key: value for key, value in data.items() if value is not False and value not in ("", None, [], {})}
 
 
 def _task_data(task: Task) -> dict[str, Any]:
@@ -273,6 +339,8 @@ def operator_to_data(operator: Operator) -> dict[str, Any]:
             "preconditions": _texts(operator.name, operator.preconditions),
             "add": [term_text(fact) for fact in operator.effects_add],
             "remove": [term_text(fact) for fact in operator.effects_remove],
+            "effects": [_effect_data(operator.name, effect) for effect in operator.effects_more],
+            "cost": None if operator.cost == 1 else _number_data(operator.cost),
             "tool": operator.tool,
         }
     )
@@ -282,33 +350,44 @@ def method_to_data(method: Method) -> dict[str, Any]:
     """Return a method as plain data; one with Python functions cannot be written down."""
     if callable(method.subtasks):
         raise DomainError(f"The subtasks of {method.name} are a Python function, which cannot be written down.")
+    network = _network_data("subtasks", method.subtasks, method.ordering)
+    data = {
+        "name": method.name,
+        "description": method.description,
+        "task": head_text(method.head),
+        "variables": parameters_text(method.variables),
+        "preconditions": _texts(method.name, method.preconditions),
+        "subtasks": network["subtasks"],
+        "learned": method.learned,
+    }
+    # An ordering without pairs says something: any order will do.
+    return _said(data) | {key: value for key, value in network.items() if key == "ordering"}
+
+
+def _effect_data(owner: str, effect: Effect) -> str | dict[str, Any]:
+    if isinstance(effect, Change):
+        return str(effect)
+    conditions = () if effect.condition == ALWAYS else (effect.condition,)
     return _said(
         {
-            "name": method.name,
-            "description": method.description,
-            "task": head_text(method.head),
-            "variables": parameters_text(method.variables),
-            "preconditions": _texts(method.name, method.preconditions),
-            "subtasks": [term_text(step) for step in method.subtasks],
-            "learned": method.learned,
+            "forall": parameters_text(effect.parameters),
+            "when": _texts(owner, conditions),
+            "add": [term_text(fact) for fact in effect.add],
+            "remove": [term_text(fact) for fact in effect.remove],
+            "change": [str(change) for change in effect.changes],
         }
     )
 
 
+def _number_data(number: Number) -> int | float | str:
+    return number if isinstance(number, int | float) else number_text(number)
+
+
 def _texts(owner: str, conditions: Sequence[Condition]) -> list[str]:
-    for condition in conditions:
+    for condition in walk(conditions):
         if isinstance(condition, Check):
             raise DomainError(f"A condition of {owner} is a Python function, which cannot be written down.")
     return [str(condition) for condition in conditions]
-
-
-def parameters_text(parameters: Sequence[Parameter]) -> str:
-    """Return parameters as text, such as ``?from - place ?to - place``.
-
-    >>> parameters_text(parse_parameters("?from ?to - place ?x"))
-    '?from - place ?to - place ?x - object'
-    """
-    return " ".join(f"{parameter.name} - {parameter.type}" for parameter in parameters)
 
 
 def head_text(head: Head) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .conditions import Check, Condition, Literal, condition_variables, ordered, parse_condition, parse_conditions
-from .errors import DomainError, HtnError
+from .conditions import Check, Condition, Literal, condition_variables, ordered, parse_conditions
+from .effects import Change, Effect, When, effect_variables, parse_effect
+from .errors import DomainError
+from .numbers import Number, number_variables, parse_number
+from .ordering import Ordering, parse_ordering, split_labels
 from .terms import (
     ROOT_TYPE,
     Head,
     Parameter,
     Term,
-    is_variable,
     parse_head,
     parse_parameters,
     parse_term,
@@ -34,6 +36,10 @@ class Operator:
     effects_add: tuple[Term, ...]
     effects_remove: tuple[Term, ...]
     """Facts the step makes false; ``effects_add`` wins where both name a fact."""
+    effects_more: tuple[Effect, ...]
+    """Changes of numbers, and effects that depend on the state or touch many objects."""
+    cost: Number
+    """What the step counts for the cheapest plan, reckoned in the state before it."""
     function: Callable[..., Any] | None = field(compare=False)
     """What carries the step out; planning never calls it."""
     tool: str | None
@@ -52,18 +58,22 @@ class Operator:
         parameters: object = None,
         effects_add: object = (),
         effects_remove: object = (),
+        effects_more: object = (),
+        cost: object = 1,
         tool: str | None = None,
         description: str = "",
     ) -> None:
         head = parse_head(name)
         declared = parse_parameters(parameters) if parameters is not None else head.parameters
-        added, removed = _effects(effects)
+        added, removed, more = _effects(effects)
         values = {
             "name": head.name,
             "parameters": declared,
             "preconditions": parse_conditions(preconditions),
             "effects_add": added + _terms(effects_add),
             "effects_remove": removed + _terms(effects_remove),
+            "effects_more": more + _effects(effects_more)[2],
+            "cost": parse_number(cost),
             "function": fn,
             "tool": tool,
             "any_arguments": parameters is None and not head.args,
@@ -72,11 +82,14 @@ class Operator:
         for key, value in values.items():
             object.__setattr__(self, key, value)
         self._refuse_unbound()
+        self._refuse_contradiction()
 
     def _refuse_unbound(self) -> None:
         known = {parameter.name for parameter in self.parameters}
         used = [name for condition in self.preconditions for name in condition_variables(condition)]
         used += [name for fact in (*self.effects_add, *self.effects_remove) for name in variables_of(fact)]
+        used += [name for effect in self.effects_more for name in effect_variables(effect)]
+        used += number_variables(self.cost)
         for name in used:
             if name not in known:
                 raise DomainError(
@@ -84,18 +97,28 @@ class Operator:
                     f'Add it: parameters="{name}".'
                 )
 
+    def _refuse_contradiction(self) -> None:
+        """Refuse two changes of one fluent; those under conditions are only seen when a step is carried out."""
+        changed = [effect.fluent for effect in self.effects_more if isinstance(effect, Change)]
+        for fluent in changed:
+            if changed.count(fluent) > 1:
+                raise DomainError(f"The operator {self.name} changes ({term_text(fluent)}) twice in one step.")
 
-def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-    """Split effects in one list ("at ?to", "not at ?from") into facts to add and facts to remove."""
-    if isinstance(value, Mapping):
+
+def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Effect, ...]]:
+    """Split effects in one list ("at ?to", "not at ?from") into facts to add, facts to remove, and all others."""
+    if isinstance(value, Mapping) and not _is_when(value):
         value = [name if holds else ("not", name) for name, holds in _truths(value)]
-    effects = [parse_condition(item) for item in ([value] if isinstance(value, str) else ordered(value or ()))]
-    for effect in effects:
-        if not isinstance(effect, Literal):
-            raise DomainError(f"'{effect}' is not an effect. Write facts: 'at ?to', 'not at ?from'.")
+    single = isinstance(value, str | Mapping | When | Change)
+    effects = [parse_effect(item) for item in ([value] if single else ordered(value or ()))]
     literals = [effect for effect in effects if isinstance(effect, Literal)]
     added = tuple(effect.atom for effect in literals if effect.positive)
-    return added, tuple(effect.atom for effect in literals if not effect.positive)
+    removed = tuple(effect.atom for effect in literals if not effect.positive)
+    return added, removed, tuple(effect for effect in effects if not isinstance(effect, Literal))
+
+
+def _is_when(value: Mapping[Any, Any]) -> bool:
+    return any(key in value and not isinstance(value[key], bool) for key in ("when", "forall", "add", "remove"))
 
 
 def _truths(value: Mapping[Any, Any]) -> Iterable[tuple[Any, bool]]:
@@ -119,12 +142,14 @@ def _named_task(item: object) -> Term:
 
 @dataclass(frozen=True, init=False)
 class Method:
-    """One way to do a task: when it applies, and the subtasks it consists of, in order."""
+    """One way to do a task: when it applies, and the subtasks it consists of."""
 
     name: str
     head: Head
     preconditions: tuple[Condition, ...]
     subtasks: Subtasks
+    ordering: Ordering | None
+    """Which subtask comes before which; None: they are done in the order in which they are listed."""
     variables: tuple[Parameter, ...]
     """Types of variables that are not arguments of the task."""
     learned: bool
@@ -140,6 +165,7 @@ class Method:
         *,
         parameters: object = None,
         variables: object = (),
+        ordering: object = None,
         learned: bool = False,
         description: str = "",
     ) -> None:
@@ -147,11 +173,13 @@ class Method:
         if parameters is not None:
             declared = parse_parameters(parameters)
             head = Head(head.name, tuple(p.name for p in declared), {p.name: p.type for p in declared})
+        steps, order = _network(name, subtasks, ordering)
         values = {
             "name": name,
             "head": head,
             "preconditions": parse_conditions(preconditions),
-            "subtasks": subtasks if callable(subtasks) else _terms(subtasks),
+            "subtasks": steps,
+            "ordering": order,
             "variables": parse_parameters(variables),
             "learned": learned,
             "description": description,
@@ -169,6 +197,18 @@ class Method:
         """Return whether Python functions take whatever arguments the task has."""
         calls = callable(self.subtasks) or any(isinstance(each, Check) for each in self.preconditions)
         return calls and not self.head.args
+
+
+def _network(name: str, subtasks: object, ordering: object) -> tuple[Subtasks, Ordering | None]:
+    if callable(subtasks):
+        if ordering is not None:
+            raise DomainError(
+                f"The subtasks of {name} are a Python function; it gives them in the order that it wants."
+            )
+        return subtasks, None
+    items = [subtasks] if isinstance(subtasks, str | Operator | Method) else ordered(subtasks or ())
+    tasks, labels = split_labels(items)
+    return _terms(tasks), parse_ordering(ordering, len(tasks), labels)
 
 
 @dataclass(frozen=True)
@@ -189,13 +229,17 @@ class Domain:
     types: Mapping[str, str] = field(default_factory=dict)
     """Each type with the type above it."""
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Each numeric function with the types of its arguments."""
     operators: tuple[Operator, ...] = ()
     methods: tuple[Method, ...] = ()
     tasks: Mapping[str, Task] = field(default_factory=dict)
     objects: Mapping[str, str] = field(default_factory=dict)
-    """Objects that every problem of the domain has, with their types."""
+    """Objects that every problem of the domain has (its constants), with their types."""
     state: tuple[Term, ...] | None = None
     """The state of a problem that names none."""
+    numbers: Mapping[Term, int | float] = field(default_factory=dict)
+    """The values of fluents in that state."""
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Domain:
@@ -227,11 +271,17 @@ class Domain:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Tasks to do in order, the facts that hold at the start, and the objects there are."""
+    """Tasks to do, what holds at the start, what must hold at the end, and the objects there are."""
 
     tasks: tuple[Term, ...]
     state: tuple[Term, ...] = ()
+    numbers: Mapping[Term, int | float] = field(default_factory=dict)
+    """The values of fluents at the start."""
     objects: Mapping[str, str] = field(default_factory=dict)
+    ordering: Ordering | None = None
+    """Which task comes before which; None: they are done in the order in which they are listed."""
+    goal: tuple[Condition, ...] = ()
+    """What must hold when the tasks are done."""
     name: str = "problem"
     spelled: str = "text"
     """How the caller wrote the state (``text``, ``tuple`` or ``mapping``), so that functions see it the same way."""
@@ -244,45 +294,10 @@ class Problem:
         return problem_from_data(data, domain)
 
     def to_data(self) -> dict[str, Any]:
-        """Return the problem as plain data."""
-        return {
-            "objects": dict(self.objects),
-            "state": [term_text(fact) for fact in self.state],
-            "tasks": [term_text(task) for task in self.tasks],
-        }
+        """Return the problem as plain data that :meth:`from_data` reads back."""
+        from .data import problem_to_data
 
-
-def parse_state(value: object) -> tuple[tuple[Term, ...], str]:
-    """Return the facts of a state in a fixed order, and how the caller wrote them.
-
-    >>> parse_state({"at": "home", "has_smtp": True, "tired": False})[0]
-    (('at', 'home'), ('has_smtp',))
-    """
-    if isinstance(value, Mapping):
-        told = [fact for name, held in value.items() for fact in _facts_of((str(name),), held)]
-        facts, spelled = [parse_term(fact) for fact in told], "mapping"
-    else:
-        # The facts are sorted below, so a set need not be put in order here.
-        given = [value] if isinstance(value, str) else (value or ())
-        items = list(given) if isinstance(given, Set) else ordered(given)
-        facts = [parse_term(item) for item in items]
-        spelled = "tuple" if any(isinstance(item, tuple | list) for item in items) else "text"
-    for fact in facts:
-        if any(is_variable(part) for part in fact):
-            raise HtnError(f"The state says '{term_text(fact)}'; a fact names objects, not variables.")
-    return tuple(sorted(set(facts), key=lambda fact: [(type(part).__name__, str(part)) for part in fact])), spelled
-
-
-def _facts_of(prefix: Term, held: Any) -> list[Term]:
-    if held is True:
-        return [prefix]
-    if held is False or held is None:
-        return []
-    if isinstance(held, Mapping):
-        return [fact for name, inner in held.items() for fact in _facts_of((*prefix, name), inner)]
-    if isinstance(held, list | set | frozenset):
-        return [(*prefix, *(item if isinstance(item, tuple | list) else (item,))) for item in ordered(held)]
-    return [(*prefix, *held)] if isinstance(held, tuple) else [(*prefix, held)]
+        return problem_to_data(self)
 
 
 def operators_from(value: object) -> tuple[Operator, ...]:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from .compiled import CompiledDomain, compile_domain
-from .domain import Domain, Method, Operator, Problem, methods_from, operators_from, parse_state
+from .domain import Domain, Method, Operator, Problem, methods_from, operators_from
 from .errors import HtnError, ProblemError
 from .interface import FOUND, NO_PLAN, Budget, Decomposer, Plan, Result
 from .learning import learn
 from .notes import Notes
 from .proposals import Proposals
 from .solver import Meter, Outcome, make_world, search, without_dead_ends
+from .start import Start, parse_state
 from .terms import Term, is_variable, parse_term, term_text
 from .tree import plan_of, tree_of
 from .verify import verify
@@ -73,14 +74,22 @@ class HTNPlanner:
     def problem(self, task: object, state: object = None, *, objects: Mapping[str, str] | None = None) -> Problem:
         """Return what ``solve`` would solve: tasks, facts and objects read from what the caller wrote."""
         try:
-            facts, spelled = parse_state(self.domain.state or () if state is None else state)
+            start = self._start(state)
             tasks = self._tasks(task)
         except HtnError as error:
             raise ProblemError(error.message) from None
-        return Problem(tasks=tasks, state=facts, objects={**self.domain.objects, **(objects or {})}, spelled=spelled)
+        known = {**self.domain.objects, **(objects or {})}
+        return Problem(tasks=tasks, state=start.facts, numbers=start.numbers, objects=known, spelled=start.spelled)
+
+    def _start(self, state: object) -> Start:
+        if state is None:
+            return replace(parse_state(self.domain.state or ()), numbers=self.domain.numbers)
+        return parse_state(state, self.domain.functions)
 
     def solve_problem(self, problem: Problem) -> Result:
         """Return the plan for a problem with its decomposition tree, or what stood in its way."""
+        if problem.goal or problem.ordering is not None:
+            raise ProblemError("The search does not know goals and partly ordered tasks yet.")
         notes, meter = Notes(), Meter(self._budget, self._clock)
         compiled = self._ready()
         found = self._run(without_dead_ends(compiled, notes), problem, notes, meter)

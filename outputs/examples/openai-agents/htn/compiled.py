@@ -14,6 +14,7 @@ from typing import Any
 
 from .conditions import Check, Condition, Equal, Literal, condition_variables
 from .domain import Domain, Method, Operator, computed_subtasks
+from .errors import DomainError
 from .joins import Binder, Copy, Join, Matching, Objects, Slots, Test, World
 from .state import StateView
 from .terms import ROOT_TYPE, Term, is_variable, variables_of
@@ -161,6 +162,8 @@ def compile_domain(domain: Domain, learned: Sequence[Method] = ()) -> CompiledDo
 
 def compile_operator(operator: Operator) -> CompiledOperator:
     """Return an operator with its conditions as tests over slots."""
+    if operator.effects_more:
+        raise DomainError(f"The search does not know all of the effects of {operator.name} yet.")
     names = [parameter.name for parameter in operator.parameters]
     layout = Layout(names)
     tests = tuple(make_test(condition, layout, rank) for rank, condition in enumerate(operator.preconditions))
@@ -173,6 +176,8 @@ def compile_operator(operator: Operator) -> CompiledOperator:
 
 def compile_method(method: Method, domain: Domain, changing: Iterable[str]) -> CompiledMethod:
     """Return a method with its conditions as a join over indexed facts."""
+    if method.ordering is not None:
+        raise DomainError(f"The search does not know the ordering of {method.name} yet.")
     layout = Layout(method.head.args)
     types = {**(method.head.types or {}), **{p.name: p.type for p in method.variables}}
     steps = () if callable(method.subtasks) else method.subtasks
@@ -329,6 +334,8 @@ def make_test(condition: Condition, layout: Layout, rank: int, known: Mapping[st
     if isinstance(condition, Equal):
         left, right, positive = layout.slot(condition.left), layout.slot(condition.right), condition.positive
         return Test(lambda slots, world: (slots[left] == slots[right]) is positive, condition, names, rank)
+    if not isinstance(condition, Literal):
+        raise DomainError(f"The search does not know the condition '{condition}' yet.")
     fact = layout.term(condition.atom)
     if condition.positive:
         return Test(lambda slots, world: fact(slots) in world.held, condition, names, rank)

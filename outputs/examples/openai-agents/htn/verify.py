@@ -1,6 +1,7 @@
 """Check a plan against domain and problem without any of the code that searches for plans.
 
-First the steps are carried out one by one; then it is asked whether the tasks decompose into exactly these steps.
+First the steps are carried out one by one, and the goal is looked at; then it is asked whether the tasks decompose
+into exactly these steps, in one of the orders that methods and problem allow.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .domain import Domain, Method, Operator, Problem
 from .errors import HtnError, PlanError
-from .evaluation import Members, StepState, arguments, ground_text, holds
+from .evaluation import Impossible, Members, StepState, arguments, shortfall
 from .interface import Reason, Step
 from .objects import typed_objects
 from .parsing import Parser
@@ -48,13 +49,22 @@ def verify(
 
 def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members) -> Iterator[Reason]:
     operators = {operator.name: operator for operator in domain.operators}
-    state = StepState(problem.state, problem.spelled)
+    state = StepState(problem, objects)
     for number, step in enumerate(plan, 1):
-        fault = _fault(operators.get(step.name), step, state, objects)
+        operator = operators.get(step.name)
+        fault = _fault(operator, step, state, objects)
+        if operator is not None and fault is None:
+            try:
+                state.advance(operator, step)
+            except Impossible as error:
+                fault = str(error)
         if fault is not None:
             yield Reason("step", f"step {number}, {step}: {fault}", str(step))
             return
-        state.advance(operators[step.name], step)
+    for condition in problem.goal:
+        unmet = shortfall(condition, {}, state, ())
+        if unmet is not None:
+            yield Reason("goal", f"the goal is not reached: {unmet}", condition=str(condition))
 
 
 def _fault(operator: Operator | None, step: Step, state: StepState, objects: Members) -> str | None:
@@ -68,6 +78,7 @@ def _fault(operator: Operator | None, step: Step, state: StepState, objects: Mem
                 return f"{arg} is not a {parameter.type}"
     binding = arguments(operator, step)
     for condition in operator.preconditions:
-        if not holds(condition, binding, state, step.args):
-            return f"'{ground_text(condition, binding)}' does not hold"
+        unmet = shortfall(condition, binding, state, step.args)
+        if unmet is not None:
+            return unmet
     return None

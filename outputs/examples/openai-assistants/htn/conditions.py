@@ -1,14 +1,22 @@
-"""Conditions: facts that must hold or must not, equality, and Python functions of the state."""
+"""Conditions: facts that must hold or must not, equality, comparison of numbers, and what is built of these.
+
+After reading, negation stands on facts, equalities and comparisons only: "not any of" has become "none of".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from .errors import DomainError, HtnError
-from .terms import Term, parse_term, term_text, variables_of
+from .expressions import Words, read_expression, refuse_depth, unwrapped
+from .numbers import Arithmetic, Number, number_text, number_variables, parse_number, with_values
+from .terms import Parameter, Term, is_variable, parameters_text, parse_parameters, parse_term, term_text, variables_of
+
+COMPARISONS = ("<", "<=", "=", ">=", ">")
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,26 @@ class Equal:
 
 
 @dataclass(frozen=True)
+class Compare:
+    """Two numbers of which the first must be less than, equal to, … the second, or with ``positive=False`` must not.
+
+    Where one of them has no value (a fluent that was never set, a division by zero) neither form holds.
+    """
+
+    operator: str
+    """``<``, ``<=``, ``=``, ``>=`` or ``>``"""
+    left: Number
+    right: Number
+    positive: bool = True
+
+    def __str__(self) -> str:
+        left, right = number_text(self.left), number_text(self.right)
+        if self.operator == "=" and not isinstance(self.left, tuple | Arithmetic):
+            left = f"({left})"  # '= 5 5' compares objects of these names
+        return f"{'' if self.positive else 'not '}{self.operator} {left} {right}"
+
+
+@dataclass(frozen=True)
 class Check:
     """A Python function that is given the state, and the arguments when it takes more than one."""
 
@@ -44,14 +72,64 @@ class Check:
         return f"{getattr(self.function, '__name__', 'function')}(state)"
 
 
-Condition = Literal | Equal | Check
+@dataclass(frozen=True)
+class Every:
+    """Conditions all of which must hold; of none, all do."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def __str__(self) -> str:
+        return _group_text("and", self.conditions)
+
+
+ALWAYS = Every()
+
+
+@dataclass(frozen=True)
+class Some:
+    """Conditions one of which must hold; of none, none does."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def __str__(self) -> str:
+        return _group_text("or", self.conditions)
+
+
+@dataclass(frozen=True)
+class ForAll:
+    """A condition that must hold whatever objects of their types its parameters stand for."""
+
+    parameters: tuple[Parameter, ...]
+    condition: Condition
+
+    def __str__(self) -> str:
+        return f"forall ({parameters_text(self.parameters)}) ({self.condition})"
+
+
+@dataclass(frozen=True)
+class Exists:
+    """A condition that must hold for some objects of the types of its parameters."""
+
+    parameters: tuple[Parameter, ...]
+    condition: Condition
+
+    def __str__(self) -> str:
+        return f"exists ({parameters_text(self.parameters)}) ({self.condition})"
+
+
+Condition = Literal | Equal | Compare | Check | Every | Some | ForAll | Exists
+
+
+def _group_text(word: str, conditions: Iterable[Condition]) -> str:
+    text = " ".join([word, *(f"({each})" for each in conditions)])
+    return text if conditions else f"({text})"
 
 
 def parse_conditions(value: object) -> tuple[Condition, ...]:
-    """Return the conditions of a list of texts, tuples and functions, or of a single one of them."""
+    """Return the conditions of a list of texts, tuples, mappings and functions, or of a single one of them."""
     if value is None:
         return ()
-    if isinstance(value, str | Literal | Equal | Check) or callable(value):
+    if isinstance(value, str | Condition) or callable(value) or _is_form(value):
         return (parse_condition(value),)
     if isinstance(value, Mapping):
         value = [_told(name, held) for name, held in value.items()]
@@ -76,47 +154,262 @@ def ordered(value: object) -> list[Any]:
 
 def order_key(value: object) -> tuple[str, str]:
     """Return a sorting key for values of mixed types."""
-    if isinstance(value, str | tuple | list):
+    if isinstance(value, Condition):
+        return (type(value).__name__, str(value))
+    if isinstance(value, str | tuple | list) and not _is_nested(value):
         value = parse_term(value)
     return (type(value).__name__, term_text(value) if isinstance(value, tuple) else str(value))
 
 
+def _is_nested(value: object) -> bool:
+    return isinstance(value, tuple | list) and any(isinstance(part, tuple | list) for part in value)
+
+
 def parse_condition(value: object) -> Condition:
-    """Return the condition that ``"not at ?x"``, ``"= ?a ?b"``, a tuple or a function stands for."""
-    if isinstance(value, Literal | Equal | Check):
+    """Return the condition that text, a tuple, a mapping or a function stands for.
+
+    >>> parse_condition("not = ?a ?b") == parse_condition({"not": ("=", "?a", "?b")})
+    True
+    >>> str(parse_condition({"any": ["at home", "<= (fuel ?t) 5"]}))
+    'or (at home) (<= (fuel ?t) 5)'
+    >>> str(parse_condition("not (exists (?p - parcel) (lost ?p))"))
+    'forall (?p - parcel) (not lost ?p)'
+    """
+    return _condition(value, 0)
+
+
+def _condition(value: object, depth: int) -> Condition:
+    refuse_depth(depth)
+    if isinstance(value, Condition):
         return value
     if callable(value):
         return Check(value)
-    term, positive = _strip_not(value)
-    if term[0] == "=":
-        if len(term) != 3:
-            raise DomainError(f"'{term_text(term)}' compares {len(term) - 1} things; it takes two: '= ?a ?b'.")
-        return Equal(term[1], term[2], positive)
-    return Literal(term, positive)
+    if isinstance(value, str):
+        return _text_condition(value, depth)
+    if isinstance(value, Mapping) and (_is_form(value) or "name" not in value):
+        return _form(value, depth)
+    if isinstance(value, Words):
+        return _list_condition(unwrapped(value), depth)
+    if isinstance(value, tuple | list) and len(value) > 1:
+        return _list_condition(tuple(value), depth)
+    return _atomic(_term(value))
 
 
-def _strip_not(value: object) -> tuple[Term, bool]:
-    if isinstance(value, tuple | list) and len(value) == 2 and value[0] == "not":
-        return parse_term(value[1]), False
-    term = _condition_term(value)
-    if term[0] != "not":
-        return term, True
-    if len(term) < 2:
+_CALL = re.compile(r'[^\s(),"]+\(.*\)', re.DOTALL)
+
+
+def _text_condition(text: str, depth: int) -> Condition:
+    """Read words, a call such as ``at(?x)``, or lists in brackets; any of them with ``not`` before it."""
+    stripped = text.strip()
+    first, _, rest = stripped.partition(" ")
+    if first == "not" and _CALL.fullmatch(rest.strip()):
+        return negated(_text_condition(rest, depth + 1))
+    if _CALL.fullmatch(stripped) and stripped.partition("(")[0] not in _WORDS:
+        return _atomic(_term(stripped))
+    words = read_expression(stripped)
+    return _list_condition(words, depth) if words else _atomic(_term(stripped))
+
+
+def _list_condition(parts: tuple[Any, ...], depth: int) -> Condition:
+    """Read a list whose first part says what it is: a fact, or one of the words of conditions with lists behind it."""
+    word, rest = (parts[0], parts[1:]) if parts else ("", ())
+    if word == "not":
+        return negated(_condition(_negated_part(parts), depth + 1))
+    if word in COMPARISONS and (word != "=" or any(isinstance(part, tuple | list | Arithmetic) for part in rest)):
+        return _comparison(word, rest)
+    if word in _WORDS and all(_holds_conditions(part) for part in rest[word in _QUANTIFIERS :]):
+        return _WORDS[word](rest, depth)
+    return _atomic(_term(parts))
+
+
+def _negated_part(parts: tuple[Any, ...]) -> object:
+    if len(parts) < 2:
         raise DomainError("'not' needs a fact behind it: 'not at ?x'.")
-    return parse_term(" ".join(str(part) for part in term[1:]) if "(" in str(term[1]) else term[1:]), False
+    if len(parts) == 2 and not (isinstance(parts, Words) and isinstance(parts[1], str)):
+        return parts[1]
+    return Words(parts[1:]) if isinstance(parts, Words) else parts[1:]
 
 
-def _condition_term(value: object) -> Term:
+def _holds_conditions(part: object) -> bool:
+    return isinstance(part, tuple | list | Mapping | Condition) or callable(part)
+
+
+def _comparison(operator: str, sides: tuple[Any, ...]) -> Compare:
+    if len(sides) != 2:
+        raise DomainError(f"'{operator}' compares {len(sides)} numbers; it takes two: '{operator} (fuel ?t) 5'.")
+    left, right = (_side(side) for side in sides)
+    return Compare(operator, left, right)
+
+
+def _side(side: Any) -> Number:
+    # A word is a number or a function without arguments; parse_number would read brackets into it.
+    return parse_number(Words((side,)) if isinstance(side, str) else side)
+
+
+def _both(parts: tuple[Any, ...], depth: int) -> Condition:
+    return Every(tuple(_condition(part, depth + 1) for part in parts))
+
+
+def _either(parts: tuple[Any, ...], depth: int) -> Condition:
+    return Some(tuple(_condition(part, depth + 1) for part in parts))
+
+
+def _implied(parts: tuple[Any, ...], depth: int) -> Condition:
+    if len(parts) != 2:
+        raise DomainError("'imply' takes two conditions: 'imply (raining) (has umbrella)'.")
+    premise, conclusion = (_condition(part, depth + 1) for part in parts)
+    return Some((negated(premise), conclusion))
+
+
+def _for_all(parts: tuple[Any, ...], depth: int) -> Condition:
+    return ForAll(*_quantified("forall", parts, depth))
+
+
+def _exists(parts: tuple[Any, ...], depth: int) -> Condition:
+    return Exists(*_quantified("exists", parts, depth))
+
+
+def _quantified(word: str, parts: tuple[Any, ...], depth: int) -> tuple[tuple[Parameter, ...], Condition]:
+    if len(parts) != 2:
+        raise DomainError(f"'{word}' takes parameters and a condition: '{word} (?p - parcel) (delivered ?p)'.")
+    given = " ".join(parts[0]) if isinstance(parts[0], Words) else parts[0]
+    parameters = parse_parameters(given)
+    if not parameters:
+        raise DomainError(f"'{word}' names no variable: '{word} (?p - parcel) (delivered ?p)'.")
+    return parameters, _condition(parts[1], depth + 1)
+
+
+_QUANTIFIERS = ("forall", "exists")
+_WORDS: Mapping[Any, Callable[[tuple[Any, ...], int], Condition]] = {
+    "and": _both,
+    "or": _either,
+    "imply": _implied,
+    "forall": _for_all,
+    "exists": _exists,
+}
+_FORMS = ("any", "all", "not", "forall", "exists")
+
+
+def _is_form(value: object) -> bool:
+    """Return whether a mapping is a condition such as ``{any: […]}`` and not facts such as ``{tired: False}``."""
+    return isinstance(value, Mapping) and any(key in value and not isinstance(value[key], bool) for key in _FORMS)
+
+
+def _form(value: Mapping[Any, Any], depth: int) -> Condition:
+    keys = set(value)
+    for word, kind in (("forall", ForAll), ("exists", Exists)):
+        if keys == {word, "holds"}:
+            parameters, condition = _quantified(word, (value[word], _listed(value["holds"], depth + 1)), depth)
+            return kind(parameters, condition)
+    if keys == {"any"}:
+        return Some(tuple(_condition(item, depth + 1) for item in _items(value["any"])))
+    if keys == {"all"}:
+        return Every(tuple(_condition(item, depth + 1) for item in _items(value["all"])))
+    if keys == {"not"}:
+        return negated(_listed(value["not"], depth + 1))
+    raise DomainError(
+        f"A map with the keys {', '.join(sorted(map(str, keys)))} is not a condition. "
+        "Write {any: […]}, {all: […]}, {not: …}, {forall: '?p - parcel', holds: […]} or {exists: …, holds: […]}."
+    )
+
+
+def _items(value: object) -> list[Any]:
+    return [value] if isinstance(value, str | Mapping | Condition) else ordered(value)
+
+
+def _listed(value: object, depth: int) -> Condition:
+    """Return the one condition of a list, or all of them as one."""
+    items = value if isinstance(value, list) else [value]
+    found = tuple(_condition(item, depth) for item in items)
+    return found[0] if len(found) == 1 else Every(found)
+
+
+def _atomic(term: Term) -> Literal | Equal:
+    if term[0] != "=":
+        return Literal(term)
+    if len(term) != 3:
+        raise DomainError(f"'{term_text(term)}' compares {len(term) - 1} things; it takes two: '= ?a ?b'.")
+    return Equal(term[1], term[2])
+
+
+def _term(value: object) -> Term:
+    if isinstance(value, Words) and value and not any(isinstance(part, Words) for part in value):
+        return tuple(value)
+    if isinstance(value, Words) and value:
+        raise DomainError(f"'{_listed_text(value)}' is not a condition. Known words: not, {', '.join(_WORDS)}.")
     try:
         return parse_term(value)
     except HtnError as error:
         raise DomainError(error.message) from None
 
 
+def _listed_text(words: Words) -> str:
+    return " ".join(f"({_listed_text(part)})" if isinstance(part, Words) else str(part) for part in words)
+
+
+def negated(condition: Condition) -> Condition:
+    """Return the condition that holds where ``condition`` does not, with negation on facts and comparisons only."""
+    if isinstance(condition, Literal):
+        return Literal(condition.atom, not condition.positive)
+    if isinstance(condition, Equal):
+        return Equal(condition.left, condition.right, not condition.positive)
+    if isinstance(condition, Compare):
+        return Compare(condition.operator, condition.left, condition.right, not condition.positive)
+    if isinstance(condition, Every):
+        return Some(tuple(negated(each) for each in condition.conditions))
+    if isinstance(condition, Some):
+        return Every(tuple(negated(each) for each in condition.conditions))
+    if isinstance(condition, ForAll):
+        return Exists(condition.parameters, negated(condition.condition))
+    if isinstance(condition, Exists):
+        return ForAll(condition.parameters, negated(condition.condition))
+    raise DomainError(f"{condition} is a Python function; let the function itself say 'not'.")
+
+
+def parts_of(condition: Condition) -> tuple[Condition, ...]:
+    """Return the conditions that a condition is built of, () for one that stands alone."""
+    if isinstance(condition, Every | Some):
+        return condition.conditions
+    return (condition.condition,) if isinstance(condition, ForAll | Exists) else ()
+
+
+def walk(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Yield conditions and everything inside them, each before its parts."""
+    for condition in conditions:
+        yield condition
+        yield from walk(parts_of(condition))
+
+
 def condition_variables(condition: Condition) -> list[str]:
-    """Return the variables that occur in a condition."""
+    """Return the variables of a condition that something outside it must bind, each once."""
     if isinstance(condition, Literal):
         return variables_of(condition.atom)
     if isinstance(condition, Equal):
         return variables_of((condition.left, condition.right))
-    return []
+    if isinstance(condition, Compare):
+        return list(dict.fromkeys([*number_variables(condition.left), *number_variables(condition.right)]))
+    own = [p.name for p in condition.parameters] if isinstance(condition, ForAll | Exists) else []
+    found = [name for part in parts_of(condition) for name in condition_variables(part)]
+    return [name for name in dict.fromkeys(found) if name not in own]
+
+
+def bound(condition: Condition, binding: Mapping[str, Any]) -> Condition:
+    """Return a condition with its variables replaced as far as they are bound; a quantifier's own stay."""
+    if isinstance(condition, Literal):
+        return Literal(tuple(_value(part, binding) for part in condition.atom), condition.positive)
+    if isinstance(condition, Equal):
+        return Equal(_value(condition.left, binding), _value(condition.right, binding), condition.positive)
+    if isinstance(condition, Compare):
+        left, right = with_values(condition.left, binding), with_values(condition.right, binding)
+        return Compare(condition.operator, left, right, condition.positive)
+    if isinstance(condition, Every | Some):
+        return type(condition)(tuple(bound(each, binding) for each in condition.conditions))
+    if isinstance(condition, ForAll | Exists):
+        own = {parameter.name for parameter in condition.parameters}
+        outer = {name: value for name, value in binding.items() if name not in own}
+        return type(condition)(condition.parameters, bound(condition.condition, outer))
+    return condition
+
+
+def _value(part: Any, binding: Mapping[str, Any]) -> Any:
+    return binding.get(part, part) if is_variable(part) else part

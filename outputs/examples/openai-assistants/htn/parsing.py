@@ -8,26 +8,56 @@ needs no stack.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .conditions import Condition, Literal, condition_variables
+from .conditions import Condition, Every, Literal, condition_variables
 from .domain import Domain, Method, Problem, computed_subtasks
 from .evaluation import Binding, Members, StepState, ground, holds
 from .interface import Reason, Step
+from .ordering import Ordering, predecessors
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
 
 Place = tuple[Term, int]
 _ROOT: Place = (("", "root"), 0)
 
 
-@dataclass
-class _Row:
-    """Subtasks of which some are done, and the task they belong to."""
+@dataclass(eq=False)
+class _Network:
+    """The subtasks of one task, and which of them wait for which."""
 
     owner: Place
     subtasks: Sequence[Term]
+    before: Sequence[int] | None = None
+    """For each subtask those done before it, as bits; None where all stand in one line."""
+
+    def next(self, done: int) -> Iterator[tuple[Term, int]]:
+        """Yield each subtask that may come next, with what is done after it."""
+        if self.before is None:
+            yield self.subtasks[done], done + 1
+            return
+        for position, subtask in enumerate(self.subtasks):
+            if not done >> position & 1 and self.before[position] & ~done == 0:
+                yield subtask, done | 1 << position
+
+    def is_complete(self, done: int) -> bool:
+        """Return whether nothing is left to do."""
+        return done == (len(self.subtasks) if self.before is None else (1 << len(self.subtasks)) - 1)
+
+
+def _network(owner: Place, subtasks: Sequence[Term], ordering: Ordering | None) -> _Network:
+    if ordering is None:
+        return _Network(owner, subtasks)
+    before = [sum(1 << each for each in earlier) for earlier in predecessors(ordering, len(subtasks))]
+    return _Network(owner, subtasks, before)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A network of which some subtasks are done: how many of a line, or which, as bits."""
+
+    network: _Network
     done: int
 
 
@@ -49,19 +79,22 @@ class Parser:
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
             self.methods.setdefault(method.task, []).append(method)
-        self.tasks = problem.tasks
+        self.root = _network(_ROOT, problem.tasks, problem.ordering)
         self.steps = plan
         self.plan = [(step.name, *step.args) for step in plan]
         self.objects = objects
-        self.state = StepState(problem.state, problem.spelled)
+        self.state = StepState(problem, objects)
         self.entries: dict[Place, _Entry] = {_ROOT: _Entry()}
         self.agenda: list[deque[_Row]] = [deque() for _ in range(len(plan) + 1)]
+        self.met: set[_Row] = set()
+        """Rows of networks without a fixed order met at this position; other orders lead to the same row."""
 
     def run(self) -> list[Reason]:
         """Return nothing if the tasks decompose into the plan, else how far they do."""
         furthest = 0
-        self.agenda[0].append(_Row(_ROOT, self.tasks, 0))
+        self.agenda[0].append(_Row(self.root, 0))
         for position, rows in enumerate(self.agenda):
+            self.met.clear()
             while rows:
                 furthest = position
                 self._proceed(rows.popleft(), position)
@@ -69,16 +102,23 @@ class Parser:
                 self.state.advance(self.operators[self.steps[position].name], self.steps[position])
         if len(self.plan) in self.entries[_ROOT].ends:
             return []
-        tasks = ", ".join(term_text(task) for task in self.tasks)
+        tasks = ", ".join(term_text(task) for task in self.root.subtasks)
         words = f"every step can be done, but no methods decompose '{tasks}' into these steps; "
         return [Reason("decomposition", words + f"they agree with the plan up to step {furthest}", tasks)]
 
     def _proceed(self, row: _Row, position: int) -> None:
-        if row.done == len(row.subtasks):
-            self._end(row.owner, position)
+        if row.network.before is not None:
+            if row in self.met:
+                return
+            self.met.add(row)
+        if row.network.is_complete(row.done):
+            self._end(row.network.owner, position)
             return
-        task = row.subtasks[row.done]
-        following = _Row(row.owner, row.subtasks, row.done + 1)
+        for task, done in row.network.next(row.done):
+            self._do(task, _Row(row.network, done), position)
+
+    def _do(self, task: Term, following: _Row, position: int) -> None:
+        """Go on with ``following`` wherever ``task``, begun here, can end."""
         if task[0] in self.operators:
             if position < len(self.plan) and self.plan[position] == task:
                 self.agenda[position + 1].append(following)
@@ -92,7 +132,8 @@ class Parser:
         key = (task, position)
         if key not in self.entries:
             self.entries[key] = _Entry()
-            self.agenda[position].extend(_Row(key, subtasks, 0) for subtasks in self._decompositions(task))
+            found = self._decompositions(task)
+            self.agenda[position].extend(_Row(_network(key, subtasks, order), 0) for subtasks, order in found)
         return self.entries[key]
 
     def _end(self, owner: Place, position: int) -> None:
@@ -101,16 +142,16 @@ class Parser:
             entry.ends[position] = None
             self.agenda[position].extend(entry.waiting)
 
-    def _decompositions(self, task: Term) -> Iterator[Sequence[Term]]:
+    def _decompositions(self, task: Term) -> Iterator[tuple[Sequence[Term], Ordering | None]]:
         for method in self.methods.get(task[0], ()):
             binding = self._head_binding(method, task[1:])
             for each in () if binding is None else self._bindings(method, binding, task[1:]):
                 if not callable(method.subtasks):
-                    yield [ground(step, each) for step in method.subtasks]
+                    yield [ground(step, each) for step in method.subtasks], method.ordering
                     continue
                 given = computed_subtasks(self.state.ask(method.subtasks, task[1:]), method.name)
                 if given is not None:
-                    yield given
+                    yield given, None
 
     def _head_binding(self, method: Method, args: Term) -> dict[str, Any] | None:
         if method.any_arguments:
@@ -129,27 +170,37 @@ class Parser:
 
     def _bindings(self, method: Method, binding: Binding, args: Term) -> list[Binding]:
         """Return every extension of a binding under which the method's preconditions hold now."""
-        rows: list[Binding] = [binding]
-        for condition in sorted(method.preconditions, key=_generates, reverse=True):
-            rows = [wider for row in rows for wider in self._satisfied(condition, row, args)]
-        names = [] if callable(method.subtasks) else [name for step in method.subtasks for name in variables_of(step)]
-        rows = [wider for row in rows for wider in self._assigned(names, row)]
         kinds = {p.name: p.type for p in method.variables}
+        rows: list[Binding] = [binding]
+        for condition in sorted(_parts(method.preconditions), key=_generates, reverse=True):
+            rows = [wider for row in rows for wider in self._satisfied(condition, row, args, kinds)]
+        names = [] if callable(method.subtasks) else [name for step in method.subtasks for name in variables_of(step)]
+        rows = [wider for row in rows for wider in self._assigned(names, row, kinds)]
         return [row for row in rows if all(self._is_a(row[name], kind) for name, kind in kinds.items() if name in row)]
 
-    def _satisfied(self, condition: Condition, row: Binding, args: Term) -> Iterable[Binding]:
+    def _satisfied(self, condition: Condition, row: Binding, args: Term, kinds: Mapping[str, str]) -> Iterable[Binding]:
         if isinstance(condition, Literal) and condition.positive:
             return self.state.matches(condition.atom, row)
-        rows = self._assigned(condition_variables(condition), row)
+        rows = self._assigned(condition_variables(condition), row, kinds)
         return [wider for wider in rows if holds(condition, wider, self.state, args)]
 
-    def _assigned(self, names: Iterable[str], row: Binding) -> list[Binding]:
-        """Return the row with every unbound variable set to every object in turn."""
+    def _assigned(self, names: Iterable[str], row: Binding, kinds: Mapping[str, str]) -> list[Binding]:
+        """Return the row with every unbound variable set to every object of its type in turn."""
         rows: list[Binding] = [row]
         for name in dict.fromkeys(names):
             if name not in row:
-                rows = [{**each, name: value} for each in rows for value in self.objects[ROOT_TYPE]]
+                members = self.objects.get(kinds.get(name, ROOT_TYPE), {})
+                rows = [{**each, name: value} for each in rows for value in members]
         return rows
+
+
+def _parts(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Yield the conditions that must all hold, those inside an "all" one by one."""
+    for condition in conditions:
+        if isinstance(condition, Every):
+            yield from _parts(condition.conditions)
+        else:
+            yield condition
 
 
 def _generates(condition: Condition) -> bool:

@@ -98,6 +98,6 @@ def _words(test: Test | Binder, condition: Condition) -> str:
         return f"'{condition}' does not hold"
     if isinstance(test, Binder):
         return f"nothing fits '{condition}'"
-    if condition.positive:
-        return f"'{condition}' does not hold"
-    return f"'{Literal(condition.atom)}' holds and must not"
+    if isinstance(condition, Literal) and not condition.positive:
+        return f"'{Literal(condition.atom)}' holds and must not"
+    return f"'{condition}' does not hold"
