@@ -44,6 +44,8 @@ class Operator:
     """What carries the step out; planning never calls it."""
     tool: str | None
     """The agent's tool that carries the step out."""
+    idempotent: bool
+    """Whether doing the step twice is as good as once, so that it may be done again when nobody knows of the first."""
     any_arguments: bool
     """Whether the step takes whatever arguments it is called with (no parameters were declared)."""
     description: str
@@ -61,6 +63,7 @@ class Operator:
         effects_more: object = (),
         cost: object = 1,
         tool: str | None = None,
+        idempotent: bool = False,
         description: str = "",
     ) -> None:
         head = parse_head(name)
@@ -76,6 +79,7 @@ class Operator:
             "cost": parse_number(cost),
             "function": fn,
             "tool": tool,
+            "idempotent": idempotent,
             "any_arguments": parameters is None and not head.args,
             "description": description,
         }

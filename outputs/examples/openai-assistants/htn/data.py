@@ -42,7 +42,18 @@ _DOMAIN_KEYS = (
     "operators",
     "methods",
 )
-_OPERATOR_KEYS = ("name", "description", "parameters", "preconditions", "add", "remove", "effects", "cost", "tool")
+_OPERATOR_KEYS = (
+    "name",
+    "description",
+    "parameters",
+    "preconditions",
+    "add",
+    "remove",
+    "effects",
+    "cost",
+    "tool",
+    "idempotent",
+)
 _METHOD_KEYS = ("name", "description", "task", "variables", "preconditions", "subtasks", "ordering", "learned")
 _TASK_KEYS = ("description", "parameters", "effects")
 _PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks", "ordering", "goal")
@@ -253,8 +264,16 @@ def _operator(data: Any) -> Operator:
         effects_remove=_read(data, "remove", parse_fact),
         cost=cost,
         tool=data.get("tool"),
+        idempotent=_flag(data, "idempotent"),
         description=str(data.get("description") or ""),
     )
+
+
+def _flag(data: Mapping[str, Any], key: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise DomainError("This is true or false.", (key,))
+    return value
 
 
 def _method(data: Any) -> Method:
@@ -342,6 +361,7 @@ def operator_to_data(operator: Operator) -> dict[str, Any]:
             "effects": [_effect_data(operator.name, effect) for effect in operator.effects_more],
             "cost": None if operator.cost == 1 else _number_data(operator.cost),
             "tool": operator.tool,
+            "idempotent": operator.idempotent,
         }
     )
 

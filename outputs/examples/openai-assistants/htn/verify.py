@@ -52,7 +52,7 @@ def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Me
     state = StepState(problem, objects)
     for number, step in enumerate(plan, 1):
         operator = operators.get(step.name)
-        fault = _fault(operator, step, state, objects)
+        fault = step_fault(operator, step, state, objects)
         if operator is not None and fault is None:
             try:
                 state.advance(operator, step)
@@ -67,7 +67,8 @@ def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Me
             yield Reason("goal", f"the goal is not reached: {unmet}", condition=str(condition))
 
 
-def _fault(operator: Operator | None, step: Step, state: StepState, objects: Members) -> str | None:
+def step_fault(operator: Operator | None, step: Step, state: StepState, objects: Members) -> str | None:
+    """Return why a step cannot be taken in a state, or None."""
     if operator is None:
         return f"no operator is called {step.name}"
     if not operator.any_arguments:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -100,6 +101,12 @@ class HTNPlanner:
         counts = proposals.counts if proposals else {"accepted": 0, "rejected": 0}
         self.last_result = self._result(problem, found, notes, meter.nodes, counts)
         return self.last_result
+
+    def over(self, domain: Domain) -> HTNPlanner:
+        """Return a planner like this one over another domain; what either learns, both know."""
+        other = copy.copy(self)
+        other.domain, other._compiled = domain, None
+        return other
 
     def _run(
         self, compiled: CompiledDomain, problem: Problem, notes: Notes, meter: Meter, proposals: Proposals | None = None

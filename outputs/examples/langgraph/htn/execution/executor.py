@@ -1,0 +1,284 @@
+"""Carry a plan out, as GTPyhop's ``run_lazy_lookahead`` does: act until something differs, then plan from there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..domain import Domain, Problem
+from ..interface import Reason, Result, Step
+from .course import Course
+from .interface import (
+    DENIED,
+    DONE,
+    FAILED,
+    UNKNOWN,
+    Act,
+    Action,
+    Answer,
+    Answered,
+    Execution,
+    Objection,
+    Observe,
+    Settle,
+    StepRecord,
+    Tell,
+    call_function,
+)
+from .journal import FORMAT, Journal, JournalError
+from .observation import read_observation
+from .remaining import remaining_tasks
+from .untried import GUARD, without_failures
+from .world import Changes, World
+
+if TYPE_CHECKING:
+    from ..planner import HTNPlanner
+
+EXCERPT = 2000
+"""Characters of a tool's result that the account of a run keeps."""
+
+
+class Executor:
+    """Plans a problem, carries the steps out one by one, and plans anew where the world differs from the plan.
+
+    Before a step begins the journal says so, and after it what came of it, so that a run that was killed goes on
+    without repeating a step that was done. A step that had begun and of which nothing is known is never simply done
+    again: its operator says ``idempotent``, or ``settle`` is asked.
+    """
+
+    def __init__(
+        self,
+        planner: HTNPlanner,
+        act: Act = call_function,
+        *,
+        objection: Objection | None = None,
+        observe: Observe | None = None,
+        settle: Settle | None = None,
+        journal: Journal | None = None,
+        run: str = "run",
+        max_replans: int = 5,
+        tell: Tell = lambda entry: None,
+    ) -> None:
+        self._planner = planner
+        self._act = act
+        self._objection = objection or (lambda action: None)
+        self._observe = observe
+        self._settle = settle or (lambda action: None)
+        self._journal = journal
+        self._name = run
+        self._max_replans = max_replans
+        self._tell = tell
+        self._obstacles: tuple[Reason, ...] = ()
+        """Why no other plan was found, the last time that one was looked for."""
+        self._operators = {operator.name: operator for operator in planner.domain.operators}
+
+    def run(self, problem: Problem) -> Execution:
+        """Carry out the tasks of a problem, or go on with the run that the journal holds.
+
+        Raises:
+            JournalError: The journal is of another problem, or cannot be written.
+        """
+        self._course = Course(self._planner.domain, problem, self._name)
+        if self._journal is not None and self._journal.entries:
+            return self._go_on(problem)
+        return self._begin(problem)
+
+    def _begin(self, problem: Problem) -> Execution:
+        result = self._planner.solve_problem(problem)
+        if not result.found:
+            return Execution(self._name, result.outcome, result, state=problem.state, reasons=result.reasons)
+        if self._journal is None or not self._journal.entries:
+            self._note("begin", format=FORMAT, run=self._name, problem=_digest(problem))
+        self._follow(result, because="")
+        return self._carry_on()
+
+    def _go_on(self, problem: Problem) -> Execution:
+        assert self._journal is not None
+        if self._journal.entries[0].get("problem") != _digest(problem):
+            raise JournalError(f"{self._journal.path} is the journal of another problem.")
+        for entry in self._journal.entries:
+            self._course.take(entry)
+        if self._course.outcome == DONE:
+            return self._course.execution()
+        self._note("resumed", afresh=self._course.outcome is not None)
+        if not self._course.has_plan:  # it was killed before its first plan was written
+            return self._begin(problem)
+        last, trouble = self._course.last, None
+        if last is not None and last.status == UNKNOWN:
+            action = self._action_of(last)
+            if action.operator.idempotent:
+                trouble = self._do(action)
+            elif not self._settled(action):
+                return self._course.execution(UNKNOWN, (_unknown(action),))
+        elif last is not None and last.status == DONE and not last.observed:
+            trouble = self._look(self._action_of(last), Answer(last.result))
+        if trouble is None and not self._rest_serves():
+            trouble = "the run was resumed, and the rest of its plan does not fit any more"
+        if trouble is not None and not self._replan(trouble):
+            return self._end(FAILED, trouble)
+        return self._carry_on()
+
+    def _carry_on(self) -> Execution:
+        """Take one step after the other; what goes wrong leads to another plan, as often as that is allowed."""
+        while (step := self._course.next_step) is not None:
+            trouble = self._take(step)
+            if trouble and not self._replan(trouble):
+                last = self._course.last
+                denied = last is not None and last.status == DENIED
+                return self._end(DENIED if denied else FAILED, trouble)
+        return self._end(DONE)
+
+    def _take(self, step: Step) -> str | None:
+        """Carry one step out; return what went wrong, or None."""
+        fault = self._course.world.fault(step) or self._course.failed_here(step)
+        if fault is not None:
+            return f"{step}: {fault}"
+        action = self._action(step)
+        objection = self._objection(action)
+        if objection is not None:
+            self._note("denied", **_told(action), reason=objection)
+            return f"{step}: {objection}"
+        return self._do(action)
+
+    def _do(self, action: Action) -> str | None:
+        predicted = self._course.world.predict(action.step)
+        self._note("started", **_told(action))
+        answer = self._act(action)
+        if answer.error:
+            reason = _excerpt(answer.text)
+            self._note("failed", number=action.number, reason=reason)
+            self._look(action, answer)
+            return f"{action.step}: {reason}"
+        self._note("done", number=action.number, result=_excerpt(answer.text), **predicted.to_data())
+        return self._look(action, answer)
+
+    def _look(self, action: Action, answer: Answered) -> str | None:
+        """Hold what can be seen against what is believed; return why the plan no longer serves, or None."""
+        seen = read_observation(self._observe and self._observe(action, answer), self._planner.domain)
+        if seen is None:
+            return None
+        record = self._course.records[-1]
+        effects = Changes(record.added, record.removed, record.numbers) if record.status == DONE else None
+        found = self._course.world.compare(seen, effects, action.step)
+        missed = f"was done, but then was observed: {', '.join(found.missed)}" if found.missed else ""
+        self._note(
+            "observed",
+            number=action.number,
+            missed=bool(missed),
+            reason=missed,
+            unexpected=list(found.unexpected),
+            **found.changes.to_data(),
+        )
+        if missed:
+            return f"{action.step} {missed}"
+        if found.unexpected and not self._still_serves():
+            return f"after {action.step} was observed: {', '.join(found.unexpected)}"
+        return None
+
+    def _rest_serves(self) -> bool:
+        last = self._course.last
+        if last is not None and last.unexpected:
+            return self._still_serves()
+        return self._course.world.rest_holds(self._course.rest)
+
+    def _still_serves(self) -> bool:
+        """Return whether planning from here gives the very steps that are left."""
+        tasks = next(remaining_tasks(self._course.tree, self._course.position))
+        result = self._solve(self._course.world.problem(tasks))
+        return result.plan == self._course.rest
+
+    def _replan(self, trouble: str) -> bool:
+        """Find another plan from the state as it is; return whether there is one and it may be followed."""
+        if self._course.replans >= self._max_replans:
+            times = f"{self._max_replans} time{'s' * (self._max_replans != 1)}"
+            self._obstacles = (Reason("replans", f"it was planned anew {times} already"),)
+            return False
+        found: list[Result] = []
+        for tasks in remaining_tasks(self._course.tree, self._course.position):
+            found.append(self._solve(self._course.world.problem(tasks)))
+            if found[-1].found:
+                self._follow(found[-1], because=trouble)
+                return True
+        self._obstacles = tuple(dict.fromkeys(_worded(reason) for result in found for reason in result.reasons))
+        return False
+
+    def _solve(self, problem: Problem) -> Result:
+        planner = self._planner
+        if self._course.failures:
+            planner = planner.over(without_failures(planner.domain, self._course.failures))
+        return planner.solve_problem(problem)
+
+    def _follow(self, result: Result, *, because: str) -> None:
+        steps = [[step.name, *step.args] for step in result.plan or ()]
+        self._note("plan", steps=steps, tree=[dict(node) for node in result.tree], because=because)
+
+    def _settled(self, action: Action) -> bool:
+        """Ask what became of a step that was started before a kill; return whether that is known now."""
+        said = self._settle(action)
+        if said == DONE:
+            predicted = self._course.world.predict(action.step)
+            self._note("done", number=action.number, result="taken as done", **predicted.to_data())
+        elif said == FAILED:
+            self._note("undone", number=action.number, reason="cut off, and said not to have happened")
+        return said in (DONE, FAILED)
+
+    def _action(self, step: Step) -> Action:
+        number = len(self._course.records) + 1
+        return Action(step, self._operators[step.name], number, f"{self._name}:{number}")
+
+    def _action_of(self, record: StepRecord) -> Action:
+        return Action(record.step, self._operators[record.step.name], record.number, record.key)
+
+    def _end(self, outcome: str, trouble: str = "") -> Execution:
+        reasons = (Reason("step", trouble), *self._obstacles) if trouble else ()
+        self._note("end", outcome=outcome, reasons=[reason.to_data() for reason in reasons])
+        return self._course.execution()
+
+    def _note(self, event: str, **values: Any) -> None:
+        """Put an entry into the journal, then believe it, then tell of it."""
+        entry = {"event": event, **values}
+        if self._journal is not None:
+            self._journal.append(entry)
+        self._course.take(entry)
+        self._tell(entry)
+
+
+def foresee(domain: Domain, problem: Problem, plan: Sequence[Step]) -> Iterator[tuple[Action, Changes]]:
+    """Yield each step of a plan with what carries it out and what it is predicted to change; nothing is carried out."""
+    world = World(domain, problem)
+    operators = {operator.name: operator for operator in domain.operators}
+    for number, step in enumerate(plan, 1):
+        changes = world.predict(step)
+        world.apply(changes)
+        yield Action(step, operators[step.name], number, f"dry:{number}"), changes
+
+
+def _worded(reason: Reason) -> Reason:
+    """Return a reason of the search, in plain words where it is the guard against trying again what failed."""
+    if GUARD in (reason.condition or ""):
+        return Reason("failed_before", f"{reason.task}: it failed in this very state already", reason.task)
+    return reason
+
+
+def _told(action: Action) -> dict[str, Any]:
+    about = {"number": action.number, "key": action.key, **action.step.to_data()}
+    return {**about, "by": action.kind, "tool": action.operator.tool}
+
+
+def _unknown(action: Action) -> Reason:
+    words = (
+        f"step {action.number}, {action.step}, had begun when the run was cut off, and nobody knows whether it was done"
+    )
+    return Reason("unknown_outcome", words, str(action.step))
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+
+
+def _digest(problem: Problem) -> str:
+    """Return what tells a problem from another one."""
+    facts = sorted(map(repr, problem.state))
+    told = repr((problem.tasks, facts, sorted(problem.objects.items()), sorted(problem.numbers.items()), problem.goal))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]

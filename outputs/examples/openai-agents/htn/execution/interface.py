@@ -1,0 +1,192 @@
+"""What carrying a plan out takes and gives: actions, answers, and the account of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..domain import Operator
+from ..interface import Reason, Result, Step
+from ..start import value_text
+from ..terms import Term, term_text
+
+PENDING = "pending"
+DONE = "done"
+FAILED = "failed"
+DENIED = "denied"
+UNKNOWN = "unknown"
+"""Of a step that was started and never reported back, and of a run that waits for somebody to say what became of it."""
+
+TOOL = "tool"
+FUNCTION = "function"
+MANUAL = "manual"
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step of a plan together with what carries it out."""
+
+    step: Step
+    operator: Operator
+    number: int
+    """Counts the steps that were started in this run, from 1."""
+    key: str
+    """Names this try of this step in this run; a tool that keeps it can tell a repetition from a second order."""
+
+    @property
+    def kind(self) -> str:
+        """Return whether a tool, a Python function, or nobody but a person carries the step out."""
+        if self.operator.tool:
+            return TOOL
+        return FUNCTION if self.operator.function is not None else MANUAL
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Return the step's arguments by the names of the operator's parameters."""
+        names = [parameter.name.lstrip("?") for parameter in self.operator.parameters]
+        if len(names) != len(self.step.args):
+            names = [f"argument_{number}" for number in range(1, len(self.step.args) + 1)]
+        return dict(zip(names, self.step.args, strict=True))
+
+
+class Answered(Protocol):
+    """What came of an action; the loop's outcome of a tool call is one."""
+
+    @property
+    def text(self) -> str:
+        """Return what the tool said, or what went wrong."""
+        ...
+
+    @property
+    def error(self) -> bool:
+        """Return whether the action failed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of an action."""
+
+    text: str = ""
+    error: bool = False
+
+
+Act = Callable[[Action], Answered]
+"""Carry an action out. It is called once for each step that is started, and never again for one that was done."""
+Objection = Callable[[Action], str | None]
+"""Return why an action may not be carried out, or None; whoever it is may ask a person first."""
+Observe = Callable[[Action, Answered], Any]
+"""Return the facts that can be seen after an action (see ``read_observation``), or None where nobody looked."""
+Settle = Callable[[Action], str | None]
+"""Say whether a step that was started before a kill is ``done`` or ``failed``; None where nobody knows."""
+Tell = Callable[[Mapping[str, Any]], None]
+
+
+def call_function(action: Action) -> Answer:
+    """Carry an action out by the operator's own function; a step without one is taken as done."""
+    if action.operator.function is None:
+        return Answer("no tool and no function is bound to this step, so it is taken as done")
+    try:
+        answer = action.operator.function(*action.step.args)
+    except Exception as error:  # noqa: BLE001 - a function of the caller: whatever it raises, the step failed
+        return Answer(str(error) or type(error).__name__, error=True)
+    # Functions of the pyhop tradition return False where they could not act.
+    return Answer("the function returned False", error=True) if answer is False else Answer(str(answer or "done"))
+
+
+@dataclass
+class StepRecord:
+    """What became of one step that was taken up."""
+
+    number: int
+    step: Step
+    kind: str
+    tool: str | None
+    key: str
+    status: str = PENDING
+    """done | failed | denied | unknown"""
+    result: str = ""
+    """An excerpt of what the tool said."""
+    reason: str = ""
+    """Why it failed or was denied."""
+    observed: bool = False
+    """Whether somebody looked; otherwise the state after the step is the predicted one."""
+    added: tuple[Term, ...] = ()
+    removed: tuple[Term, ...] = ()
+    numbers: Mapping[Term, int | float] = field(default_factory=dict)
+    unexpected: tuple[str, ...] = ()
+    """What was observed and not predicted, such as ``not at shop``."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the record as plain data."""
+        return {
+            "number": self.number,
+            **self.step.to_data(),
+            "by": self.kind,
+            "tool": self.tool,
+            "key": self.key,
+            "status": self.status,
+            "result": self.result,
+            "reason": self.reason,
+            "observed": self.observed,
+            "changes": changes_data(self.added, self.removed, self.numbers),
+            "unexpected": list(self.unexpected),
+        }
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a run went, or how far it came."""
+
+    run: str
+    outcome: str
+    """done | failed | denied | unknown | no_plan | gave_up"""
+    result: Result
+    """The plan that was found first, with its tree, or why there was none."""
+    steps: tuple[StepRecord, ...] = ()
+    """Every step that was taken up, in the order of time."""
+    state: tuple[Term, ...] = ()
+    """The facts that hold at the end, as far as they were observed or predicted."""
+    numbers: Mapping[Term, int | float] = field(default_factory=dict)
+    replans: int = 0
+    reasons: tuple[Reason, ...] = ()
+    """What ended a run that did not reach its end."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether every step of the plan that was followed last is done."""
+        return self.outcome == DONE
+
+    @property
+    def completed(self) -> tuple[Step, ...]:
+        """Return the steps that were done."""
+        return tuple(record.step for record in self.steps if record.status == DONE)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the account as plain data."""
+        return {
+            "run": self.run,
+            "outcome": self.outcome,
+            "steps": [record.to_data() for record in self.steps],
+            "completed": sum(record.status == DONE for record in self.steps),
+            "replans": self.replans,
+            "state": state_texts(self.state, self.numbers),
+            "reasons": [reason.to_data() for reason in self.reasons],
+        }
+
+
+def changes_data(
+    added: tuple[Term, ...], removed: tuple[Term, ...], numbers: Mapping[Term, int | float]
+) -> dict[str, Any]:
+    """Return what a step changes, as texts."""
+    return {
+        "add": [term_text(fact) for fact in added],
+        "remove": [term_text(fact) for fact in removed],
+        "numbers": {term_text(fluent): value for fluent, value in numbers.items()},
+    }
+
+
+def state_texts(facts: tuple[Term, ...], numbers: Mapping[Term, int | float]) -> list[str]:
+    """Return a state as the lines of a state file."""
+    return sorted([*map(term_text, facts), *(value_text(*each) for each in numbers.items())])

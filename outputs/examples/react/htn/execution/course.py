@@ -1,0 +1,156 @@
+"""How far a run has come: a fold over the entries of its journal, the same when it runs and when it is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..domain import Domain, Problem
+from ..interface import FOUND, Reason, Result, Step
+from .interface import DENIED, DONE, FAILED, PENDING, UNKNOWN, Execution, StepRecord
+from .world import Changes, Snapshot, World
+
+Entry = Mapping[str, Any]
+Failure = tuple[Step, Snapshot | None]
+"""A step with the state it failed in; with None it was denied, which no other state changes."""
+
+
+class Course:
+    """The plan that is followed, how many of its steps are done, and everything that was tried."""
+
+    def __init__(self, domain: Domain, problem: Problem, run: str) -> None:
+        self.run = run
+        self.world = World(domain, problem)
+        self.plan: list[Step] = []
+        self.tree: tuple[Mapping[str, Any], ...] = ()
+        self.position = 0
+        """How many steps of ``plan`` are done."""
+        self.records: list[StepRecord] = []
+        self.failures: list[Failure] = []
+        self.replans = 0
+        self.outcome: str | None = None
+        self.reasons: tuple[Reason, ...] = ()
+        self._first: Result | None = None
+        self._before: Snapshot | None = None
+        """The state in which the last step was tried."""
+
+    @property
+    def next_step(self) -> Step | None:
+        """Return the step that comes next in the plan."""
+        return self.plan[self.position] if self.position < len(self.plan) else None
+
+    @property
+    def rest(self) -> list[Step]:
+        """Return the steps of the plan that are not done."""
+        return self.plan[self.position :]
+
+    @property
+    def last(self) -> StepRecord | None:
+        """Return the step that was taken up last."""
+        return self.records[-1] if self.records else None
+
+    @property
+    def has_plan(self) -> bool:
+        """Return whether a plan was ever found."""
+        return self._first is not None
+
+    def failed_here(self, step: Step) -> str | None:
+        """Return why a step is not to be tried in this state, or None."""
+        tried = [seen for failed, seen in self.failures if failed == step]
+        if not tried:
+            return None
+        here = self.world.snapshot()
+        return "it failed in this very state" if any(seen is None or seen == here for seen in tried) else None
+
+    @property
+    def result(self) -> Result:
+        """Return the plan that was found first."""
+        assert self._first is not None, "a run begins with a plan"
+        return self._first
+
+    def take(self, entry: Entry) -> None:
+        """Move on by what an entry tells."""
+        fold = getattr(self, f"_take_{entry['event']}", None)
+        if fold is not None:  # an event of no consequence, such as the beginning
+            fold(entry)
+
+    def execution(self, outcome: str | None = None, reasons: tuple[Reason, ...] = ()) -> Execution:
+        """Return the account of the run as it stands."""
+        return Execution(
+            run=self.run,
+            outcome=outcome or self.outcome or PENDING,
+            result=self.result,
+            steps=tuple(replace(record) for record in self.records),
+            state=tuple(self.world.facts),
+            numbers=dict(self.world.numbers),
+            replans=self.replans,
+            reasons=reasons or self.reasons,
+        )
+
+    def _take_plan(self, entry: Entry) -> None:
+        self.plan = [Step(str(name), tuple(args)) for name, *args in entry["steps"]]
+        self.tree = tuple(entry["tree"])
+        self.position = 0
+        self.replans += bool(entry["because"])
+        self._first = self._first or Result(FOUND, list(self.plan), self.tree)
+
+    def _take_started(self, entry: Entry) -> None:
+        if self.last is not None and self.last.key == entry["key"]:
+            self.records.pop()  # an idempotent step that is done once more
+        self.records.append(_record(entry, UNKNOWN))
+        self._before = self.world.snapshot()
+
+    def _take_done(self, entry: Entry) -> None:
+        record, changes = self.records[-1], Changes.from_data(entry)
+        record.status, record.result = DONE, str(entry["result"])
+        self._happened(record, changes)
+        self.position += 1
+
+    def _take_failed(self, entry: Entry) -> None:
+        record = self.records[-1]
+        record.status, record.reason = FAILED, str(entry["reason"])
+        self.failures.append((record.step, self._before))
+
+    def _take_undone(self, entry: Entry) -> None:
+        """Take in that a step whose outcome was unknown had no effect; it may be tried again."""
+        record = self.records[-1]
+        record.status, record.reason = FAILED, str(entry["reason"])
+
+    def _take_denied(self, entry: Entry) -> None:
+        record = _record(entry, DENIED)
+        record.reason = str(entry["reason"])
+        self.records.append(record)
+        self.failures.append((record.step, None))
+
+    def _take_observed(self, entry: Entry) -> None:
+        """Put the state right; a step whose effects were seen not to have come about has failed after all."""
+        record = self.records[-1]
+        record.observed, record.unexpected = True, tuple(entry["unexpected"])
+        self._happened(record, Changes.from_data(entry))
+        if entry["missed"] and record.status == DONE:
+            record.status, record.reason = FAILED, str(entry["reason"])
+            self.position -= 1
+            self.failures.append((record.step, self._before))
+
+    def _take_resumed(self, entry: Entry) -> None:
+        if entry["afresh"]:
+            # A person went on with a run that had ended: what failed then, or was denied, may be tried once more.
+            self.failures.clear()
+            self.replans, self.outcome, self.reasons = 0, None, ()
+
+    def _take_end(self, entry: Entry) -> None:
+        self.outcome = str(entry["outcome"])
+        self.reasons = tuple(Reason(**reason) for reason in entry["reasons"])
+
+    def _happened(self, record: StepRecord, changes: Changes) -> None:
+        self.world.apply(changes)
+        before = self._before[0] if self._before else frozenset()
+        record.added = tuple(fact for fact in self.world.facts if fact not in before)
+        record.removed = tuple(sorted((fact for fact in before if fact not in self.world.facts), key=str))
+        record.numbers = {**record.numbers, **changes.numbers}
+
+
+def _record(entry: Entry, status: str) -> StepRecord:
+    step = Step(str(entry["name"]), tuple(entry["args"]))
+    return StepRecord(int(entry["number"]), step, str(entry["by"]), entry["tool"], str(entry["key"]), status)
