@@ -21,6 +21,10 @@ class BadCheckpoint(EvolveError):
     """Report saved data that no run can go on from: of a newer version, of another run, damaged or cut short."""
 
 
+class BrokenMarkers(EvolveError):
+    """Report a program whose EVOLVE-BLOCK markers say nothing clear, and on which line."""
+
+
 class UndefinedValue(EvolveError):
     """Report that a program has no finite number as its value for the given arguments."""
 

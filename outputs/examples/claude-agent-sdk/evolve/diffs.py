@@ -1,0 +1,232 @@
+"""A model's answer as a change of a program: SEARCH/REPLACE parts, or the whole program in a code fence.
+
+The form is the one that OpenEvolve and others ask models for. What does not fit exactly once is refused with the
+reason, so that a model can be told and no try is a silent copy.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .blocks import Blocks, lines_of, newline_of, read_blocks, require_same_outside
+from .errors import BrokenMarkers, DoesNotApply
+from .source.reading import require_python
+
+SEARCH, MIDDLE, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+_MARKERS = (SEARCH, MIDDLE, REPLACE)
+_FENCE = re.compile(r"^[ \t]*(?P<ticks>`{3,}|~{3,})[ \t]*(?P<language>[\w+-]*)[^\n`]*$")
+_PYTHON = ("python", "py", "python3", "")
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Lines to find, and what to put in their place."""
+
+    search: tuple[str, ...]
+    replace: tuple[str, ...]
+
+    @property
+    def trimmed(self) -> Replacement:
+        """Return it without the empty lines at its ends."""
+        return Replacement(_without_last_blanks(self.search), _without_last_blanks(self.replace))
+
+
+def changed_program(program: str, answer: str, *, max_length: int = 200_000) -> str:
+    """Return ``program`` after the change that ``answer`` describes.
+
+    Raises:
+        DoesNotApply: The answer cannot be applied exactly, changes text outside of the blocks, or changes nothing; or
+            what comes of it does not parse or is longer than ``max_length`` characters.
+        BrokenMarkers: The markers of ``program`` itself are broken.
+    """
+    blocks = read_blocks(program)
+    plain = answer.replace("\r\n", "\n")
+    try:
+        plain.encode("utf-8")
+    except UnicodeEncodeError:
+        raise DoesNotApply("The answer is no text that can be written as UTF-8.") from None
+    parts = read_replacements(plain)
+    changed = _replaced(blocks, parts) if parts else _rewritten(blocks, plain)
+    if len(changed) > max_length:
+        raise DoesNotApply(f"The program would have {len(changed)} characters; {max_length} are allowed.")
+    require_python(changed)
+    require_same_outside(blocks, changed)
+    if changed == program:
+        raise DoesNotApply("The answer changes nothing.")
+    return changed
+
+
+def read_replacements(answer: str) -> list[Replacement]:
+    """Return the SEARCH/REPLACE parts of ``answer``, none where it has no marker line.
+
+    Raises:
+        DoesNotApply: The marker lines do not follow each other as they should.
+    """
+    parts, found, replace = list[Replacement](), list[str](), list[str]()
+    expected = SEARCH
+    for number, line in enumerate(answer.split("\n"), 1):
+        marker = line.strip()
+        if marker not in _MARKERS or (marker == MIDDLE and expected == SEARCH):  # a heading is underlined so
+            {SEARCH: list[str](), MIDDLE: found, REPLACE: replace}[expected].append(line)
+            continue
+        if marker != expected:
+            raise DoesNotApply(f"Line {number} of the answer is {marker!r} where {expected!r} has to come.")
+        if marker == REPLACE:
+            parts.append(Replacement(tuple(found), tuple(replace)))
+            found, replace = [], []
+        expected = _MARKERS[(_MARKERS.index(marker) + 1) % 3]
+    if expected != SEARCH:
+        raise DoesNotApply(f"The answer ends where {expected!r} has to come: it was cut short.")
+    return parts
+
+
+def _replaced(blocks: Blocks, parts: Sequence[Replacement]) -> str:
+    """Return the program with every part replaced; all of them are found in the program as it was."""
+    lines = lines_of(blocks.text)
+    open_lines = _open_lines(blocks)
+    places = [_place(lines, open_lines, part, name) for name, part in _numbered(parts)]
+    places.sort(key=lambda place: place[0])
+    for (start, part), (following, _) in itertools.pairwise(places):
+        if start + len(part.search) > following:
+            raise DoesNotApply(f"Two SEARCH parts both hold line {following + 1}: {lines[following].strip()!r:.80}.")
+    end = newline_of(blocks.text)
+    for start, part in reversed(places):
+        lines[start : start + len(part.search)] = [line + end for line in part.replace]
+    changed = "".join(lines)
+    return changed if blocks.text.endswith("\n") else changed.removesuffix(end)
+
+
+def _numbered(parts: Sequence[Replacement]) -> list[tuple[str, Replacement]]:
+    """Return each part with what to call it."""
+    return [("The SEARCH part" if len(parts) == 1 else f"SEARCH part {at}", part) for at, part in enumerate(parts, 1)]
+
+
+def _open_lines(blocks: Blocks) -> list[bool]:
+    """Tell for each line whether a block holds it."""
+    tells = list[bool]()
+    for index, fixed in enumerate(blocks.fixed):
+        tells += [False] * fixed.count("\n")
+        if index < len(blocks.open):
+            tells += [True] * blocks.open[index].count("\n")
+    return [*tells, not blocks.marked]
+
+
+def _place(lines: Sequence[str], open_lines: Sequence[bool], part: Replacement, name: str) -> tuple[int, Replacement]:
+    """Return the only line, counted from 0, at which ``part`` stands in a block, and ``part`` as it stands there.
+
+    Raises:
+        DoesNotApply: There is none, or more than one.
+    """
+    if not any(line.strip() for line in part.search):
+        raise DoesNotApply(f"{name} is empty. Repeat the lines to change as they stand in the program.")
+    readings: tuple[Callable[[str], str], ...] = (_without_end, str.rstrip)
+    forms = itertools.product((part, part.trimmed), readings)
+    form, found = part, list[int]()
+    while not found and (pair := next(forms, None)):
+        form, plain = pair
+        found = _occurrences([plain(line) for line in lines], [plain(line) for line in form.search])
+    inside = [at for at in found if all(open_lines[at : at + len(form.search)])]
+    if len(inside) == 1:
+        return inside[0], form
+    if inside:
+        where = ", ".join(str(at + 1) for at in inside[:5])
+        raise DoesNotApply(f"{name} stands in the program {len(inside)} times, at lines {where}. Add lines around it.")
+    if found:
+        raise DoesNotApply(f"{name} would change line {found[0] + 1}, which lies outside of the EVOLVE-BLOCKs.")
+    raise DoesNotApply(f"{name} does not stand in the program{_nearest(lines, part.search)}.")
+
+
+def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Return where ``wanted`` stands in ``lines``."""
+    first, size = wanted[0], len(wanted)
+    return [
+        at
+        for at in range(len(lines) - size + 1)
+        if lines[at] == first and all(lines[at + step] == wanted[step] for step in range(size))
+    ]
+
+
+def _without_end(line: str) -> str:
+    """Return a line of a program without what ends it."""
+    return line.rstrip("\r\n")
+
+
+def _without_last_blanks(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return ``lines`` up to the last that is not blank."""
+    kept = [index for index, line in enumerate(lines, 1) if line.strip()]
+    return tuple(lines[: kept[-1]] if kept else ())
+
+
+def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
+    """Return words for the first line of ``wanted`` that is missing, and the line that is most like it."""
+    present = {line.rstrip() for line in lines}
+    missing = next((line for line in wanted if line.rstrip() not in present), None)
+    if missing is None:
+        return ": its lines do, but not one after the other"
+    close = difflib.get_close_matches(missing, [_without_end(line) for line in lines[:2000]], n=1)
+    hint = f"; the nearest is line {_line_of(close[0], lines)}, {close[0]!r:.{_SHOWN}}" if close else ""
+    return f": nothing is {missing!r:.{_SHOWN}}{hint}"
+
+
+def _line_of(text: str, lines: Sequence[str]) -> int:
+    """Return the number of the first line that reads ``text``."""
+    return [_without_end(line) for line in lines].index(text) + 1
+
+
+def _rewritten(blocks: Blocks, answer: str) -> str:
+    """Return the program that stands in the answer's code fence.
+
+    Raises:
+        DoesNotApply: There is no fence, more than one that could be meant, or one without an end.
+    """
+    fences = _fences(answer)
+    if not fences:
+        raise DoesNotApply("The answer has neither SEARCH/REPLACE parts nor a program in a code fence (```python).")
+    programs = list(dict.fromkeys(_like(text, blocks.text) for text in fences))
+    if len(programs) > 1:
+        whole = [text for text in programs if _keeps_outside(blocks, text)] if blocks.marked else []
+        if len(whole) != 1:
+            raise DoesNotApply(f"The answer has {len(programs)} code fences. Give the whole program in one.")
+        programs = whole
+    return programs[0]
+
+
+def _fences(answer: str) -> list[str]:
+    """Return what stands in code fences of Python or of no language.
+
+    Raises:
+        DoesNotApply: The last one has no end.
+    """
+    found, opened, lines = list[str](), None, list[str]()
+    for line in answer.split("\n"):
+        fence = _FENCE.match(line)
+        if opened is None:
+            opened, lines = fence, []
+        elif line.strip() == opened["ticks"]:
+            found += ["\n".join([*lines, ""])] if opened["language"].lower() in _PYTHON else []
+            opened = None
+        else:
+            lines.append(line)
+    if opened is not None:
+        raise DoesNotApply("The answer ends within its code fence: it was cut short.")
+    return found
+
+
+def _like(text: str, program: str) -> str:
+    """Return ``text`` with the line ends of ``program``, and with a last line that ends as its last line does."""
+    ended = text if program.endswith("\n") else text.removesuffix("\n")
+    return ended.replace("\n", newline_of(program))
+
+
+def _keeps_outside(blocks: Blocks, text: str) -> bool:
+    """Tell whether ``text`` differs within the blocks only."""
+    try:
+        require_same_outside(blocks, text)
+    except (DoesNotApply, BrokenMarkers):
+        return False
+    return True

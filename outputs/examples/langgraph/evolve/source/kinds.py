@@ -1,0 +1,211 @@
+"""What kind of value an expression gives, as far as its text tells, and which names a function can use."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+NUMBER, TRUTH, TEXT, LIST, UNKNOWN = "number", "truth", "text", "list", "unknown"
+
+_GIVES = {
+    NUMBER: "abs ceil cos dot exp fabs float floor fsum hypot int len log log10 log2 max mean median min norm pow prod "
+    "random randint randrange round sin sqrt sum tan tanh uniform gauss index count find ord",
+    TRUTH: "all any bool callable hasattr isdigit isinstance issubclass isalpha isupper islower startswith endswith",
+    TEXT: "chr format join lower replace repr str strip upper",
+    LIST: "list sorted range split tuple zip enumerate reversed keys values items",
+}
+_BY_CALL = {name: kind for kind, names in _GIVES.items() for name in names.split()}
+_BY_ANNOTATION = {"int": NUMBER, "float": NUMBER, "bool": TRUTH, "str": TEXT, "list": LIST, "Sequence": LIST}
+_BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass
+class Scope:
+    """The names of one function, or of the module."""
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Name → the kind of its values."""
+    since: dict[str, int] = field(default_factory=dict)
+    """Name → the first line on which it has a value; 0 for those that have one from the beginning."""
+
+    def learn(self, name: str, kind: str, line: int) -> None:
+        """Take in that ``name`` gets a value of ``kind`` on ``line``."""
+        known = self.kinds.get(name)
+        self.kinds[name] = kind if known in (None, UNKNOWN) else known if kind in (known, UNKNOWN) else UNKNOWN
+        self.since[name] = min(line, self.since.get(name, line))
+
+    def names(self, kind: str, line: int) -> list[str]:
+        """Return the names of ``kind`` that have a value before ``line``."""
+        return [name for name, known in self.kinds.items() if known == kind and self.since[name] < line]
+
+
+class Kinds:
+    """What is known about the values of a program; nothing is run to know it."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._module = tree
+        self._scopes: dict[ast.AST, Scope] = {}
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._enter(tree, None)
+
+    def scope(self, function: ast.AST) -> Scope:
+        """Return the names of ``function``."""
+        return self._scopes.get(function) or self._scopes[self._module]
+
+    def of(self, node: ast.expr, function: ast.AST) -> str:
+        """Return the kind of ``node`` within ``function``."""
+        if isinstance(node, ast.Name):
+            return self._of_name(node.id, function)
+        if isinstance(node, ast.BinOp):
+            sides = (self.of(node.left, function), self.of(node.right, function))
+            return next((kind for kind in (TEXT, LIST) if kind in sides), NUMBER)
+        if isinstance(node, ast.BoolOp):
+            kinds = {self.of(value, function) for value in node.values}
+            return kinds.pop() if len(kinds) == 1 else UNKNOWN
+        if isinstance(node, ast.IfExp):
+            return self.of(node.body, function)
+        if isinstance(node, ast.Call):
+            return self._of_call(node)
+        return kind_of_form(node)
+
+    def usable(self, node: ast.expr, function: ast.AST, line: int) -> bool:
+        """Tell whether every name in ``node`` can have a value in ``function`` on ``line``."""
+        bound = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+        bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
+        return all(
+            self._has_value(item.id, function, line)
+            for item in ast.walk(node)
+            if isinstance(item, ast.Name) and item.id not in bound
+        )
+
+    def _has_value(self, name: str, function: ast.AST, line: int) -> bool:
+        if name in _BUILTINS:
+            return True
+        inner: ast.AST | None = function
+        while inner is not None:
+            since = self.scope(inner).since.get(name)
+            if since is not None:
+                return since < line if inner is function else True
+            inner = self._parents.get(inner)
+        return False
+
+    def _of_name(self, name: str, function: ast.AST) -> str:
+        inner: ast.AST | None = function
+        while inner is not None:
+            if name in self.scope(inner).kinds:
+                return self.scope(inner).kinds[name]
+            inner = self._parents.get(inner)
+        return UNKNOWN
+
+    @staticmethod
+    def _of_call(node: ast.Call) -> str:
+        function = node.func
+        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+        return _BY_CALL.get(name, UNKNOWN)
+
+    def _enter(self, function: ast.AST, parent: ast.AST | None) -> None:
+        """Learn the names of ``function`` and of the functions within it."""
+        self._scopes[function] = scope = Scope()
+        if parent is not None:
+            self._parents[function] = parent
+        arguments = getattr(function, "args", None)
+        if isinstance(arguments, ast.arguments):
+            _learn_arguments(arguments, scope)
+        nodes = sorted(_own_nodes(function), key=lambda node: getattr(node, "lineno", 0))
+        for node in nodes:
+            self._learn(node, function, scope)
+        for node in nodes:
+            self._learn_from_use(node, scope)
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                self._enter(node, function)
+
+    def _learn(self, node: ast.AST, function: ast.AST, scope: Scope) -> None:
+        """Learn what one statement says about names."""
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._bind(target, self.of(node.value, function), scope)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            self._bind(node.target, self.of(node.value, function), scope)
+        elif isinstance(node, ast.For):
+            counts = isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range"
+            self._bind(node.target, NUMBER if counts else UNKNOWN, scope)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            self._bind(node.optional_vars, UNKNOWN, scope)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            scope.learn(node.name, UNKNOWN, node.lineno)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                scope.learn((alias.asname or alias.name).partition(".")[0], "module", 0)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            scope.learn(node.name, "function", 0)
+
+    def _bind(self, target: ast.expr, kind: str, scope: Scope) -> None:
+        if isinstance(target, ast.Name):
+            scope.learn(target.id, kind, target.lineno)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for part in target.elts:
+                self._bind(part, UNKNOWN, scope)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, LIST, scope)
+
+    @staticmethod
+    def _learn_from_use(node: ast.AST, scope: Scope) -> None:
+        """Learn that names in arithmetic, and beside numbers in comparisons, are numbers."""
+        used = list[ast.expr]()
+        if isinstance(node, ast.BinOp):
+            sides = [node.left, node.right]
+            used = sides if not isinstance(node.op, ast.Add | ast.Mult) or any(map(_is_number, sides)) else []
+        elif isinstance(node, ast.Compare) and any(map(_is_number, node.comparators)):
+            used = [node.left]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            used = [node.operand]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
+            used = node.args
+        for item in used:
+            if isinstance(item, ast.Name) and scope.kinds.get(item.id) == UNKNOWN:
+                scope.kinds[item.id] = NUMBER
+
+
+def kind_of_form(node: ast.expr) -> str:
+    """Return the kind that the form of an expression alone tells."""
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            return TRUTH
+        return NUMBER if _is_number(node) else TEXT if isinstance(node.value, str) else UNKNOWN
+    if isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
+        return TRUTH
+    if isinstance(node, ast.UnaryOp):
+        return NUMBER
+    if isinstance(node, ast.List | ast.ListComp):
+        return LIST
+    return TEXT if isinstance(node, ast.JoinedStr) else UNKNOWN
+
+
+def _is_number(node: ast.expr) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _learn_arguments(arguments: ast.arguments, scope: Scope) -> None:
+    """Learn the parameters of a function: by their annotation, else by their default."""
+    given = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[ast.expr | None] = [None] * (len(given) - len(arguments.defaults)) + [*arguments.defaults]
+    for item, default in zip([*given, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], strict=True):
+        kind = UNKNOWN if default is None else kind_of_form(default)
+        if item.annotation is not None:
+            kind = _BY_ANNOTATION.get(ast.unparse(item.annotation).partition("[")[0], kind)
+        scope.learn(item.arg, kind, 0)
+    for other, kind in ((arguments.vararg, LIST), (arguments.kwarg, UNKNOWN)):
+        if other is not None:
+            scope.learn(other.arg, kind, 0)
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function that see its names; functions within it, but not what they hold."""
+    for child in ast.iter_child_nodes(function):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _own_nodes(child)

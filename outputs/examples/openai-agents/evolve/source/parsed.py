@@ -1,0 +1,240 @@
+"""A program with its syntax tree, and the places in its text that may change."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..blocks import Blocks, lines_of, newline_of
+
+Suite = list[ast.stmt]
+_WORD = re.compile(r"\w")
+_ALONE = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp)
+"""Expressions that bind as strongly as an expression can, however they are written out."""
+_SUITES = ("body", "orelse", "finalbody")
+_FIXED = (ast.JoinedStr, ast.pattern, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)
+"""Where an expression's place in the text is not what the tree says (3.11), or no expression may stand."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An expression that may change."""
+
+    node: ast.expr
+    parent: ast.AST
+    function: ast.AST
+    """The function whose names it sees, or the module."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A statement that has its lines to itself and may change."""
+
+    suite: Suite
+    index: int
+    function: ast.AST
+    loop: bool
+    """Whether it stands in a loop."""
+
+    @property
+    def node(self) -> ast.stmt:
+        """Return the statement."""
+        return self.suite[self.index]
+
+
+@dataclass
+class Parsed:
+    """A program's text and its syntax tree. What the tree says about places is turned into offsets in the text."""
+
+    blocks: Blocks
+    tree: ast.Module
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.text = self.blocks.text
+        self._lines = lines_of(self.text)
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line))
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """Return every expression within the blocks that can be replaced, outer ones first."""
+        return list(self._expressions(self.tree, self.tree))
+
+    @cached_property
+    def spots(self) -> list[Spot]:
+        """Return every statement within the blocks that has its lines to itself."""
+        return list(self._statements(self.tree, self.tree, loop=False))
+
+    @cached_property
+    def size(self) -> int:
+        """Return how many statements and expressions lie within the blocks."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.stmt | ast.expr))
+        return sum(1 for node in nodes if not self.blocks.marked or self.is_open(node))
+
+    @cached_property
+    def newline(self) -> str:
+        """Return how lines end."""
+        return newline_of(self.text)
+
+    @cached_property
+    def step(self) -> str:
+        """Return what one more level of indentation is written as."""
+        for suite in (getattr(node, "body", None) for node in ast.walk(self.tree) if isinstance(node, ast.stmt)):
+            if isinstance(suite, list) and suite:
+                indent = self.indent(suite[0])
+                if indent and not indent.strip():
+                    return "\t" if indent[0] == "\t" else " " * min(len(indent), 8)
+        return "    "
+
+    @cached_property
+    def long_strings(self) -> set[int]:
+        """Return the lines that start within a string; moved sideways, they would say something else."""
+        found = set[int]()
+        for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
+            if token.end[0] > token.start[0] and token.type not in (tokenize.NEWLINE, tokenize.NL):
+                found.update(range(token.start[0] + 1, token.end[0] + 1))
+        return found
+
+    def offset(self, line: int, column: int) -> int:
+        """Return where in the text a place of the tree is; its columns count bytes."""
+        content = self._lines[line - 1] if line <= len(self._lines) else ""
+        if not content.isascii():
+            column = len(content.encode("utf-8")[:column].decode("utf-8"))
+        return self._starts[line - 1] + column
+
+    def line_at(self, offset: int) -> int:
+        """Return the number of the line that ``offset`` is on."""
+        return bisect_right(self._starts, offset)
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """Return where ``node`` starts and ends in the text; decorators are not part of it."""
+        return (
+            self.offset(node.lineno, node.col_offset),
+            self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0),
+        )
+
+    def lines(self, node: ast.stmt) -> tuple[int, int]:
+        """Return the first and last line of a statement, its decorators included."""
+        first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
+        return first, node.end_lineno or node.lineno
+
+    def line_span(self, node: ast.stmt) -> tuple[int, int]:
+        """Return where the lines of a statement start and end in the text."""
+        first, last = self.lines(node)
+        return self._starts[first - 1], self._starts[last]
+
+    def indent(self, node: ast.stmt) -> str:
+        """Return what stands before a statement on its line."""
+        return self._lines[node.lineno - 1][: self.offset(node.lineno, node.col_offset) - self._starts[node.lineno - 1]]
+
+    def is_open(self, node: ast.expr | ast.stmt) -> bool:
+        """Tell whether a block holds ``node``."""
+        return self.blocks.holds(*self.span(node))
+
+    def source(self, node: ast.expr | ast.stmt) -> str:
+        """Return ``node`` as it is written."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def with_expression(self, node: ast.expr, new: ast.expr) -> str:
+        """Return the text with ``new`` in the place of ``node``, in parentheses where they may be needed."""
+        start, end = self.span(node)
+        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        written = ast.unparse(new)
+        enclosed = before == "(" and after == ")" and not isinstance(node, ast.GeneratorExp)
+        touching = _WORD.match(before) or _WORD.match(after)
+        if touching or not (enclosed or isinstance(new, _ALONE) or _is_plain(new)):
+            written = f"({written})"
+        return self.text[:start] + written + self.text[end:]
+
+    def statement_text(self, node: ast.stmt, indent: str) -> str | None:
+        """Return the lines of a statement indented as told, or None where moving them changes what they say."""
+        start, end = self.line_span(node)
+        text, given = self.text[start:end], self.indent(node)
+        if given == indent:
+            return text if text.endswith("\n") else text + self.newline
+        moved = []
+        for number, line in enumerate(lines_of(text), self.lines(node)[0]):
+            if number in self.long_strings:
+                return None
+            if line.strip() and not line.startswith(given):
+                return None  # a comment or a continued line further out
+            moved.append(indent + line.removeprefix(given) if line.strip() else line)
+        whole = "".join(moved)
+        return whole if whole.endswith("\n") else whole + self.newline
+
+    def written(self, node: ast.stmt, indent: str) -> str:
+        """Return a new statement as lines."""
+        lines = ast.unparse(ast.fix_missing_locations(node)).split("\n")
+        return "".join(indent + self._stepped(line) + self.newline for line in lines)
+
+    def _stepped(self, line: str) -> str:
+        """Return a line that ``ast.unparse`` has indented by fours as this program indents."""
+        depth = (len(line) - len(line.lstrip(" "))) // 4
+        return self.step * depth + line[4 * depth :]
+
+    def _expressions(self, node: ast.AST, function: ast.AST) -> Iterator[Place]:
+        """Yield the places below ``node``."""
+        inner = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else function
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "bases"):
+                continue
+            for child in value if isinstance(value, list) else (value,):
+                if not isinstance(child, ast.AST) or isinstance(child, _FIXED):
+                    continue
+                if isinstance(child, ast.expr) and self._is_replaceable(child):
+                    yield Place(child, node, inner)
+                yield from self._expressions(child, inner)
+
+    def _is_replaceable(self, node: ast.expr) -> bool:
+        """Tell whether another expression may stand where ``node`` does."""
+        if isinstance(node, ast.Starred | ast.Slice | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
+            return False
+        return isinstance(getattr(node, "ctx", None), ast.Load | None) and self.is_open(node)
+
+    def _statements(self, node: ast.AST, function: ast.AST, *, loop: bool) -> Iterator[Spot]:
+        """Yield the spots below ``node``."""
+        for suite in self._suites(node):
+            for index, statement in enumerate(suite):
+                if self._has_own_lines(statement):
+                    yield Spot(suite, index, function, loop)
+                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield from self._statements(statement, statement, loop=False)
+                else:
+                    inside = loop or isinstance(statement, ast.For | ast.While | ast.AsyncFor)
+                    yield from self._statements(statement, function, loop=inside)
+
+    @staticmethod
+    def _suites(node: ast.AST) -> Iterator[Suite]:
+        """Yield the suites that ``node`` consists of, those of its handlers and cases included."""
+        for name in _SUITES:
+            suite = getattr(node, name, None)
+            if isinstance(suite, list) and suite and isinstance(suite[0], ast.stmt):
+                yield suite
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield part.body
+
+    def _has_own_lines(self, node: ast.stmt) -> bool:
+        """Tell whether the lines of a statement hold nothing else, and a block holds them."""
+        start, end = self.line_span(node)
+        if not self.blocks.holds(start, end) or self.indent(node).strip():
+            return False
+        rest = self.text[self.span(node)[1] : end].strip()
+        return not rest or rest.startswith("#")
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Tell whether ``node`` is a constant that binds like a name."""
+    return isinstance(node, ast.Constant) and (
+        node.value is None
+        or isinstance(node.value, str | bytes | bool)
+        or (isinstance(node.value, int | float) and str(node.value)[:1].isdigit() and "e" not in str(node.value))
+    )

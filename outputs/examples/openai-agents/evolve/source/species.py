@@ -1,0 +1,238 @@
+"""The species of programs as text: functions and whole files, changed within their blocks only."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from random import Random
+
+from ..blocks import read_blocks
+from ..errors import DoesNotApply, EvolveError
+from ..interface import Opening
+from .exchange import same_function, with_block, with_function
+from .expressions import Context, changes_for, copied, iterated, number
+from .kinds import NUMBER
+from .parsed import Place
+from .reading import Library, Read, Source, require_python
+from .statements import CHANGES, Work, taken
+
+_TRIES = 12
+_STATEMENTS = 0.3
+"""How often a mutation changes statements, and not an expression."""
+_FUNCTIONS = 0.35
+"""How often a crossover takes a whole function or block, and not a statement or an expression."""
+_LARGEST_PART = 40
+_ROUNDED = (2, 4)
+
+
+class Programs:
+    """Varies program text. Every program parses, and is the seed program outside of the EVOLVE-BLOCKs."""
+
+    def __init__(self, seed: str, *, max_size: int | None = None) -> None:
+        """Read the program to start from.
+
+        Args:
+            seed: Its text.
+            max_size: How many statements and expressions the blocks may hold; by default, three times as many as the
+                seed program and at least 300.
+
+        Raises:
+            EvolveError: It does not parse, or its markers are broken.
+        """
+        try:
+            require_python(seed)
+        except DoesNotApply as problem:
+            raise EvolveError(f"Evolution cannot start here. {problem}") from None
+        self._library = Library(read_blocks(seed))
+        self.seed = Source(seed)
+        size = self._known(self.seed).parsed.size
+        self._max_size = max(max_size if max_size is not None else max(300, 3 * size), size)
+
+    def first(self, random: Random, count: int) -> list[Source]:
+        """Return the seed program and mutants of it."""
+        return [self.seed, *(self.mutate(self.seed, random) for _ in range(count - 1))]
+
+    def mutate(self, genome: Source, random: Random) -> Source:
+        """Return ``genome`` with one change; ``genome`` itself where none of several tries gives a program."""
+        read = self._known(genome)
+        for _ in range(_TRIES):
+            change = self._changed_statement if random.random() < _STATEMENTS else self._changed_expression
+            child = self._accepted(change(read, random), genome)
+            if child is not None:
+                return child
+        return genome
+
+    def cross(self, genome: Source, other: Source, random: Random) -> Source:
+        """Return ``genome`` with a function, block, statement or expression of ``other``."""
+        read, partner = self._known(genome), self._known(other)
+        for _ in range(_TRIES):
+            child = self._accepted(self._crossed(read, partner, random), genome)
+            if child is not None:
+                return child
+        return genome
+
+    def accepts(self, text: str) -> Source | None:
+        """Return ``text`` as a program of this species, or None if it is none or too large."""
+        return self._accepted(text, None)
+
+    def directions(self, genome: Source, random: Random) -> Opening | None:
+        """Return ``genome`` with a term added to a number that a function returns or keeps."""
+        read = self._known(genome)
+        sums = [place for place in self._expressions(read, NUMBER) if isinstance(place.parent, ast.Return | ast.Assign)]
+        if not sums:
+            return None
+        place = random.choice(sums)
+        names = read.kinds.scope(place.function).names(NUMBER, place.node.lineno)
+        if not names:
+            return None
+        term: ast.expr = ast.Name(random.choice(names), ast.Load())
+        if random.random() < 0.5:
+            term = ast.BinOp(term, ast.Mult(), ast.Name(random.choice(names), ast.Load()))
+
+        def build(values: Sequence[float]) -> Source:
+            weighted = ast.BinOp(number(_short(values[0])), ast.Mult(), copied(term))
+            text = read.parsed.with_expression(place.node, ast.BinOp(copied(place.node), ast.Add(), weighted))
+            return self._accepted(text, None) or genome
+
+        return Opening((0.0,), (1.0,), build) if build([1.0]) != genome else None
+
+    def openings(self, genome: Source, random: Random, most: int) -> list[Opening]:
+        """Return the numbers with a decimal point; whole ones count things and are left to chance."""
+        read = self._known(genome)
+        numbers = _decimals(read)
+        if len(numbers) > most:
+            numbers = sorted(random.sample(numbers, most))
+        if not numbers:
+            return []
+
+        def build(values: Sequence[float]) -> Source:
+            return self._accepted(_with_decimals(read.parsed.text, numbers, values), None) or genome
+
+        values = tuple(value for _, _, value in numbers)
+        return [Opening(values, tuple(0.05 * max(abs(value), 0.1) for value in values), build)]
+
+    def tidied(self, genome: Source) -> list[Source]:
+        """Return ``genome`` with its numbers rounded, to the fewest digits first."""
+        read = self._known(genome)
+        forms = list[Source]()
+        for digits in _ROUNDED:
+            rounded = [float(f"{value:.{digits}g}") for _, _, value in _decimals(read)]
+            form = self._accepted(_with_decimals(read.parsed.text, _decimals(read), rounded), genome)
+            forms += [form] if form is not None and form not in forms else []
+        return forms
+
+    def size(self, genome: Source) -> int:
+        """Return how many statements and expressions the blocks hold."""
+        return self._known(genome).parsed.size
+
+    def behaviour(self, genome: Source) -> Hashable:
+        """Return the program without comments, layout and docstrings."""
+        return self._known(genome).behaviour
+
+    def program(self, genome: Source) -> str:
+        """Return the text."""
+        return genome.text
+
+    def _known(self, genome: Source) -> Read:
+        read = self._library.read(genome.text)
+        if read is None:
+            raise EvolveError("A program came back that is none: it does not parse, or differs outside of its blocks.")
+        return read
+
+    def _accepted(self, text: str | None, parent: Source | None) -> Source | None:
+        """Return ``text`` as a genome if it is a program within the limits and does something else than ``parent``."""
+        read = self._library.read(text) if text is not None else None
+        if text is None or read is None or read.parsed.size > self._max_size:
+            return None
+        return None if parent is not None and read.behaviour == self._known(parent).behaviour else Source(text)
+
+    @staticmethod
+    def _changed_statement(read: Read, random: Random) -> str | None:
+        spots = read.parsed.spots
+        return random.choice(CHANGES)(random.choice(spots), Work(read.parsed, read.kinds, random)) if spots else None
+
+    def _changed_expression(self, read: Read, random: Random) -> str | None:
+        places = [place for place in read.parsed.places if not _is_called(place)]
+        if not places:
+            return None
+        place = random.choice(places)
+        context = self._context(read, read, place, random)
+        if isinstance(place.parent, ast.For) and place.node is place.parent.iter and random.random() < 0.5:
+            new = iterated(place.node, context)
+        else:
+            changes = changes_for(place.node, context.kind)
+            new = random.choice(changes)(copied(place.node), context)
+        return read.parsed.with_expression(place.node, copied(new)) if new is not None else None
+
+    def _context(self, read: Read, source: Read, place: Place, random: Random) -> Context:
+        """Return what a change at ``place`` may use, with material from ``source``."""
+        kind, line = read.kinds.of(place.node, place.function), place.node.lineno
+        material = [
+            item.node
+            for item in self._expressions(source, kind)
+            if item.node is not place.node
+            and not _is_called(item)
+            and read.kinds.usable(item.node, place.function, line)
+        ]
+        return Context(read.parsed, read.kinds, place, material, random)
+
+    @staticmethod
+    def _expressions(read: Read, kind: str) -> Iterator[Place]:
+        """Yield the expressions of ``kind`` that are not too large to take."""
+        for place in read.parsed.places:
+            if read.kinds.of(place.node, place.function) == kind and _nodes(place.node) <= _LARGEST_PART:
+                yield place
+
+    def _crossed(self, read: Read, partner: Read, random: Random) -> str | None:
+        if random.random() < _FUNCTIONS:
+            return with_function(read, partner, random) or with_block(read, partner, random)
+        if random.random() < 0.5 and read.parsed.spots:
+            spot = random.choice(read.parsed.spots)
+            alike = [item for item in partner.parsed.spots if same_function(item, spot)]
+            return taken(spot, Work(read.parsed, read.kinds, random), partner.parsed, alike)
+        places = [place for place in read.parsed.places if not _is_called(place)]
+        if not places:
+            return None
+        place = random.choice(places)
+        context = self._context(read, partner, place, random)
+        if not context.material:
+            return None
+        return read.parsed.with_expression(place.node, copied(random.choice(context.material)))
+
+
+def _is_called(place: Place) -> bool:
+    """Tell whether an expression is what a call calls, or whose attribute is read: not a value to be replaced."""
+    parent = place.parent
+    return (isinstance(parent, ast.Call) and parent.func is place.node) or isinstance(parent, ast.Attribute)
+
+
+def _decimals(read: Read) -> list[tuple[int, int, float]]:
+    """Return where each number with a decimal point starts and ends in the text, and its value, in order."""
+    nodes = [place.node for place in read.parsed.places]
+    return sorted(
+        (*read.parsed.span(node), node.value)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, float)
+    )
+
+
+def _with_decimals(text: str, numbers: Sequence[tuple[int, int, float]], values: Sequence[float]) -> str | None:
+    """Return the text with other numbers in the given places; None where one is not finite."""
+    pieces, since = [], 0
+    for (start, end, _), value in zip(numbers, values, strict=True):
+        if not math.isfinite(value):
+            return None
+        written = repr(_short(value))
+        pieces += [text[since:start], f"({written})" if value < 0 else written]
+        since = end
+    return "".join([*pieces, text[since:]])
+
+
+def _nodes(node: ast.AST) -> int:
+    return sum(1 for _ in ast.walk(node))
+
+
+def _short(value: float) -> float:
+    """Return ``value`` with as many digits as are worth writing."""
+    return float(f"{value:.9g}")
