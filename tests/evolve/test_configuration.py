@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memkit.evolve.core import EvolutionarySearcher, EvolveError
 from memkit.evolve.interface import Opening
-from memkit.evolve.tuning import affordable, cost, lowest_point, solved
+from memkit.evolve.tuning import affordable, cost, lowest_point, probes, solved
 
 SPACE = {"rate": (0.0, 1.0), "size": (1, 64), "mode": ["slow", "fast"]}
 
@@ -95,7 +95,7 @@ def test_the_lowest_point_of_a_parabola_is_found_in_one_jump(wanted: list[float]
         return total + (values[0] - wanted[0] + values[-1] - wanted[-1]) ** 2
 
     opening = Opening(tuple(start), (1.0,) * len(start), tuple)
-    found = lowest_point(opening, loss, loss(tuple(start)))
+    found = lowest_point(opening, loss(tuple(start)), [loss(values) for values in probes(opening)])
 
     if found is not None:
         assert found == pytest.approx(wanted, abs=1e-5)
