@@ -73,7 +73,7 @@ class Individual:
     island: int
     generation: int
     operation: str
-    """``seed``, ``random``, ``mutate``, ``cross``, ``tune``, ``tidy``, ``migrate`` or ``model:<name>``.
+    """``seed``, ``mutate``, ``cross``, ``tune``, ``tidy``, ``migrate`` or ``model:<name>``.
 
     All but "migrate" and proposals without a program count as an evaluation.
     """

@@ -1,15 +1,21 @@
-"""A population that breeds by itself, and now and then gets a guest from its neighbour."""
+"""A population that breeds by itself, and now and then gets a guest from its neighbour.
+
+Its methods are generators: they ask for programs to be judged and are told what those are worth. Whoever runs several
+islands can so judge what all of them ask for side by side, and each goes on as if it were alone.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
-from .interface import Genome, Species
-from .judge import Judge
-from .tuning import affordable, cost, lowest_point
+from .archive import Archive
+from .interface import JSON, Genome, Opening, Species
+from .member import TUNE, Asking, Birth, Member
+from .tuning import affordable, cost, lowest_point, probes
 
 _TRIES = 20
 _TOURNAMENT = 3
@@ -18,62 +24,101 @@ _EXPLORING = 0.3
 _EXPLORATION = 4
 """What exploring costs at most: the program without the new term, with it, without as much of it, and the jump."""
 _CROSSING = 0.3
+_FROM_ARCHIVE = 0.1
+"""How often a parent is one that differs, instead of one that won a tournament."""
 
 
 @dataclass(frozen=True)
-class Member:
-    """One program of a population."""
+class _Exploration:
+    """Something new for a member, and the member."""
 
-    loss: float
-    size: int
-    genome: Genome
+    parent: Member
+    opening: Opening
 
-    @property
-    def rank(self) -> tuple[float, int]:
-        """Return what members are compared by: the loss, then the size."""
-        return self.loss, self.size
+    def births(self) -> list[Birth]:
+        """Return the programs to judge: without the new part, with it, and without as much of it."""
+        genomes = [self.opening.build([0.0]), *probes(self.opening)]
+        return [Birth(genome, TUNE, (self.parent.id,)) for genome in genomes]
 
 
 class Island:
-    """Keeps the best of what it breeds."""
+    """Keeps the best of what it breeds, and an archive of what differs."""
 
-    def __init__(self, species: Species, judge: Judge, random: Random, *, capacity: int, mutation_rate: float) -> None:
+    def __init__(
+        self,
+        species: Species,
+        claim: Callable[[Genome], bool],
+        random: Random,
+        archive: Archive,
+        *,
+        capacity: int,
+        mutation_rate: float,
+    ) -> None:
         self._species = species
-        self._judge = judge
+        self._claim = claim
         self._random = random
         self._capacity = capacity
         self._mutation_rate = mutation_rate
-        self._tuned: set[Genome] = set()
+        self._tuned: set[str] = set()
         self._tuning_failures = 0
         self._tuning_pause = 0
+        self.archive = archive
         self.members: list[Member] = []
 
-    def settle(self, genomes: Sequence[Genome], budget: int) -> None:
-        """Take in the first programs, and random ones until ``budget`` were judged."""
-        end = self._judge.evaluations + budget
-        waiting = list(genomes)
+    def settle(self, genomes: Sequence[Genome], budget: int) -> Asking:
+        """Take in the first programs, and mutants of them until there are as many as ``budget`` says."""
+        born: list[Genome] = []
+        waiting, models = list(genomes), [*genomes, *(member.genome for member in self.members)]
         for _ in range(_TRIES * budget):
-            if self._judge.evaluations >= end:
-                return
-            genome = waiting.pop(0) if waiting else self._species.mutate(self._pick(), self._random)
-            if self._judge.is_new(genome):
-                self._take(genome)
+            if len(born) >= budget:
+                break
+            genome = waiting.pop(0) if waiting else self._species.mutate(self._random.choice(models), self._random)
+            if self._claim(genome):
+                born.append(genome)
+                models.append(genome)
+        if born:
+            self._take((yield [Birth(genome, "seed") for genome in born]))
 
-    def breed(self, budget: int) -> None:
-        """Judge up to ``budget`` new programs and keep the best."""
-        end = self._judge.evaluations + budget
+    def breed(self, budget: int, proposed: Sequence[Birth] = ()) -> Asking:
+        """Have the ``proposed`` programs and ``budget`` new ones judged, and keep the best."""
+        births, explorations = self._litter(budget)
+        births = [*proposed, *births]
+        trials = [exploration.births() for exploration in explorations]
+        asked = births + [birth for trial in trials for birth in trial]
+        if not asked:
+            return
+        told = yield asked
+        self._take(told[: len(births)])
+        jumps: list[Birth] = []
+        for index, exploration in enumerate(explorations):
+            start, *losses = [member.loss for member in told[len(births) + 3 * index :][:3]]
+            found = lowest_point(exploration.opening, start, losses)
+            if found is not None and self._claim(found):
+                jumps.append(Birth(found, TUNE, (exploration.parent.id,)))
+        if jumps:
+            self._take((yield jumps))
+
+    def _litter(self, budget: int) -> tuple[list[Birth], list[_Exploration]]:
+        """Return new programs and explorations that cost ``budget`` evaluations together."""
+        births: list[Birth] = []
+        explorations: list[_Exploration] = []
+        left = budget
         for _ in range(_TRIES * budget):
-            left = end - self._judge.evaluations
             if left <= 0:
-                return
+                break
             if left >= _EXPLORATION and self._random.random() < _EXPLORING:
-                self._explore()
+                exploration = self._exploration()
+                if exploration is not None:
+                    explorations.append(exploration)
+                    left -= _EXPLORATION
                 continue
             child = self._child()
-            if self._judge.is_new(child):
-                self._take(child)
+            if self._claim(child.genome):
+                births.append(child)
+                left -= 1
+        return births, explorations
 
-    def tune(self, budget: int) -> None:
+    def tune(self, budget: int) -> Asking:
         """Fit the numbers of the best member that was not fitted yet, as far as ``budget`` allows.
 
         Where fitting does not help (a fitness with steps, say), it is tried less and less often.
@@ -81,51 +126,74 @@ class Island:
         if self._tuning_pause:
             self._tuning_pause -= 1
             return
-        member = next((item for item in self.members if item.genome not in self._tuned), None)
+        member = next((item for item in self.members if item.id not in self._tuned), None)
         if member is None or member.loss == math.inf or not affordable(budget):
             return
-        self._tuned.add(member.genome)
+        self._tuned.add(member.id)
         better = False
         for opening in self._species.openings(member.genome, self._random, affordable(budget)):
             price = cost(len(opening.values))
             if price > budget:
                 continue
             budget -= price
-            found = lowest_point(opening, self._judge.loss, member.loss)
-            if found is not None and self._judge.loss(found) < member.loss:
-                self._tuned.add(found)
-                self._take(found)
+            around = yield [Birth(genome, TUNE, (member.id,)) for genome in probes(opening)]
+            found = lowest_point(opening, member.loss, [probe.loss for probe in around])
+            if found is None or not self._claim(found):
+                continue
+            (lowest,) = yield [Birth(found, TUNE, (member.id,))]
+            if lowest.loss < member.loss:
+                self._tuned.add(lowest.id)
+                self._take([lowest])
                 better = True
         self._tuning_failures = 0 if better else self._tuning_failures + 1
         self._tuning_pause = 2 ** min(self._tuning_failures, 5) - 1 if self._tuning_failures > 2 else 0
 
-    def welcome(self, genome: Genome) -> None:
-        """Take in a program that was judged elsewhere."""
-        if all(member.genome != genome for member in self.members):
-            self._take(genome)
+    def welcome(self, member: Member) -> bool:
+        """Take in a program that was judged elsewhere; return whether it was new here."""
+        if any(item.id == member.id for item in self.members):
+            return False
+        self._take([member])
+        return True
 
-    def _take(self, genome: Genome) -> None:
-        """Judge ``genome`` and keep it if it is among the best."""
-        loss = self._judge.loss(genome)
-        self.members.append(Member(loss, self._species.size(genome), genome))
+    def pick(self) -> Member:
+        """Return the winner of a tournament, or now and then a program that differs."""
+        if self.archive.cells and self._random.random() < _FROM_ARCHIVE:
+            return self._random.choice(list(self.archive.cells.values()))
+        rivals = [self._random.choice(self.members) for _ in range(_TOURNAMENT)]
+        return min(rivals, key=lambda member: member.rank)
+
+    def others(self, member: Member, count: int) -> list[Member]:
+        """Return at most ``count`` programs beside ``member``: half of them the best, the others those that differ."""
+        best = [item for item in self.members if item.id != member.id][: (count + 1) // 2]
+        known = {member.id, *(item.id for item in best)}
+        different = [item for item in self.archive.cells.values() if item.id not in known]
+        return [*best, *self._random.sample(different, min(count - len(best), len(different)))]
+
+    def _take(self, members: Sequence[Member]) -> None:
+        """Keep those of ``members`` that are among the best, or the best of their kind."""
+        known = {member.id for member in self.members}
+        for member in members:
+            self.archive.place(member)
+            if member.id not in known:
+                known.add(member.id)
+                self.members.append(member)
         self.members.sort(key=lambda member: member.rank)
         del self.members[self._capacity :]
 
-    def _pick(self) -> Genome:
-        """Return the winner of a tournament."""
-        rivals = [self._random.choice(self.members) for _ in range(_TOURNAMENT)]
-        return min(rivals, key=lambda member: member.rank).genome
-
-    def _child(self) -> Genome:
+    def _child(self) -> Birth:
         """Return a new program: crossover, mutation or both, one to three mutations on top of each other."""
-        child = self._pick()
+        parent = self.pick()
+        genome, operation = parent.genome, "mutate"
+        parents: tuple[str, ...] = (parent.id,)
         if self._random.random() < _CROSSING:
-            child = self._species.cross(child, self._pick(), self._random)
+            other = self.pick()
+            genome = self._species.cross(genome, other.genome, self._random)
+            parents, operation = tuple(dict.fromkeys((parent.id, other.id))), "cross"
             if self._random.random() < 0.5:
-                return child
+                return Birth(genome, operation, parents)
         for _ in self._mutations():
-            child = self._species.mutate(child, self._random)
-        return child
+            genome = self._species.mutate(genome, self._random)
+        return Birth(genome, operation, parents)
 
     def _mutations(self) -> Iterator[int]:
         """Yield once, and again with the probability of the mutation rate."""
@@ -134,11 +202,30 @@ class Island:
                 return
             yield count
 
-    def _explore(self) -> None:
-        """Add something new to a member, with the weight that suits it best."""
-        opening = self._species.directions(self._pick(), self._random)
-        if opening is None or not self._judge.is_new(opening.build([1.0])):
-            return
-        found = lowest_point(opening, self._judge.loss, self._judge.loss(opening.build([0.0])))
-        if found is not None:
-            self._take(found)
+    def _exploration(self) -> _Exploration | None:
+        """Return something new for a member, whose weight is to be found; None where it is not new."""
+        parent = self.pick()
+        opening = self._species.directions(parent.genome, self._random)
+        if opening is None or not self._claim(opening.build([1.0])):
+            return None
+        return _Exploration(parent, opening)
+
+    def state(self) -> dict[str, JSON]:
+        """Return how the island stands, as plain data that names programs by their ids."""
+        return {
+            "members": [member.id for member in self.members],
+            "archive": [member.id for member in self.archive.cells.values()],
+            "tuned": sorted(self._tuned),
+            "tuning_failures": self._tuning_failures,
+            "tuning_pause": self._tuning_pause,
+        }
+
+    def restore(self, data: Mapping[str, Any], members: Mapping[str, Member]) -> None:
+        """Take on what ``state`` returned."""
+        self.members = [members[key] for key in data["members"]]
+        self.archive.cells = {}
+        for key in data["archive"]:
+            self.archive.place(members[key])
+        self._tuned = set(data["tuned"])
+        self._tuning_failures = int(data["tuning_failures"])
+        self._tuning_pause = int(data["tuning_pause"])

@@ -160,8 +160,8 @@ class Configurations:
         return sum(len(repr(value)) for value in genome if isinstance(value, float))
 
     def behaviour(self, genome: Values) -> Hashable:
-        """Return ``genome`` itself: only equal configurations do the same."""
-        return genome
+        """Return the values: only equal configurations do the same."""
+        return tuple(self._coordinates(genome))
 
     def program(self, genome: Values) -> dict[str, Any]:
         """Return the configuration as a dictionary."""

@@ -1,5 +1,6 @@
 """The room's front: import from here."""
 
+from .ensemble import RecordedProposer
 from .errors import BadCheckpoint, DoesNotApply, EvolveError, NothingScored, RefusedProgram, UndefinedValue
 from .fitness import fitness_mean_squared_error
 from .interface import Fitness, Generation, Individual, ProposalRequest, ProposedChange, Proposer, Score, Species
@@ -19,6 +20,7 @@ __all__ = [
     "ProposalRequest",
     "ProposedChange",
     "Proposer",
+    "RecordedProposer",
     "RefusedProgram",
     "Score",
     "Species",

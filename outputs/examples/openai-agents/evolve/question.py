@@ -12,9 +12,9 @@ from .errors import EvolveError
 from .expressions import Expressions, probe_points
 from .fitness import Cases, cases_of, error_of, fitness_mean_squared_error, watching
 from .interface import Fitness, Genome, Score, Species
-from .judge import score_of
 from .operations import FUNCTIONS
 from .reading import Expression, checked_parameters, is_score, read_program
+from .scoring import score_of
 from .tree import Node, name, operation
 from .values import why_undefined
 
@@ -26,21 +26,27 @@ class Question:
     """A species and the way to score it."""
 
     species: Species
-    score: Callable[[Genome], Score]
+    exact: Callable[[Sequence[Genome]], list[Score]] | None = None
+    """Scores programs from values that the species has at hand; None: the fitness has to be asked."""
     is_error: bool = False
     """Whether the score is known to be a squared error, which 0 is the end of."""
 
 
-def ask_for_configuration(fitness: Fitness, seed: Any, space: Space) -> Question:
+def ask_for_configuration(seed: Any, space: Space) -> Question:
     """Return the question for the best configuration within ``space``."""
     if seed is not None and not isinstance(seed, Mapping):
         raise EvolveError("With a space, the seed program is a dictionary.")
-    species = Configurations(space, seed)
-    return Question(species, lambda genome: score_of(fitness, species.program(genome)))
+    return Question(Configurations(space, seed))
 
 
 def ask_for_expression(
-    fitness: Fitness, seed: str | None, parameters: Sequence[str] | None, functions: Sequence[str], max_size: int
+    fitness: Fitness,
+    seed: str | None,
+    parameters: Sequence[str] | None,
+    functions: Sequence[str],
+    max_size: int,
+    *,
+    minimize: bool,
 ) -> Question:
     """Return the question for the best expression."""
     unknown = set(functions) - {item.name for item in FUNCTIONS}
@@ -48,17 +54,17 @@ def ask_for_expression(
         known = ", ".join(item.name for item in FUNCTIONS)
         raise EvolveError(f"Unknown functions: {', '.join(sorted(unknown))}. Known: {known}.")
     cases = _stated_cases(fitness)
-    start = _seed_program(fitness, seed, parameters, cases)
+    start = _seed_program(fitness, seed, parameters, cases, minimize=minimize)
     if cases is not None:
         if len(cases.columns) != len(start.parameters):
             raise EvolveError(
                 f"The seed program takes {len(start.parameters)} arguments and the target {len(cases.columns)}."
             )
         return _exact(Expressions(start, functions, cases.columns, max_size), start.parameters, cases)
-    shown = _shown_cases(fitness, start)
+    shown = _shown_cases(fitness, start, minimize=minimize)
     points = shown.columns if shown is not None else probe_points(len(start.parameters))
     species = Expressions(start, functions, points, max_size)
-    return Question(species, lambda genome: score_of(fitness, species.program(genome)), is_error=shown is not None)
+    return Question(species, is_error=shown is not None and minimize)
 
 
 def _stated_cases(fitness: Fitness) -> Cases | None:
@@ -70,15 +76,15 @@ def _stated_cases(fitness: Fitness) -> Cases | None:
     return None
 
 
-def _shown_cases(fitness: Fitness, program: Expression) -> Cases | None:
+def _shown_cases(fitness: Fitness, program: Expression, *, minimize: bool) -> Cases | None:
     """Return the cases of a fitness that answers for ``program`` what the mean squared error answers."""
     with watching() as seen:
-        score = score_of(fitness, program.source)
+        score = score_of(fitness, program.source, minimize=minimize)
     return seen[0][0] if len(seen) == 1 and seen[0][1] == score.value else None
 
 
 def _seed_program(
-    fitness: Fitness, seed: str | None, parameters: Sequence[str] | None, cases: Cases | None
+    fitness: Fitness, seed: str | None, parameters: Sequence[str] | None, cases: Cases | None, *, minimize: bool
 ) -> Expression:
     """Return the program to start from: the given one, or the sum of the parameters."""
     if seed is not None:
@@ -90,16 +96,16 @@ def _seed_program(
     if cases is not None:
         count = len(cases.columns)
         return _sum_program(_NAMES[:count] if count <= len(_NAMES) else [f"x{index}" for index in range(count)])
-    return _fitting_program(fitness)
+    return _fitting_program(fitness, minimize=minimize)
 
 
-def _fitting_program(fitness: Fitness) -> Expression:
+def _fitting_program(fitness: Fitness, *, minimize: bool) -> Expression:
     """Return the sum of as many parameters as ``fitness`` accepts."""
     problems = []
     for count in range(1, len(_NAMES) + 1):
         program = _sum_program(_NAMES[:count])
         try:
-            _shown_cases(fitness, program)
+            _shown_cases(fitness, program, minimize=minimize)
         except EvolveError as problem:
             problems.append(problem)
         else:
@@ -121,10 +127,10 @@ def _exact(species: Expressions, parameters: Sequence[str], cases: Cases) -> Que
     """Return the question whose score is worked out from the values that the species has at hand."""
     columns = dict(zip(parameters, cases.columns, strict=True))
 
-    def score(genome: Node) -> Score:
+    def scored(genome: Node) -> Score:
         error = error_of(species.values(genome), cases.wanted)
         if is_score(error):
             return Score(error)
         return Score(None, why_undefined(genome, columns, len(cases.wanted)))
 
-    return Question(species, score, is_error=True)
+    return Question(species, lambda genomes: [scored(genome) for genome in genomes], is_error=True)

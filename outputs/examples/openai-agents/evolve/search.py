@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from random import Random
 from typing import Any
 
+from . import checkpoint
+from .archipelago import Archipelago
 from .configuration import Space
-from .errors import EvolveError, NothingScored
-from .interface import Fitness, Generation, Genome
-from .island import Island
-from .judge import Judge
-from .question import ask_for_configuration, ask_for_expression
+from .ensemble import Ensemble
+from .errors import BadCheckpoint, EvolveError, NothingScored, RefusedProgram
+from .interface import JSON, Fitness, Generation, Genome, Individual, Proposer, Score, Species
+from .judge import Confirm, Judge
+from .member import Birth, Member
+from .question import Question, ask_for_configuration, ask_for_expression
 from .reading import is_score
+from .scoring import score_of, told
+from .workers import Workers
 
 _PERFECT = 1e-12
 """A squared error that is nothing but rounding."""
 _TIDYING = 6
 """How many evaluations of a generation are kept back to try plainer forms of a new best program."""
-_ISLANDS = 4
-_SMALLEST_ISLAND = 8
-_MIGRATION = 5
 
 
 class EvolutionarySearcher:
@@ -46,6 +50,16 @@ class EvolutionarySearcher:
         parameters: The names of the arguments, where there is no seed program.
         max_size: How many nodes (operators, constants, names) a program may have.
         space: Search configurations instead: name → ``(low, high)`` or ``[value, value, …]``.
+        species: Search programs of a kind of your own; it brings the program to start from.
+        executor: Evaluates programs side by side: any ``concurrent.futures.Executor``, or a function that makes one
+            (so that one which breaks can be replaced). The result is the same. A squared error of an expression is
+            worked out here all the same, because that takes less time than sending it anywhere.
+        features: What the archive of diverse programs tells them apart by: a feature of the species or a metric of
+            the fitness → the width of a cell. Left out, the species decides.
+        proposers: Models or other sources of changes; asked the more often the more they have contributed.
+        proposals: Which share of the children the proposers make; the others are mutants and crossings.
+        confirm: Judges a program that would be the best once more, on other inputs say; where its score does not
+            count, neither does the first.
 
     Example:
         >>> from functools import partial
@@ -71,41 +85,77 @@ class EvolutionarySearcher:
         parameters: Sequence[str] | None = None,
         max_size: int = 40,
         space: Space | None = None,
+        species: Species | None = None,
+        executor: Executor | Callable[[], Executor] | None = None,
+        features: Mapping[str, float] | None = None,
+        proposers: Sequence[Proposer] = (),
+        proposals: float = 0.5,
+        confirm: Confirm | None = None,
     ) -> None:
         chosen = _one_fitness(fitness_fn, fitness)
         _check("mutation_rate", mutation_rate, 0, 1)
         _check("population_size", population_size, 2, 100_000, whole=True)
         _check("max_size", max_size, 1, 200, whole=True)
+        _check("proposals", proposals, 0, 1)
         if patience is not None:
             _check("patience", patience, 1, 10**9, whole=True)
-        if space is not None:
-            question = ask_for_configuration(chosen, seed_program, space)
+        evaluate = partial(score_of, chosen, minimize=minimize)
+        if species is not None:
+            if seed_program is not None or space is not None:
+                raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
+            question = Question(species)
+        elif space is not None:
+            question = ask_for_configuration(seed_program, space)
         elif isinstance(seed_program, Mapping):
             raise EvolveError("A dictionary as seed program needs a `space` that says what may vary.")
         else:
-            question = ask_for_expression(chosen, seed_program, parameters, functions, max_size)
+            question = ask_for_expression(chosen, seed_program, parameters, functions, max_size, minimize=minimize)
         self._population_size = population_size
         self._patience = patience
         self._target = _target_loss(target_fitness, minimize=minimize, is_error=question.is_error)
         self._random = Random(seed)
         self._species = question.species
-        self._judge = Judge(question.species, question.score, minimize=minimize)
-        self._islands = self._new_islands(mutation_rate)
-        self._tidied: Genome | None = None
+        self._workers = Workers(evaluate, None if question.exact else executor)
+        self._judge = Judge(self._species, question.exact or self._evaluated, minimize=minimize, confirm=confirm)
+        grid = self._species.grid() if features is None else features
+        self._ensemble = Ensemble(proposers, Random(self._random.getrandbits(64)))
+        self._archipelago = Archipelago(
+            self._species,
+            self._judge,
+            self._ensemble,
+            self._random,
+            population_size=population_size,
+            mutation_rate=mutation_rate,
+            grid=grid,
+            proposals=proposals if proposers else 0.0,
+        )
+        self._settings: dict[str, JSON] = {
+            "seed": seed,
+            "population_size": population_size,
+            "mutation_rate": mutation_rate,
+            "minimize": minimize,
+            "species": type(self._species).__name__,
+            "features": dict(grid),
+        }
+        self._tidied: str | None = None
+        self._bests: dict[str, Member] = {}
+        self._best_ids: list[str | None] = []
+        self._finished: list[Individual] = []
+        self._is_between_generations = True
         self.history: list[Generation] = []
         """How the search stood after each generation."""
         self.stopped: str | None = None
-        """Why the last run ended: target, patience, generations, or exhausted (nothing new could be made)."""
+        """Why the search ended: target, patience, exhausted (nothing new could be made), or what ``run`` was told."""
 
     @property
     def best_fitness(self) -> float | None:
         """Return the fitness of the best program so far, as ``fitness_fn`` gave it."""
-        return self._judge.best_value
+        return None if self._judge.best is None else self._judge.best.score.value
 
     @property
     def best_program(self) -> Any:
         """Return the best program so far: source text, or a dictionary. None before anything scored."""
-        return None if self._judge.best is None else self._species.program(self._judge.best)
+        return None if self._judge.best is None else self._species.program(self._judge.best.genome)
 
     @property
     def evaluations(self) -> int:
@@ -117,6 +167,24 @@ class EvolutionarySearcher:
         """Return why scores did not count, the most frequent reason first."""
         return dict(self._judge.reasons.most_common())
 
+    @property
+    def usage(self) -> dict[str, dict[str, float]]:
+        """Return what each proposer has cost, by its name."""
+        return {name: dict(item.usage) for name, item in self._ensemble.standings.items()}
+
+    @property
+    def contributions(self) -> dict[str, tuple[int, int]]:
+        """Return how often each proposer was asked, and how many of its programs beat the ones they change."""
+        return {name: (item.tries, item.wins) for name, item in self._ensemble.standings.items()}
+
+    @property
+    def archive(self) -> dict[tuple[int, ...], Individual]:
+        """Return the best program of each cell that the features span, over all islands, without its parents."""
+        return {
+            cell: Individual(member.id, self._species.program(member.genome), (), island, 0, "archive", member.score)
+            for cell, (island, member) in self._archipelago.cells().items()
+        }
+
     def run(self, generations: int = 50) -> Any:
         """Search for ``generations`` more generations and return the best program so far.
 
@@ -124,11 +192,8 @@ class EvolutionarySearcher:
             NothingScored: No program has a score that counts.
         """
         _check("generations", generations, 1, 10**9, whole=True)
-        self.stopped = None
         for _ in range(generations):
-            before = self.evaluations
-            self._generation()
-            self.stopped = self._reason_to_stop(exhausted=self.evaluations == before)
+            self.generation()
             if self.stopped is not None:
                 break
         self.stopped = self.stopped or "generations"
@@ -137,81 +202,138 @@ class EvolutionarySearcher:
             raise NothingScored(f"None of {self.evaluations} programs has a score that counts. Most often: {reason}")
         return self.best_program
 
-    def _new_islands(self, mutation_rate: float) -> list[Island]:
-        """Return empty islands, as many as the population fills."""
-        count = max(1, min(_ISLANDS, self._population_size // _SMALLEST_ISLAND))
-        capacity = max(2, self._population_size // count)
-        return [
-            Island(
-                self._species,
-                self._judge,
-                Random(self._random.getrandbits(64)),
-                capacity=capacity,
-                mutation_rate=mutation_rate,
-            )
-            for _ in range(count)
-        ]
-
-    def _generation(self) -> None:
-        """Judge the programs of one generation and write it down."""
-        end = self.evaluations + self._population_size
-        if not self.history:
-            self._settle(end)
+    def generation(self) -> Generation:
+        """Judge the programs of one more generation; ``stopped`` says afterwards whether there is a reason to end."""
+        if not self._is_between_generations:
+            raise EvolveError("The search was interrupted within a generation. Restore a state to go on.")
+        self._is_between_generations = False
+        number, end = len(self.history) + 1, self.evaluations + self._population_size
+        if number == 1:
+            self._archipelago.settle(self._random, self._population_size - self._reserve)
         else:
-            self._breed(end)
-        self._tidy(end)
-        self.history.append(Generation(len(self.history) + 1, self.best_fitness, self.evaluations, self.best_program))
-        if len(self.history) % _MIGRATION == 0:
-            self._migrate()
+            self._breed(number, end)
+        self._tidy(number, end)
+        self._write_down(number)
+        self._archipelago.migrate(number)
+        individuals = self._judge.take_log()
+        self._ensemble.learn(individuals, self._judge.better(individuals))
+        self._finished += individuals
+        self.stopped = self._reason_to_stop(individuals)
+        self._is_between_generations = True
+        return self.history[-1]
 
-    def _settle(self, end: int) -> None:
-        """Fill the islands: the seed program goes to each, the others are dealt out."""
-        first, *others = self._species.first(self._random, self._population_size)
-        count = len(self._islands)
-        for index, island in enumerate(self._islands):
-            island.welcome(first)
-            island.settle(others[index::count], self._share(index, end))
+    def drain(self) -> list[Individual]:
+        """Return what happened in the generations that ended since the last call, oldest first, and forget it."""
+        individuals, self._finished = self._finished, []
+        return individuals
 
-    def _breed(self, end: int) -> None:
-        """Let each island fit numbers in turn, then spend what is left on children."""
-        turn = len(self.history) % len(self._islands)
-        self._islands[turn].tune(max(0, end - self.evaluations - _TIDYING))
-        for index, island in enumerate(self._islands):
-            if not self._is_perfect():
-                island.breed(self._share(index, end))
+    def state(self) -> dict[str, JSON]:
+        """Return all that the search needs to go on later, as plain JSON data."""
+        if not self._is_between_generations:
+            raise EvolveError("The search was interrupted within a generation. Go on from the state before it.")
+        programs = {member.id: member for member in (*self._bests.values(), *self._archipelago.members())}
+        if self._judge.best is not None:
+            programs[self._judge.best.id] = self._judge.best
+        entries = zip(self.history, self._best_ids, strict=True)
+        data: dict[str, JSON] = {
+            "format": checkpoint.FORMAT,
+            "settings": self._settings,
+            "random": [checkpoint.chance(self._random), checkpoint.chance(self._ensemble.random)],
+            "programs": checkpoint.written(programs.values(), self._species),
+            "judge": self._judge.state(),
+            "islands": self._archipelago.state(),
+            "proposers": self._ensemble.state(),
+            "history": [[entry.best_fitness, entry.evaluations, key] for entry, key in entries],
+            "tidied": self._tidied,
+            "stopped": self.stopped,
+        }
+        return checkpoint.plain(data)
 
-    def _share(self, index: int, end: int) -> int:
-        """Return how many evaluations island ``index`` may spend, those kept for tidying left aside."""
-        reserve = min(_TIDYING, self._population_size // 4)
-        return max(0, end - reserve - self.evaluations) // (len(self._islands) - index)
+    def restore(self, data: Any) -> None:
+        """Go on from what ``state`` returned, or from its JSON text, in a searcher with the same arguments.
 
-    def _tidy(self, end: int) -> None:
+        Raises:
+            BadCheckpoint: ``data`` is of a newer version, of a run with other settings, damaged or cut short.
+        """
+        saved = checkpoint.checked(data, checkpoint.plain(self._settings))
+        self._is_between_generations = False
+        try:
+            members = checkpoint.read(saved["programs"], self._species, self._judge)
+            self._judge.restore(saved["judge"], members)
+            self._archipelago.restore(saved["islands"], members)
+            self._ensemble.restore(saved["proposers"])
+            for random, numbers in zip((self._random, self._ensemble.random), saved["random"], strict=True):
+                checkpoint.set_chance(random, numbers)
+            self._read_history(saved["history"], members)
+        except (LookupError, TypeError, ValueError, AttributeError, RefusedProgram) as problem:
+            raise BadCheckpoint(f"The checkpoint is damaged or cut short: {told(problem)}") from problem
+        self._tidied, self.stopped = saved["tidied"], saved["stopped"]
+        self._finished = []
+        self._is_between_generations = True
+
+    def close(self) -> None:
+        """Stop the executor that ``executor`` made, if it was a function."""
+        self._workers.close()
+
+    def _evaluated(self, genomes: Sequence[Genome]) -> list[Score]:
+        """Return what the fitness says about each of ``genomes``."""
+        return self._workers.scores([self._species.program(genome) for genome in genomes])
+
+    def _breed(self, number: int, end: int) -> None:
+        """Fit the numbers of a program, then spend what is left on children."""
+        self._archipelago.tune(number, max(0, end - self.evaluations - self._reserve))
+        if not self._is_perfect():
+            self._archipelago.breed(number, end - self.evaluations - self._reserve)
+
+    @property
+    def _reserve(self) -> int:
+        """Return how many evaluations of a generation are kept back to try plainer forms of a new best program."""
+        return min(_TIDYING, self._population_size // 4)
+
+    def _tidy(self, number: int, end: int) -> None:
         """Try plainer forms of a new best program."""
         best = self._judge.best
-        if best is None or best == self._tidied:
+        if best is None or best.id == self._tidied:
             return
-        for form in self._species.tidied(best):
-            if self.evaluations < end and self._judge.prefers(form):
+        for form in self._species.tidied(best.genome):
+            if self.evaluations >= end:
                 break
-        self._tidied = self._judge.best
-        if self._judge.best != best and self._judge.best is not None:
-            self._islands[0].welcome(self._judge.best)
+            if self._judge.is_known(form):
+                continue
+            (member,) = self._judge.judge([(0, Birth(form, "tidy", (best.id,)))], number)
+            if self._judge.prefer(member):
+                break
+        self._tidied = None if self._judge.best is None else self._judge.best.id
+        if self._judge.best is not None and self._judge.best.id != best.id:
+            self._archipelago.welcome(self._judge.best)
 
-    def _migrate(self) -> None:
-        """Send the best member of each island to the next one on the ring."""
-        guests = [island.members[0].genome for island in self._islands if island.members]
-        for index, genome in enumerate(guests):
-            self._islands[(index + 1) % len(self._islands)].welcome(genome)
+    def _write_down(self, number: int) -> None:
+        """Add the generation to the history."""
+        best = self._judge.best
+        if best is not None:
+            self._bests.setdefault(best.id, best)
+        self._best_ids.append(None if best is None else best.id)
+        self.history.append(Generation(number, self.best_fitness, self.evaluations, self.best_program))
+
+    def _read_history(self, entries: Sequence[Any], members: Mapping[str, Member]) -> None:
+        """Take on the history of a saved run."""
+        self._best_ids = [key for _, _, key in entries]
+        self._bests = {key: members[key] for key in self._best_ids if key is not None}
+        programs = {key: self._species.program(member.genome) for key, member in self._bests.items()}
+        self.history = [
+            Generation(number, fitness, evaluations, programs.get(key))
+            for number, (fitness, evaluations, key) in enumerate(entries, 1)
+        ]
 
     def _is_perfect(self) -> bool:
         """Tell whether the target is reached."""
         return self._target is not None and self._judge.best_loss <= self._target
 
-    def _reason_to_stop(self, *, exhausted: bool) -> str | None:
+    def _reason_to_stop(self, individuals: Sequence[Individual]) -> str | None:
         """Return why the search ends here, or None to go on."""
         if self._is_perfect():
             return "target"
-        if exhausted:
+        if all(individual.operation == "migrate" for individual in individuals):
             return "exhausted"
         if self._patience is not None and len(self.history) > self._patience:
             earlier = self.history[-1 - self._patience].best_fitness

@@ -7,7 +7,7 @@ and the jump lands on the best weights that there are, though nothing but scores
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .interface import Genome, Opening
 
@@ -15,11 +15,9 @@ _FURTHEST = 1e50
 _MOST = 7
 """Numbers fitted together; more cost more than they bring."""
 
-Loss = Callable[[Genome], float]
-
 
 def cost(count: int) -> int:
-    """Return how many programs ``lowest_point`` asks about for ``count`` numbers, the jump included."""
+    """Return how many programs have to be judged to fit ``count`` numbers: the probes and the lowest point."""
     return 2 * count + count * (count - 1) // 2 + 1
 
 
@@ -31,30 +29,35 @@ def affordable(budget: int) -> int:
     return count
 
 
-def lowest_point(opening: Opening, loss: Loss, start: float) -> Genome | None:
-    """Return the program at the lowest point of the parabola through ``loss`` around the numbers of ``opening``.
+def probes(opening: Opening) -> list[Genome]:
+    """Return the programs around ``opening`` whose losses show how the fitness curves there."""
+    count = len(opening.values)
+
+    def at(*moved: int) -> Genome:
+        values = list(opening.values)
+        for index in moved:
+            values[abs(index) - 1] += math.copysign(opening.steps[abs(index) - 1], index)
+        return opening.build(values)
+
+    singles = [at(sign * index) for sign in (1, -1) for index in range(1, count + 1)]
+    return singles + [at(row, other) for row in range(1, count + 1) for other in range(1, row)]
+
+
+def lowest_point(opening: Opening, start: float, losses: Sequence[float]) -> Genome | None:
+    """Return the program at the lowest point of the parabola through ``losses``, those of the ``probes``.
 
     ``start`` is the loss of the program as it is. None where the fitness does not curve upwards, or has holes there.
     """
     count = len(opening.values)
-
-    def at(*moved: int) -> float:
-        values = list(opening.values)
-        for index in moved:
-            values[abs(index) - 1] += math.copysign(opening.steps[abs(index) - 1], index)
-        return loss(opening.build(values))
-
-    up = [at(index) for index in range(1, count + 1)]
-    down = [at(-index) for index in range(1, count + 1)]
-    if not all(map(math.isfinite, [start, *up, *down])):
+    up, down, both = losses[:count], losses[count : 2 * count], iter(losses[2 * count :])
+    if not all(map(math.isfinite, [start, *losses])):
         return None
     slope = [(high - low) / 2 for high, low in zip(up, down, strict=True)]
     curve = [[0.0] * count for _ in range(count)]
     for row in range(count):
         curve[row][row] = up[row] - 2 * start + down[row]
         for other in range(row):
-            both = at(row + 1, other + 1)
-            curve[row][other] = curve[other][row] = both - up[row] - up[other] + start
+            curve[row][other] = curve[other][row] = next(both) - up[row] - up[other] + start
     moves = solved(curve, [-value for value in slope])
     if moves is None:
         return None

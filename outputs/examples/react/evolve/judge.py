@@ -1,95 +1,178 @@
-"""Ask the fitness once about each program, count, and remember the best."""
+"""Have each program judged once, remember the best, and write down where every one comes from."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
-from .errors import EvolveError, RefusedProgram, UndefinedValue
-from .interface import Genome, Score, Species
-from .reading import is_score
+from .interface import JSON, Genome, Individual, Program, Score, Species
+from .member import TUNE, Birth, Member
+
+Scores = Callable[[Sequence[Genome]], list[Score]]
+Confirm = Callable[[Program], Score]
+
+
+def digest(data: str) -> str:
+    """Return sixteen characters that stand for ``data``."""
+    return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class Judge:
     """Owns the scores of a run. Inside, lower is always better; what does not count is infinity."""
 
-    def __init__(self, species: Species, score: Callable[[Genome], Score], *, minimize: bool) -> None:
+    def __init__(self, species: Species, scores: Scores, *, minimize: bool, confirm: Confirm | None = None) -> None:
         self._species = species
-        self._score = score
+        self._scores = scores
         self._sign = 1.0 if minimize else -1.0
-        self._losses: dict[Genome, float] = {}
-        self._done: set[Hashable] = set()
+        self.minimize = minimize
+        self._confirm = confirm
+        self._values: dict[str, float | None] = {}
+        self._behaviours: set[str] = set()
         self.reasons: Counter[str] = Counter()
-        self.best: Genome | None = None
-        self.best_loss = math.inf
+        self.best: Member | None = None
+        self._log: list[Individual] = []
 
     @property
     def evaluations(self) -> int:
         """Return how many programs were judged."""
-        return len(self._losses)
+        return len(self._values)
 
-    def is_new(self, genome: Genome) -> bool:
-        """Tell whether neither ``genome`` nor one that does the same was judged."""
-        return genome not in self._losses and self._species.behaviour(genome) not in self._done
+    @property
+    def best_loss(self) -> float:
+        """Return the loss of the best program."""
+        return math.inf if self.best is None else self.best.loss
 
-    def loss(self, genome: Genome) -> float:
-        """Return the loss of ``genome``; each is judged once."""
-        known = self._losses.get(genome)
-        if known is not None:
-            return known
-        score = self._score(genome)
-        loss = math.inf if score.value is None else self._sign * score.value
+    def id_of(self, genome: Genome) -> str:
+        """Return the digest that stands for ``genome``."""
+        return digest(json.dumps(self._species.encoded(genome), sort_keys=True))
+
+    def claim(self, genome: Genome) -> bool:
+        """Tell whether no program that does what ``genome`` does was judged or claimed, and claim it."""
+        behaviour = digest(repr(self._species.behaviour(genome)))
+        if behaviour in self._behaviours:
+            return False
+        self._behaviours.add(behaviour)
+        return not self.is_known(genome)
+
+    def judge(self, births: Sequence[tuple[int, Birth]], generation: int) -> list[Member]:
+        """Have what the islands ask for judged, and return it in the order of asking."""
+        ids = [self.id_of(birth.genome) for _, birth in births]
+        new: dict[str, tuple[int, Birth]] = {}
+        for key, asked in zip(ids, births, strict=True):
+            if key not in self._values and (key not in new or new[key][1].operation == TUNE):
+                new[key] = asked  # who wants to keep a program goes before who only asks what it is worth
+        scores = self._scores([birth.genome for _, birth in new.values()])
+        judged = {
+            key: self._noted(key, birth, island, generation, score)
+            for (key, (island, birth)), score in zip(new.items(), scores, strict=True)
+        }
+        return [
+            judged.get(key) or self.member(key, birth.genome, Score(self._values[key]))
+            for key, (_, birth) in zip(ids, births, strict=True)
+        ]
+
+    def _noted(self, key: str, birth: Birth, island: int, generation: int, score: Score) -> Member:
+        """Write down the score of a new program."""
+        member = self.member(key, birth.genome, score)
+        doubt = self._doubt(birth.genome) if self._beats(member) else None
+        if doubt is not None:
+            score = replace(score, value=None, reason=f"not confirmed: {doubt}")
+            member = self.member(key, birth.genome, score)
+        self._values[key] = score.value
+        self._behaviours.add(digest(repr(self._species.behaviour(birth.genome))))
         if score.value is None:
             self.reasons[score.reason] += 1
-        self._losses[genome] = loss
-        self._done.add(self._species.behaviour(genome))
-        if self._beats(genome, loss):
-            self.best, self.best_loss = genome, loss
-        return loss
+        program = self._species.program(birth.genome)
+        self._log.append(
+            Individual(key, program, birth.parents, island, generation, birth.operation, score, birth.answer)
+        )
+        if self._beats(member):
+            self.best = member
+        return member
 
-    def prefers(self, genome: Genome) -> bool:
-        """Make ``genome``, a plainer form of the best program, the best if it is no worse and no larger."""
-        loss = self.loss(genome)
-        if self.best != genome and self._ties(loss) and self._species.size(genome) <= self._species.size(self.best):
-            self.best, self.best_loss = genome, loss
-        return bool(self.best == genome)
+    def _doubt(self, genome: Genome) -> str | None:
+        """Return why a program that would be the best does not hold when it is judged once more."""
+        second = self._confirm(self._species.program(genome)) if self._confirm is not None else None
+        return second.reason if second is not None and second.value is None else None
+
+    def is_known(self, genome: Genome) -> bool:
+        """Tell whether ``genome`` was judged."""
+        return self.id_of(genome) in self._values
+
+    def member(self, key: str, genome: Genome, score: Score) -> Member:
+        """Return ``genome`` with what it was judged to be worth."""
+        loss = math.inf if score.value is None else self._sign * score.value
+        return Member(key, genome, loss, self._species.size(genome), score)
+
+    def refuse(self, birth: Birth, island: int, generation: int, reason: str) -> None:
+        """Write down a proposal that came to no new program."""
+        self.reasons[reason] += 1
+        key = digest(birth.answer or "")
+        self._log.append(
+            Individual(key, None, birth.parents, island, generation, birth.operation, Score(None, reason), birth.answer)
+        )
+
+    def move(self, member: Member, island: int, generation: int) -> None:
+        """Write down that a program came to another island."""
+        program = self._species.program(member.genome)
+        self._log.append(Individual(member.id, program, (member.id,), island, generation, "migrate", member.score))
+
+    def prefer(self, member: Member) -> bool:
+        """Make ``member``, a plainer form of the best program, the best if it is no worse and no larger."""
+        best = self.best
+        if best is None or not self._ties(member.loss) or member.size > best.size:
+            return False
+        if best.id != member.id and self._doubt(member.genome) is None:
+            self.best = member
+        return self.best is member
 
     def _ties(self, loss: float) -> bool:
         """Tell whether ``loss`` is the best loss, to rounding."""
         return abs(loss - self.best_loss) <= 1e-12 * max(1.0, abs(self.best_loss))
 
-    def _beats(self, genome: Genome, loss: float) -> bool:
-        """Tell whether ``genome`` is better than the best so far, or as good to rounding and smaller."""
-        if loss == math.inf or self.best is None:
-            return loss < math.inf
-        if self._ties(loss):
-            return (self._species.size(genome), loss) < (self._species.size(self.best), self.best_loss)
-        return loss < self.best_loss
+    def _beats(self, member: Member) -> bool:
+        """Tell whether ``member`` is better than the best so far, or as good to rounding and smaller."""
+        if member.loss == math.inf or self.best is None:
+            return member.loss < math.inf
+        if self._ties(member.loss):
+            return (member.size, member.loss) < (self.best.size, self.best.loss)
+        return member.loss < self.best.loss
 
-    @property
-    def best_value(self) -> float | None:
-        """Return the best score as the fitness gave it."""
-        return None if self.best is None else self._sign * self.best_loss
+    def take_log(self) -> list[Individual]:
+        """Return what happened since the last call, oldest first."""
+        log, self._log = self._log, []
+        return log
 
+    def better(self, individuals: Sequence[Individual]) -> dict[str, bool]:
+        """Tell of each of ``individuals`` whether it is better than all of its parents."""
+        return {
+            item.id: self._loss_of(item.id) < min(map(self._loss_of, item.parents), default=math.inf)
+            for item in individuals
+        }
 
-def score_of(fitness: Callable[[Any], Any], program: Any) -> Score:
-    """Return what ``fitness`` says about ``program``; what is no finite number is a score that does not count."""
-    try:
-        value = fitness(program)
-    except (RefusedProgram, UndefinedValue) as problem:
-        return Score(None, str(problem))
-    except EvolveError:  # the question itself is wrong, for every program
-        raise
-    except Exception as problem:  # noqa: BLE001 - the function is the caller's; what it raises is this program's score
-        return Score(None, f"{type(problem).__name__}: {problem}")
-    if isinstance(value, bool):
-        return Score(None, "the fitness is a truth value")
-    if not isinstance(value, int | float) and (not hasattr(value, "__float__") or hasattr(value, "__len__")):
-        return Score(None, f"the fitness is {value!r:.40}, not a number")
-    try:
-        number = float(value)  # also the numbers of numerical libraries
-    except (TypeError, ValueError, OverflowError) as problem:
-        return Score(None, f"the fitness is no number: {problem}")
-    return Score(number) if is_score(number) else Score(None, f"the fitness is {number}, not a finite number")
+    def _loss_of(self, key: str) -> float:
+        """Return the loss of a program that was judged."""
+        value = self._values.get(key)
+        return math.inf if value is None else self._sign * value
+
+    def state(self) -> dict[str, JSON]:
+        """Return what was judged, as plain data."""
+        return {
+            "values": dict(self._values),
+            "behaviours": sorted(self._behaviours),
+            "reasons": dict(self.reasons),
+            "best": None if self.best is None else self.best.id,
+        }
+
+    def restore(self, data: Mapping[str, Any], members: Mapping[str, Member]) -> None:
+        """Take on what ``state`` returned."""
+        self._values = dict(data["values"])
+        self._behaviours = set(data["behaviours"])
+        self.reasons = Counter(data["reasons"])
+        self.best = None if data["best"] is None else members[data["best"]]
+        self._log = []

@@ -1,0 +1,193 @@
+"""Several islands as one population: what they ask for is judged together, and each is told its part.
+
+The islands go in a fixed order, and all scores of a round are known before any island goes on. So the order in which
+workers finish decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from random import Random
+from typing import Any
+
+from . import checkpoint
+from .archive import Archive, Cell
+from .ensemble import MODEL, Ensemble, Reply
+from .errors import DoesNotApply
+from .interface import JSON, ProposalRequest, Species
+from .island import Island
+from .judge import Judge
+from .member import Asking, Birth, Member
+
+_ISLANDS = 4
+_SMALLEST_ISLAND = 8
+_MIGRATION = 5
+"""Generations between two migrations."""
+_INSPIRATIONS = 4
+
+
+class Archipelago:
+    """Owns the islands of a run."""
+
+    def __init__(
+        self,
+        species: Species,
+        judge: Judge,
+        ensemble: Ensemble,
+        random: Random,
+        *,
+        population_size: int,
+        mutation_rate: float,
+        grid: Mapping[str, float],
+        proposals: float,
+    ) -> None:
+        self._species = species
+        self._judge = judge
+        self._ensemble = ensemble
+        self._proposals = proposals
+        count = max(1, min(_ISLANDS, population_size // _SMALLEST_ISLAND))
+        capacity = max(2, population_size // count)
+        self._chances = [Random(random.getrandbits(64)) for _ in range(count)]
+        self.islands = [
+            Island(
+                species,
+                judge.claim,
+                chance,
+                Archive(species, grid),
+                capacity=capacity,
+                mutation_rate=mutation_rate,
+            )
+            for chance in self._chances
+        ]
+
+    def settle(self, random: Random, budget: int) -> None:
+        """Fill the islands: the seed program goes to each, the others are dealt out."""
+        first, *others = self._species.first(random, budget)
+        self._judge.claim(first)
+        (seed,) = self._judge.judge([(0, Birth(first, "seed"))], 1)
+        for island in self.islands:
+            island.welcome(seed)
+        count, shares = len(self.islands), self._shares(budget - 1)
+        self._drive(
+            [(index, island.settle(others[index::count], shares[index])) for index, island in enumerate(self.islands)],
+            1,
+        )
+
+    def tune(self, generation: int, budget: int) -> None:
+        """Let one island, each in its turn, fit the numbers of a program."""
+        turn = generation % len(self.islands)
+        self._drive([(turn, self.islands[turn].tune(budget))], generation)
+
+    def breed(self, generation: int, budget: int) -> None:
+        """Let all islands spend ``budget`` on children, some of them proposed by models."""
+        shares = self._shares(budget)
+        births = self._proposed(generation, shares)
+        self._drive(
+            [(index, island.breed(shares[index], births[index])) for index, island in enumerate(self.islands)],
+            generation,
+        )
+
+    def migrate(self, generation: int) -> None:
+        """Now and then, send the best member of each island to the next one on the ring."""
+        if generation % _MIGRATION:
+            return
+        guests = [island.members[0] for island in self.islands if island.members]
+        for index, member in enumerate(guests):
+            goal = (index + 1) % len(self.islands)
+            if self.islands[goal].welcome(member):
+                self._judge.move(member, goal, generation)
+
+    def welcome(self, member: Member) -> None:
+        """Take in a program that was judged beside the islands."""
+        self.islands[0].welcome(member)
+
+    def cells(self) -> dict[Cell, tuple[int, Member]]:
+        """Return the best program of each cell over all archives, with the island that has it."""
+        best: dict[Cell, tuple[int, Member]] = {}
+        for index, island in enumerate(self.islands):
+            for cell, member in island.archive.cells.items():
+                if cell not in best or member.rank < best[cell][1].rank:
+                    best[cell] = (index, member)
+        return dict(sorted(best.items()))
+
+    def members(self) -> list[Member]:
+        """Return every program that an island or its archive keeps."""
+        return [member for island in self.islands for member in (*island.members, *island.archive.cells.values())]
+
+    def state(self) -> list[JSON]:
+        """Return how the islands stand, as plain data that names programs by their ids."""
+        pairs = zip(self.islands, self._chances, strict=True)
+        return [{**island.state(), "random": checkpoint.chance(chance)} for island, chance in pairs]
+
+    def restore(self, data: Sequence[Mapping[str, Any]], members: Mapping[str, Member]) -> None:
+        """Take on what ``state`` returned."""
+        for island, chance, part in zip(self.islands, self._chances, data, strict=True):
+            island.restore(part, members)
+            checkpoint.set_chance(chance, part["random"])
+
+    def _shares(self, budget: int) -> list[int]:
+        """Return how many evaluations each island may spend."""
+        count = len(self.islands)
+        return [max(0, budget) // count + (index < max(0, budget) % count) for index in range(count)]
+
+    def _drive(self, tasks: Sequence[tuple[int, Asking]], generation: int) -> None:
+        """Judge what all islands ask for, tell each its part, and go on until none asks."""
+        asking = [(index, task, asked) for index, task in tasks if (asked := next(task, None))]
+        while asking:
+            births = [(index, birth) for index, _, asked in asking for birth in asked]
+            members = iter(self._judge.judge(births, generation))
+            told = [(index, task, list(islice(members, len(asked)))) for index, task, asked in asking]
+            asking = [(index, task, asked) for index, task, answer in told if (asked := _told(task, answer))]
+
+    def _proposed(self, generation: int, shares: list[int]) -> list[list[Birth]]:
+        """Return the programs that models propose for each island; they and what fails are taken off ``shares``."""
+        births: list[list[Birth]] = [[] for _ in self.islands]
+        asked = [
+            (index, island.pick())
+            for index, island in enumerate(self.islands)
+            for _ in range(round(shares[index] * self._proposals))
+        ]
+        requests = [self._request(f"{generation}.{index}.{place}", index, generation, member)
+                    for place, (index, member) in enumerate(asked)]  # fmt: skip
+        for (index, member), reply in zip(asked, self._ensemble.ask(requests), strict=True):
+            if reply.text is None and not reply.failure:
+                continue
+            shares[index] -= 1
+            birth = Birth(member.genome, MODEL + reply.name, (member.id,), reply.text)
+            try:
+                births[index].append(replace(birth, genome=self._changed(member, reply)))
+            except DoesNotApply as problem:
+                self._judge.refuse(birth, index, generation, str(problem))
+        return births
+
+    def _changed(self, member: Member, reply: Reply) -> Any:
+        """Return what ``reply`` makes of ``member``, or say why that is no new program."""
+        if reply.text is None:
+            raise DoesNotApply(reply.failure)
+        genome = self._species.applied(member.genome, reply.text)
+        if not self._judge.claim(genome):
+            raise DoesNotApply("The proposed program does what an earlier one did.")
+        return genome
+
+    def _request(self, key: str, index: int, generation: int, member: Member) -> ProposalRequest:
+        """Return the question how to better ``member``."""
+        others = self.islands[index].others(member, _INSPIRATIONS)
+        return ProposalRequest(
+            id=key,
+            program=self._species.program(member.genome),
+            score=member.score,
+            inspirations=tuple((self._species.program(item.genome), item.score) for item in others),
+            generation=generation,
+            island=index,
+            minimize=self._judge.minimize,
+        )
+
+
+def _told(task: Asking, answer: list[Member]) -> list[Birth] | None:
+    """Tell an island what it asked about; return what it asks next, None when it is done."""
+    try:
+        return task.send(answer)
+    except StopIteration:
+        return None
