@@ -49,11 +49,11 @@ def numbers(variables: tuple[str, ...]) -> st.SearchStrategy[object]:
     return st.recursive(
         numerals | fluents(variables),
         lambda inner: st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
-        max_leaves=4,
+        max_leaves=3,
     )
 
 
-def conditions(variables: tuple[str, ...], depth: int = 3) -> st.SearchStrategy[object]:
+def conditions(variables: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[object]:
     """Return conditions of every kind but Python functions."""
     truth = st.booleans()
     plain = (
@@ -96,8 +96,9 @@ def whens(variables: tuple[str, ...]) -> st.SearchStrategy[When]:
 
 
 def _distinct(effects: list[object]) -> bool:
-    changed = [effect.fluent for effect in effects if isinstance(effect, Change)]
-    return len(changed) == len(set(changed))
+    always = [effect for effect in effects if isinstance(effect, Change)]
+    groups = [always, *(effect.changes for effect in effects if isinstance(effect, When))]
+    return all(len(group) == len({change.fluent for change in group}) for group in groups)
 
 
 operators = st.builds(
@@ -108,7 +109,7 @@ operators = st.builds(
     effects_add=st.lists(atoms(HEAD), max_size=2),
     effects_remove=st.lists(atoms(HEAD), max_size=2),
     effects_more=st.lists(changes(HEAD) | whens(HEAD), max_size=2).filter(_distinct),
-    cost=numbers(HEAD),
+    cost=st.integers(0, 9) | fluents(HEAD),
 )
 
 

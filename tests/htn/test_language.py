@@ -9,7 +9,7 @@ from languages import domains, problems
 
 from memkit.htn.core import Domain, Problem
 
-generous = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+generous = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @generous
