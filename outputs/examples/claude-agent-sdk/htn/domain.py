@@ -102,11 +102,13 @@ class Operator:
                 )
 
     def _refuse_contradiction(self) -> None:
-        """Refuse two changes of one fluent; those under conditions are only seen when a step is carried out."""
-        changed = [effect.fluent for effect in self.effects_more if isinstance(effect, Change)]
-        for fluent in changed:
-            if changed.count(fluent) > 1:
-                raise DomainError(f"The operator {self.name} changes ({term_text(fluent)}) twice in one step.")
+        """Refuse two changes of one fluent; those under different conditions are only seen when a step is done."""
+        always = [effect for effect in self.effects_more if isinstance(effect, Change)]
+        for changes in (always, *(effect.changes for effect in self.effects_more if isinstance(effect, When))):
+            fluents = [change.fluent for change in changes]
+            for fluent in fluents:
+                if fluents.count(fluent) > 1:
+                    raise DomainError(f"The operator {self.name} changes ({term_text(fluent)}) twice in one step.")
 
 
 def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Effect, ...]]:
@@ -260,11 +262,12 @@ class Domain:
 
     def types_above(self, name: str) -> list[str]:
         """Return a type and every type above it, nearest first, ending with ``object``."""
-        found = [name]
-        while found[-1] != ROOT_TYPE:
-            above = self.types.get(found[-1], ROOT_TYPE)
-            found.append(ROOT_TYPE if above in found else above)
-        return found
+        found = {name: None}
+        while name != ROOT_TYPE:
+            above = self.types.get(name, ROOT_TYPE)
+            name = ROOT_TYPE if above in found else above
+            found[name] = None
+        return list(found)
 
     def is_known(self, name: str) -> bool:
         """Return whether an operator or a method does the task of this name."""

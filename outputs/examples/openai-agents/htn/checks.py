@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from .conditions import Condition, Equal, Literal
+from .conditions import (
+    COMPARISONS,
+    Compare,
+    Condition,
+    Equal,
+    Exists,
+    ForAll,
+    Literal,
+    condition_variables,
+    parts_of,
+)
 from .domain import Domain, Method, Operator, Problem
+from .effects import Change, Effect
 from .errors import DomainError, Path
+from .numbers import Number, fluents_of
 from .terms import ROOT_TYPE, Parameter, Term, is_variable, term_text
 
 Types = Mapping[str, str]
@@ -17,9 +30,14 @@ Types = Mapping[str, str]
 def check_domain(domain: Domain) -> None:
     """Raise DomainError for the first thing in a domain that cannot be right, with the path of the key at fault."""
     _check_types(domain)
-    for name, kinds in domain.predicates.items():
-        for number, kind in enumerate(kinds):
-            _known_type(domain, kind, ("predicates", name, number))
+    for key, signatures in (("predicates", domain.predicates), ("functions", domain.functions)):
+        for name, kinds in signatures.items():
+            _check_name(name, (key, name))
+            for number, kind in enumerate(kinds):
+                _known_type(domain, kind, (key, name, number))
+    for name in domain.functions:
+        if name in domain.predicates:
+            raise DomainError(f"{name} is a predicate already; a function needs another name.", ("functions", name))
     for name, kind in domain.objects.items():
         _known_type(domain, kind, ("objects", name))
     _check_names(domain)
@@ -30,30 +48,46 @@ def check_domain(domain: Domain) -> None:
     for name, task in domain.tasks.items():
         types = _check_parameters(domain, task.parameters, ("tasks", name, "parameters"))
         _check_conditions(domain, task.effects, types, ("tasks", name, "effects"))
-    _check_facts(domain, domain.state or (), domain.objects, "state")
+    _check_start(domain, domain.state or (), domain.numbers, domain.objects)
 
 
 def check_problem(problem: Problem, domain: Domain) -> None:
-    """Raise DomainError where a problem names types, predicates or objects that are not there."""
+    """Raise DomainError where a problem names types, predicates, functions or objects that are not there."""
     for name, kind in problem.objects.items():
         _known_type(domain, kind, ("objects", name))
-    _check_facts(domain, problem.state, problem.objects, "state")
+    _check_start(domain, problem.state, problem.numbers, problem.objects)
     for number, task in enumerate(problem.tasks):
         for part in task[1:]:
             _known_object(part, problem.objects, ("tasks", number))
+    for number, condition in enumerate(problem.goal):
+        for name in condition_variables(condition):
+            raise DomainError(f"'{condition}' has the variable {name}. Name an object.", ("goal", number))
+    _check_conditions(replace(domain, objects=problem.objects), problem.goal, {}, ("goal",))
 
 
 def _check_types(domain: Domain) -> None:
-    for name, above in domain.types.items():
-        path: Path = ("types", name)
-        if above != ROOT_TYPE and above not in domain.types:
-            raise DomainError(f"The type {above} is not defined.{_hint(above, domain.types)}", path)
-        seen = [name]
-        while above in domain.types:
-            if above in seen:
-                raise DomainError(f"The type {name} is above itself: {' < '.join([*seen, above])}.", path)
-            seen.append(above)
-            above = domain.types[above]
+    sound = {ROOT_TYPE}
+    for name in domain.types:
+        chain: dict[str, None] = {}
+        while name not in sound:
+            if name not in domain.types:
+                raise DomainError(f"The type {name} is not defined.{_hint(name, domain.types)}", _last_type(chain))
+            if name in chain:
+                names = list(chain)
+                circle = [*names[names.index(name) :], name]
+                raise DomainError(f"The type {name} is above itself: {' < '.join(circle)}.", ("types", name))
+            chain[name] = None
+            name = domain.types[name]
+        sound.update(chain)
+
+
+def _last_type(chain: Iterable[str]) -> Path:
+    return ("types", *list(chain)[-1:])
+
+
+def _check_name(name: str, path: Path) -> None:
+    if name in ("not", *COMPARISONS):
+        raise DomainError(f"{name} has a meaning in conditions already; use another name.", path)
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
@@ -91,6 +125,24 @@ def _check_operator(domain: Domain, operator: Operator, path: Path) -> None:
     for key, facts in (("add", operator.effects_add), ("remove", operator.effects_remove)):
         for number, fact in enumerate(facts):
             _check_atom(domain, fact, types, (*path, key, number))
+    for effect in operator.effects_more:
+        _check_effect(domain, effect, types, (*path, "effects"))
+    if isinstance(operator.cost, int | float) and operator.cost < 0:
+        raise DomainError(f"A cost of {operator.cost} would reward idle steps; the least is 0.", (*path, "cost"))
+    _check_number(domain, operator.cost, types, (*path, "cost"))
+
+
+def _check_effect(domain: Domain, effect: Effect, types: Types, path: Path) -> None:
+    if isinstance(effect, Change):
+        _check_number(domain, effect.fluent, types, path)
+        _check_number(domain, effect.value, types, path)
+        return
+    types = {**types, **_check_parameters(domain, effect.parameters, path)}
+    _check_condition(domain, effect.condition, types, path)
+    for fact in (*effect.add, *effect.remove):
+        _check_atom(domain, fact, types, path)
+    for change in effect.changes:
+        _check_effect(domain, change, types, path)
 
 
 def _check_parameters(domain: Domain, parameters: Sequence[Parameter], path: Path) -> dict[str, str]:
@@ -110,22 +162,48 @@ def _check_method(domain: Domain, method: Method, path: Path) -> None:
 
 def _check_conditions(domain: Domain, conditions: Sequence[Condition], types: Types, path: Path) -> None:
     for number, condition in enumerate(conditions):
-        if isinstance(condition, Literal):
-            _check_atom(domain, condition.atom, types, (*path, number))
-        elif isinstance(condition, Equal):
-            for part in (condition.left, condition.right):
-                if not is_variable(part):
-                    _known_object(part, domain.objects, (*path, number))
+        _check_condition(domain, condition, types, (*path, number))
+
+
+def _check_condition(domain: Domain, condition: Condition, types: Types, path: Path) -> None:
+    if isinstance(condition, Literal):
+        _check_atom(domain, condition.atom, types, path)
+    elif isinstance(condition, Equal):
+        for part in (condition.left, condition.right):
+            if not is_variable(part):
+                _known_object(part, domain.objects, path)
+    elif isinstance(condition, Compare):
+        _check_number(domain, condition.left, types, path)
+        _check_number(domain, condition.right, types, path)
+    elif isinstance(condition, ForAll | Exists):
+        types = {**types, **_check_parameters(domain, condition.parameters, path)}
+    for part in parts_of(condition):
+        _check_condition(domain, part, types, path)
 
 
 def _check_atom(domain: Domain, atom: Term, types: Types, path: Path) -> None:
-    name = str(atom[0])
-    if not domain.predicates:
-        return
-    if name not in domain.predicates:
-        hint = _hint(name, domain.predicates) or f" Known: {', '.join(sorted(domain.predicates))}."
-        raise DomainError(f"The predicate {name} is not defined.{hint}", path)
-    _check_arguments(domain, atom, domain.predicates[name], types, path)
+    if domain.predicates:
+        _check_arguments(domain, atom, _signature(domain, atom, "predicate", path), types, path)
+
+
+def _check_number(domain: Domain, number: Number, types: Types, path: Path) -> None:
+    for fluent in fluents_of(number) if domain.predicates or domain.functions else ():
+        _check_arguments(domain, fluent, _signature(domain, fluent, "function", path), types, path)
+
+
+def _signature(domain: Domain, term: Term, what: str, path: Path) -> Sequence[str]:
+    """Return the types of the arguments that a predicate or a function takes."""
+    known, others = domain.predicates, domain.functions
+    if what == "function":
+        known, others = others, known
+    name = str(term[0])
+    if name in known:
+        return known[name]
+    if name in others:
+        form = f"a fact: '{term_text(term)}'" if what == "function" else f"a number: '<= ({term_text(term)}) 5'"
+        raise DomainError(f"{name} is not a {what}. It stands for {form}.", path)
+    hint = _hint(name, known) or (f" Known: {', '.join(sorted(known))}." if known else f" Declare it under {what}s.")
+    raise DomainError(f"The {what} {name} is not defined.{hint}", path)
 
 
 def _check_call(domain: Domain, step: Term, types: Types, path: Path) -> None:
@@ -166,16 +244,22 @@ def _known_object(part: Any, objects: Collection[str], path: Path) -> None:
         raise DomainError(f"The object {part} is not declared under objects.{_hint(str(part), objects)}", path)
 
 
-def _check_facts(domain: Domain, facts: Sequence[Term], objects: Types, key: str) -> None:
+def _check_start(domain: Domain, facts: Sequence[Term], numbers: Mapping[Term, int | float], objects: Types) -> None:
+    """Check the facts and values of a state, which name objects only."""
     for number, fact in enumerate(facts):
-        path: Path = (key, number)
-        kinds = domain.predicates.get(str(fact[0]))
-        if kinds is None and domain.predicates:
-            hint = _hint(str(fact[0]), domain.predicates)
-            raise DomainError(f"The predicate {fact[0]} is not defined.{hint}", path)
-        if kinds is not None and len(kinds) != len(fact) - 1:
-            raise DomainError(_counted(fact, len(kinds)), path)
-        for part, kind in zip(fact[1:], kinds or (), strict=False):
-            own = _type_of(part, objects, path)
-            if kind not in domain.types_above(own):
-                raise DomainError(f"'{term_text(fact)}': {part} is a {own}, and {fact[0]} wants a {kind}.", path)
+        if domain.predicates:
+            kinds = _signature(domain, fact, "predicate", ("state", number))
+            _check_objects(domain, fact, kinds, objects, ("state", number))
+    for fluent in numbers:
+        if domain.predicates or domain.functions:
+            kinds = _signature(domain, fluent, "function", ("state",))
+            _check_objects(domain, fluent, kinds, objects, ("state",))
+
+
+def _check_objects(domain: Domain, term: Term, kinds: Sequence[str], objects: Types, path: Path) -> None:
+    if len(term) - 1 != len(kinds):
+        raise DomainError(_counted(term, len(kinds)), path)
+    for part, kind in zip(term[1:], kinds, strict=True):
+        own = _type_of(part, objects, path)
+        if kind not in domain.types_above(own):
+            raise DomainError(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from .checks import check_domain, check_problem
 from .conditions import ALWAYS, Check, Condition, parse_condition, walk
 from .domain import Domain, Method, Operator, Problem, Task
 from .effects import Change, Effect, parse_effect, parse_fact
-from .errors import DomainError, HtnError, ProblemError
+from .errors import DomainError, ProblemError, located
 from .numbers import Number, number_text, parse_number
 from .ordering import Ordering, parse_ordering, split_labels
 from .start import parse_value, put_value, value_text
@@ -59,15 +58,6 @@ _TASK_KEYS = ("description", "parameters", "effects")
 _PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks", "ordering", "goal")
 
 
-@contextmanager
-def _at(*keys: str | int) -> Iterator[None]:
-    """Put ``keys`` before the path of whatever goes wrong inside."""
-    try:
-        yield
-    except HtnError as error:
-        raise DomainError(error.message, (*keys, *error.path)) from None
-
-
 def domain_from_data(data: Mapping[str, Any]) -> Domain:
     """Return the checked domain; raise DomainError with the path of the key at fault."""
     _known_keys(data, _DOMAIN_KEYS, "a domain")
@@ -97,7 +87,7 @@ def problem_from_data(data: Mapping[str, Any], domain: Domain | None = None) -> 
         state, numbers = _start(data)
         if data.get("state") is None and domain is not None:
             state, numbers = domain.state or (), dict(domain.numbers)
-        with _at("tasks"):
+        with located("tasks"):
             tasks, labels = split_labels(_sequence(data, "tasks"))
         terms = tuple(_terms({"tasks": tasks}, "tasks"))
         problem = Problem(
@@ -137,13 +127,13 @@ def _sequence(data: Mapping[str, Any], key: str) -> Sequence[Any]:
 
 def _each(data: Mapping[str, Any], key: str, read: Any) -> Iterator[Any]:
     for number, item in enumerate(_sequence(data, key)):
-        with _at(key, number):
+        with located(key, number):
             yield read(item)
 
 
 def _terms(data: Mapping[str, Any], key: str) -> Iterator[Term]:
     for number, item in enumerate(_sequence(data, key)):
-        with _at(key, number):
+        with located(key, number):
             term = _text_term(item)
             if any(is_variable(part) for part in term):
                 raise DomainError(f"'{term_text(term)}' has a variable. Name an object.")
@@ -155,7 +145,7 @@ def _start(data: Mapping[str, Any]) -> tuple[tuple[Term, ...], dict[Term, int | 
     numbers: dict[Term, int | float] = {}
     facts: list[Term] = []
     for number, item in enumerate(_sequence(data, "state")):
-        with _at("state", number):
+        with located("state", number):
             valued = parse_value(item)
             term = _text_term(item) if valued is None else _text_term(valued[0])
             if any(is_variable(part) for part in term):
@@ -168,7 +158,7 @@ def _start(data: Mapping[str, Any]) -> tuple[tuple[Term, ...], dict[Term, int | 
 
 
 def _ordering(data: Mapping[str, Any], count: int, labels: Mapping[str, int]) -> Ordering | None:
-    with _at("ordering"):
+    with located("ordering"):
         return parse_ordering(data.get("ordering"), count, labels)
 
 
@@ -221,9 +211,9 @@ def _tasks(value: object) -> dict[str, Task]:
         raise DomainError("Tasks are a map from names to {parameters, effects}.", ("tasks",))
     found: dict[str, Task] = {}
     for name, body in value.items():
-        with _at("tasks", str(name)):
+        with located("tasks", str(name)):
             _known_keys(body or {}, _TASK_KEYS, "a task")
-            with _at("parameters"):
+            with located("parameters"):
                 parameters = parse_parameters((body or {}).get("parameters") or "")
             found[str(name)] = Task(str(name), parameters, _conditions(body or {}, "effects"))
     return found
@@ -236,7 +226,7 @@ def _conditions(data: Mapping[str, Any], key: str) -> tuple[Condition, ...]:
 def _read(data: Mapping[str, Any], key: str, read: Callable[[object], T]) -> list[T]:
     found: list[T] = []
     for number, item in enumerate(_sequence(data, key)):
-        with _at(key, number):
+        with located(key, number):
             found.append(read(item))
     return found
 
@@ -251,9 +241,9 @@ def _named(data: Mapping[str, Any], what: str) -> str:
 def _operator(data: Any) -> Operator:
     _known_keys(data, _OPERATOR_KEYS, "an operator")
     name = _named(data, "an operator")
-    with _at("parameters"):
+    with located("parameters"):
         parameters = parse_parameters(data.get("parameters") or "")
-    with _at("cost"):
+    with located("cost"):
         cost = parse_number(1 if data.get("cost") is None else data["cost"])
     return Operator(
         name,
@@ -279,13 +269,13 @@ def _flag(data: Mapping[str, Any], key: str) -> bool:
 def _method(data: Any) -> Method:
     _known_keys(data, _METHOD_KEYS, "a method")
     name = _named(data, "a method")
-    with _at("task"):
+    with located("task"):
         if not data.get("task"):
             raise DomainError("A method says which task it does: task: 'deliver ?p - parcel'.")
         head = parse_head(data["task"])
-    with _at("subtasks"):
+    with located("subtasks"):
         subtasks, labels = split_labels(_sequence(data, "subtasks"))
-    with _at("variables"):
+    with located("variables"):
         variables = parse_parameters(data.get("variables") or "")
     return Method(
         name,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from .conditions import (
     ALWAYS,
@@ -16,10 +16,12 @@ from .conditions import (
     parse_condition,
     parse_conditions,
 )
-from .errors import DomainError, HtnError
+from .errors import DomainError, HtnError, located
 from .expressions import Words, read_expression
 from .numbers import Number, is_numeral, number_text, number_variables, parse_fluent, parse_number
 from .terms import Parameter, Term, parse_parameters, parse_term, variables_of
+
+T = TypeVar("T")
 
 CHANGES = ("assign", "increase", "decrease", "scale_up", "scale_down")
 
@@ -95,13 +97,16 @@ def _when(value: Mapping[Any, Any]) -> When:
     for key in value:
         if key not in _WHEN_KEYS:
             raise DomainError(f"An effect has no key {key}. Known keys: {', '.join(_WHEN_KEYS)}.", (str(key),))
-    conditions = parse_conditions(value.get("when"))
+    with located("when"):
+        conditions = parse_conditions(value.get("when"))
+    with located("forall"):
+        parameters = parse_parameters(value.get("forall") or "")
     found = When(
-        parse_parameters(value.get("forall") or ""),
+        parameters,
         conditions[0] if len(conditions) == 1 else Every(conditions),
-        _facts(value, "add"),
-        _facts(value, "remove"),
-        tuple(_only_change(item) for item in _list(value, "change")),
+        _read(value, "add", parse_fact),
+        _read(value, "remove", parse_fact),
+        _read(value, "change", _only_change),
     )
     if not (found.add or found.remove or found.changes):
         raise DomainError("An effect adds, removes or changes something: {when: ['in ?p ?t'], add: ['wet ?p']}.")
@@ -113,20 +118,24 @@ def _list(value: Mapping[Any, Any], key: str) -> list[Any]:
     return [given] if isinstance(given, str) else ordered(given or ())
 
 
-def _facts(value: Mapping[Any, Any], key: str) -> tuple[Term, ...]:
-    return tuple(parse_fact(item, (key, number)) for number, item in enumerate(_list(value, key)))
+def _read(value: Mapping[Any, Any], key: str, read: Callable[[object], T]) -> tuple[T, ...]:
+    found: list[T] = []
+    for number, item in enumerate(_list(value, key)):
+        with located(key, number):
+            found.append(read(item))
+    return tuple(found)
 
 
-def parse_fact(item: object, path: tuple[str | int, ...] = ()) -> Term:
+def parse_fact(item: object) -> Term:
     """Return the fact that an entry under ``add`` or ``remove`` names."""
     try:
         fact = parse_term(item)
     except HtnError as error:
-        raise DomainError(error.message, path) from None
+        raise DomainError(error.message) from None
     if _change(item) is not None:
-        raise DomainError(f"'{item}' changes a number. List it under change, or in effects.", path)
+        raise DomainError(f"'{item}' changes a number. List it under change, or in effects.")
     if fact[0] in ("not", "="):
-        raise DomainError(f"{item!r} is not a fact. List the facts themselves under add and remove.", path)
+        raise DomainError(f"{item!r} is not a fact. List the facts themselves under add and remove.")
     return fact
 
 
@@ -135,7 +144,7 @@ def _only_change(item: object) -> Change:
         return item
     change = _change(item)
     if change is None:
-        raise DomainError(f"{item!r} does not change a number. Write 'increase (fuel ?t) 5'.", ("change",))
+        raise DomainError(f"{item!r} does not change a number. Write 'increase (fuel ?t) 5'.")
     return change
 
 

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import DomainError, HtnError
+from .errors import DomainError, HtnError, located
 from .expressions import Words, read_expression, refuse_depth, unwrapped
 from .numbers import Arithmetic, Number, number_text, number_variables, parse_number, with_values
 from .terms import Parameter, Term, is_variable, parameters_text, parse_parameters, parse_term, term_text, variables_of
@@ -272,11 +272,14 @@ def _exists(parts: tuple[Any, ...], depth: int) -> Condition:
 def _quantified(word: str, parts: tuple[Any, ...], depth: int) -> tuple[tuple[Parameter, ...], Condition]:
     if len(parts) != 2:
         raise DomainError(f"'{word}' takes parameters and a condition: '{word} (?p - parcel) (delivered ?p)'.")
-    given = " ".join(parts[0]) if isinstance(parts[0], Words) else parts[0]
-    parameters = parse_parameters(given)
+    return _own_parameters(word, parts[0]), _condition(parts[1], depth + 1)
+
+
+def _own_parameters(word: str, value: object) -> tuple[Parameter, ...]:
+    parameters = parse_parameters(" ".join(map(str, value)) if isinstance(value, Words) else value)
     if not parameters:
         raise DomainError(f"'{word}' names no variable: '{word} (?p - parcel) (delivered ?p)'.")
-    return parameters, _condition(parts[1], depth + 1)
+    return parameters
 
 
 _QUANTIFIERS = ("forall", "exists")
@@ -299,28 +302,37 @@ def _form(value: Mapping[Any, Any], depth: int) -> Condition:
     keys = set(value)
     for word, kind in (("forall", ForAll), ("exists", Exists)):
         if keys == {word, "holds"}:
-            parameters, condition = _quantified(word, (value[word], _listed(value["holds"], depth + 1)), depth)
-            return kind(parameters, condition)
+            with located(word):
+                parameters = _own_parameters(word, value[word])
+            return kind(parameters, _listed(value, "holds", depth))
     if keys == {"any"}:
-        return Some(tuple(_condition(item, depth + 1) for item in _items(value["any"])))
+        return Some(_items(value, "any", depth))
     if keys == {"all"}:
-        return Every(tuple(_condition(item, depth + 1) for item in _items(value["all"])))
+        return Every(_items(value, "all", depth))
     if keys == {"not"}:
-        return negated(_listed(value["not"], depth + 1))
+        return negated(_listed(value, "not", depth))
     raise DomainError(
         f"A map with the keys {', '.join(sorted(map(str, keys)))} is not a condition. "
         "Write {any: […]}, {all: […]}, {not: …}, {forall: '?p - parcel', holds: […]} or {exists: …, holds: […]}."
     )
 
 
-def _items(value: object) -> list[Any]:
-    return [value] if isinstance(value, str | Mapping | Condition) else ordered(value)
+def _items(value: Mapping[Any, Any], key: str, depth: int) -> tuple[Condition, ...]:
+    """Return the conditions of the list under a key."""
+    given = value[key]
+    found: list[Condition] = []
+    for number, item in enumerate([given] if isinstance(given, str | Mapping | Condition) else ordered(given)):
+        with located(key, number):
+            found.append(_condition(item, depth + 1))
+    return tuple(found)
 
 
-def _listed(value: object, depth: int) -> Condition:
-    """Return the one condition of a list, or all of them as one."""
-    items = value if isinstance(value, list) else [value]
-    found = tuple(_condition(item, depth) for item in items)
+def _listed(value: Mapping[Any, Any], key: str, depth: int) -> Condition:
+    """Return the condition under a key, or all of the list there as one; a tuple is a fact, as it is everywhere."""
+    if not isinstance(value[key], list):
+        with located(key):
+            return _condition(value[key], depth + 1)
+    found = _items(value, key, depth)
     return found[0] if len(found) == 1 else Every(found)
 
 

@@ -8,6 +8,9 @@ HtnError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 Path = tuple[str | int, ...]
 
 
@@ -40,3 +43,12 @@ class ProblemError(HtnError):
 
 class PlanError(HtnError):
     """Say why a plan cannot be read."""
+
+
+@contextmanager
+def located(*keys: str | int) -> Iterator[None]:
+    """Put ``keys`` before the path of whatever goes wrong inside, which becomes a DomainError."""
+    try:
+        yield
+    except HtnError as error:
+        raise DomainError(error.message, (*keys, *error.path)) from None
