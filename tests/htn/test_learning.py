@@ -35,7 +35,7 @@ def test_a_proposal_that_holds_up_is_used_marked_and_learned() -> None:
     assert [str(step) for step in result.plan or []] == ["go home shop", "hand_over book"]
     assert result.tree[0]["learned"] is True
     assert "learned" in tree_text(result.tree)
-    assert result.proposals == {"accepted": 1, "rejected": 0}
+    assert result.proposals == {"asked": 1, "accepted": 1, "rejected": 0}
     assert [method.name for method in asking.learned] == ["learned_deliver_1"]
 
 
@@ -86,7 +86,7 @@ def test_the_reason_for_a_rejection_goes_back_to_the_model() -> None:
 
     assert result.outcome == FOUND
     assert told[1][-1] == "deliver book shop: proposal rejected: no operator and no method is called fly"
-    assert result.proposals == {"accepted": 1, "rejected": 1}
+    assert result.proposals == {"asked": 2, "accepted": 1, "rejected": 1}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_proposal_that_does_not_hold_up_changes_nothing_but_a_counter(answer: 
     result = asking.solve_problem(problem("deliver book shop"))
 
     assert (result.outcome, result.plan, asking.learned) == (NO_PLAN, None, [])
-    assert result.proposals == {"accepted": 0, "rejected": 1}
+    assert result.proposals == {"asked": 1, "accepted": 0, "rejected": 1}
     assert any(reason in str(each) for each in result.reasons), [str(each) for each in result.reasons]
 
 
@@ -179,5 +179,5 @@ def test_a_proposal_that_leads_into_an_endless_search_costs_no_more_than_its_sha
 
     result = asking.solve("hole")
 
-    assert (result.outcome, result.proposals) == (NO_PLAN, {"accepted": 0, "rejected": 1})
+    assert (result.outcome, result.proposals) == (NO_PLAN, {"asked": 1, "accepted": 0, "rejected": 1})
     assert any("gave up" in str(reason) for reason in result.reasons)
