@@ -47,7 +47,7 @@ class StepState:
             if isinstance(effect, Change):
                 changes.append((effect, binding))
                 continue
-            for row in _occurrences(effect, binding, self, step.args):
+            for row in occurrences(effect, binding, self, step.args):
                 removed += [ground(fact, row) for fact in effect.remove]
                 added += [ground(fact, row) for fact in effect.add]
                 changes += [(change, row) for change in effect.changes]
@@ -175,8 +175,7 @@ def holds(condition: Condition, binding: Binding, state: StepState, args: Term) 
         return any(holds(each, binding, state, args) for each in condition.conditions)
     inner = condition.condition
     if isinstance(condition, Exists):
-        rows = _rows(condition.parameters, _needed(inner), binding, state)
-        return any(holds(inner, row, state, args) for row in rows)
+        return witness(condition, binding, state, args) is not None
     rows = _rows(condition.parameters, _guards(inner), binding, state)
     return all(holds(inner, row, state, args) for row in rows)
 
@@ -217,7 +216,15 @@ def _extended(
         yield row
 
 
-def _occurrences(effect: When, binding: Binding, state: StepState, args: Term) -> list[Binding]:
+def witness(condition: Exists, binding: Binding, state: StepState, args: Term) -> Binding | None:
+    """Return objects that make an existential condition hold, with ``binding``, or None where none do."""
+    inner = condition.condition
+    rows = _rows(condition.parameters, _needed(inner), binding, state)
+    return next((row for row in rows if holds(inner, row, state, args)), None)
+
+
+def occurrences(effect: When, binding: Binding, state: StepState, args: Term) -> list[Binding]:
+    """Return a binding for each way in which a conditional effect happens."""
     rows = _rows(effect.parameters, _needed(effect.condition), binding, state)
     return [row for row in rows if holds(effect.condition, row, state, args)]
 

@@ -1,31 +1,36 @@
 """Ask a model for subtasks where no method applies, and let in only what holds up.
 
 A proposal is checked for shape, names, arguments and types, and then carried out on a copy of the state down to
-primitive steps. What fails is counted and its reason kept; it changes nothing else.
+primitive steps, at the end of which the task's declared effects must hold. What fails is counted and its reason kept
+for the next try; it changes nothing else.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from .compiled import CompiledMethod, compile_method
-from .conditions import Literal, condition_variables
-from .domain import Method, Task
+from .calls import Members, fault_of
+from .compiled import compile_method
+from .domain import Domain, Method, Problem
 from .errors import HtnError
-from .interface import FOUND, Budget, Decomposer, Reason
-from .joins import World
+from .evaluation import StepState, holds
+from .goals import declared_effects, with_goal
+from .interface import FOUND, Decomposer, Reason, Result
 from .notes import Notes
+from .question import LONGEST_SUBTASK, MOST_SUBTASKS, Question, Refusal
 from .search import Expansion, Search
-from .solver import Meter
-from .solver import search as solve_tasks
-from .state import Facts, StateView
+from .state import StateView
 from .terms import ROOT_TYPE, Term, is_variable, parse_term, term_text
 
-MOST_SUBTASKS = 50
-LONGEST_SUBTASK = 1_000
-_CHECK = Budget(nodes=20_000, depth=20_000, seconds=5.0)
+Attempt = Callable[[Sequence[Term], Mapping[Term, None], Mapping[Term, Any]], Result]
+"""Solves tasks from facts and numbers by known methods alone, within bounds of its own."""
+Objection = Callable[[Term, Sequence[Term]], str | None]
+"""Says why subtasks of a task are not wanted, whatever they would do, or None."""
 
 
 class TaskText(str):
@@ -45,89 +50,272 @@ class Rejected(Exception):
     """Say why a proposal is not used."""
 
 
+@dataclass(frozen=True)
+class Gap:
+    """A task that no method can do in a state, by digest, so that it is known again in another process."""
+
+    task: str
+    state: str
+
+    @staticmethod
+    def of(task: Term, facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Gap:
+        """Return the gap of a task in a state."""
+        lines = sorted([*map(term_text, facts), *(f"= ({term_text(each)}) {value}" for each, value in numbers.items())])
+        return Gap(term_text(task), hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest())
+
+
+class Gaps(Protocol):
+    """Remembers what was proposed for a gap and refused."""
+
+    def refused(self, gap: Gap) -> Sequence[Refusal]:
+        """Return the refused proposals for a gap, oldest first."""
+        ...
+
+    def refuse(self, gap: Gap, refusal: Refusal) -> None:
+        """Remember one more."""
+        ...
+
+
+class RememberedGaps:
+    """Remembers gaps as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._refused: dict[Gap, list[Refusal]] = {}
+
+    def refused(self, gap: Gap) -> Sequence[Refusal]:
+        """Return the refused proposals for a gap, oldest first."""
+        return tuple(self._refused.get(gap, ()))
+
+    def refuse(self, gap: Gap, refusal: Refusal) -> None:
+        """Remember one more."""
+        self._refused.setdefault(gap, []).append(refusal)
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A proposal that held up, as a method of the one task it was made for."""
+
+    method: Method
+    gap: Gap
+    proposal: str
+    """A digest of the model's answer."""
+    text: str
+    """That answer, cut where it is long."""
+    verified: bool
+    """Whether effects of the task are declared, and were seen to hold."""
+
+
+@dataclass
+class Asking:
+    """Whom to ask, how often, and what is remembered of the answers."""
+
+    decompose: Decomposer
+    questions: int = 8
+    """Of one search."""
+    rounds: int = 3
+    """Of one gap, the tries of earlier searches included."""
+    gaps: Gaps = field(default_factory=RememberedGaps)
+    objection: Objection = field(default=lambda task, subtasks: None)
+
+    @property
+    def whole(self) -> Callable[[Question], Any] | None:
+        """Return what is asked with the whole question, for a model that takes one."""
+        ask: Callable[[Question], Any] | None = getattr(self.decompose, "ask", None)
+        return ask
+
+    @property
+    def takes_reasons(self) -> bool:
+        """Return whether the model is told what was wrong with earlier proposals, so that it is worth asking again."""
+        if self.whole is not None:
+            return True
+        try:
+            inspect.signature(self.decompose).bind("task", "state", [])
+        except (TypeError, ValueError):
+            return False
+        return True
+
+
 class Proposals:
     """Puts the gaps of one search to a model, a bounded number of times, and none of them twice."""
 
-    def __init__(self, decompose: Decomposer, notes: Notes, meter: Meter, *, questions: int, rounds: int) -> None:
-        self.counts = {"accepted": 0, "rejected": 0}
-        self._decompose = decompose
+    def __init__(
+        self,
+        asking: Asking,
+        problem: Problem,
+        domain: Domain,
+        learned: Sequence[Method],
+        notes: Notes,
+        attempt: Attempt,
+    ) -> None:
+        self.counts = {"asked": 0, "accepted": 0, "rejected": 0}
+        self.accepted: dict[str, Accepted] = {}
+        """What held up, by the name of its method."""
+        self._asking = asking
+        self._problem = problem
+        self._domain = domain
+        self._learned = tuple(learned)
         self._notes = notes
-        self._meter = meter
-        self._questions = questions
-        self._rounds = rounds if _takes_reasons(decompose) else 1
-        self._answers: dict[tuple[Term, int], CompiledMethod | None] = {}
+        self._attempt = attempt
+        self._left = asking.questions
+        self._answers: dict[tuple[Term, Any], Method | None] = {}
 
     def __call__(self, task: Term, search: Search) -> Iterator[Expansion]:
         """Yield the model's decomposition of a task if it holds up."""
-        gap = (task, search.world.facts.key)
-        if gap not in self._answers:
-            self._answers[gap] = self._ask(task, search)
-        method = self._answers[gap]
+        key = (task, search.world.facts.key)
+        if key not in self._answers:
+            now = _Moment(task, search.world.facts.facts, {}, search.world.members, tuple(search.ancestors()))
+            self._answers[key] = self._ask(now)
+        method = self._answers[key]
         if method is not None:
-            slots = method.slots(task[1:])
-            yield method, slots, method.subtasks(slots, search.world) or ()
+            compiled = compile_method(method, search.compiled.domain, ())
+            slots = compiled.slots(task[1:])
+            yield compiled, slots, compiled.subtasks(slots, search.world) or ()
 
-    def _ask(self, task: Term, search: Search) -> CompiledMethod | None:
-        why = [str(reason) for reason in self._notes.reasons()]
-        for _ in range(self._rounds):
-            if self._questions == 0:
-                self._notes.add(Reason("proposal", "the model was asked often enough", term_text(task)))
+    def set_aside(self, used: Container[str]) -> None:
+        """Remember that proposals which held up by themselves were no help, but for those of the names ``used``."""
+        for name, each in self.accepted.items():
+            if name not in used and self._asking.takes_reasons:
+                self._asking.gaps.refuse(each.gap, Refusal(each.text, "it can be carried out, but no plan came of it"))
+
+    def _ask(self, now: _Moment) -> Method | None:
+        gap = Gap.of(now.task, now.facts, now.numbers)
+        repeats = self._asking.takes_reasons
+        refused = list(self._asking.gaps.refused(gap)) if repeats else []
+        while len(refused) < (self._asking.rounds if repeats else 1):
+            if self._left == 0:
+                self._note(now.task, "the model was asked often enough")
                 return None
-            self._questions -= 1
+            self._left -= 1
+            self.counts["asked"] += 1
+            answer = self._answer(now, refused)
             try:
-                subtasks = self._checked(self._answer(task, search.world, why), task, search)
+                return self._accept(answer, now, gap, refused)
             except Rejected as rejected:
                 self.counts["rejected"] += 1
-                words = f"{term_text(task)}: proposal rejected: {rejected}"
-                self._notes.add(Reason("proposal", words, term_text(task)))
-                why.append(words)
-                continue
-            self.counts["accepted"] += 1
-            method = Method(f"proposed_{task[0]}", task, (), subtasks, learned=True)
-            return compile_method(method, search.compiled.domain, ())
+                self._note(now.task, f"proposal rejected: {rejected}")
+                refused.append(Refusal(_short(answer), str(rejected)))
+                if answer is None:
+                    return None  # it has nothing to say, now
+                if repeats:
+                    self._asking.gaps.refuse(gap, refused[-1])
+        if refused and not self.counts["asked"]:
+            tries = f"{len(refused)} time{'s' * (len(refused) != 1)}"
+            self._note(now.task, f"the model was asked {tries} in this very state before: {refused[-1].reason}")
         return None
 
-    def _answer(self, task: Term, world: World, why: Sequence[str]) -> Any:
-        view = StateView(dict(world.facts.facts), "text")
-        question = TaskText(task)
-        if _takes_reasons(self._decompose):
-            return self._decompose(question, view, why)  # type: ignore[call-arg]
-        return self._decompose(question, view)
+    def _note(self, task: Term, words: str) -> None:
+        self._notes.add(Reason("proposal", f"{term_text(task)}: {words}", term_text(task)))
 
-    def _checked(self, answer: Any, task: Term, search: Search) -> list[Term]:
+    def _answer(self, now: _Moment, refused: Sequence[Refusal]) -> Any:
+        why = tuple(str(reason) for reason in self._notes.reasons() if reason.code != "proposal")
+        if (ask := self._asking.whole) is not None:
+            return ask(self._question(now, why, refused))
+        task, view = TaskText(now.task), StateView(dict(now.facts), "text")
+        if not self._asking.takes_reasons:
+            return self._asking.decompose(task, view)
+        told = [*why, *(f"{task}: proposal rejected: {each.reason}" for each in refused)]
+        return self._asking.decompose(task, view, told)  # type: ignore[call-arg]
+
+    def _question(self, now: _Moment, why: tuple[str, ...], refused: Sequence[Refusal]) -> Question:
+        declared = {**self._domain.objects, **self._problem.objects}
+        objects = {name: declared.get(name, ROOT_TYPE) for name in now.members.get(ROOT_TYPE, {})}
+        return Question(
+            now.task,
+            declared_effects(self._domain, now.task),
+            tuple(now.facts),
+            dict(now.numbers),
+            objects,
+            self._domain,
+            self._learned,
+            why,
+            tuple(refused),
+        )
+
+    def _accept(self, answer: Any, now: _Moment, gap: Gap, refused: Sequence[Refusal]) -> Method:
+        """Return the proposal as a method, or raise Rejected."""
+        if answer is not None and any(each.proposal == _short(answer) for each in refused):
+            raise Rejected("it was proposed before and refused")
+        subtasks = self._checked(answer, now)
+        effects = declared_effects(self._domain, now.task)
+        self._carry_out(subtasks, now)
+        self.counts["accepted"] += 1
+        method = Method(f"proposed_{now.task[0]}_{len(self.accepted) + 1}", now.task, (), subtasks, learned=True)
+        self.accepted[method.name] = Accepted(method, gap, digest_of(answer), _short(answer), bool(effects))
+        return Method(method.name, now.task, (), with_goal(self._domain, now.task, subtasks), learned=True)
+
+    def _checked(self, answer: Any, now: _Moment) -> list[Term]:
         subtasks = [_read(item) for item in _items(answer)]
         for subtask in subtasks:
-            _check_call(subtask, search)
-            if subtask == task or subtask in search.ancestors():
+            fault = fault_of(subtask, self._domain, self._learned, now.members)
+            if fault is not None:
+                raise Rejected(fault)
+            if subtask == now.task or subtask in now.ancestors:
                 raise Rejected(f"'{term_text(subtask)}' leads back to a task that is being done")
-        self._simulate(subtasks, task, search)
+        objection = self._asking.objection(now.task, subtasks)
+        if objection is not None:
+            raise Rejected(objection)
         return subtasks
 
-    def _simulate(self, subtasks: Sequence[Term], task: Term, search: Search) -> None:
-        """Carry the subtasks out on a copy of the state, down to primitive steps."""
-        facts = Facts(search.world.facts.facts)
-        meter, notes = self._meter.part(_CHECK), Notes()
-        world = World(facts, search.world.members, StateView(facts.facts), meter.tick)
-        outcome = solve_tasks(search.compiled, subtasks, world, notes, meter, _CHECK).outcome
-        if outcome != FOUND:
-            reasons = notes.reasons()
-            raise Rejected(str(reasons[-1]) if reasons else "it could not be carried out")
-        declared = search.compiled.domain.tasks.get(task[0])
-        missing = None if declared is None else _missing_effect(declared, task, facts.facts)
-        if missing is not None:
-            raise Rejected(f"'{missing}' should be so afterwards and is not")
+    def _carry_out(self, subtasks: Sequence[Term], now: _Moment) -> None:
+        """Try the subtasks on a copy of the state, down to primitive steps and to the task's declared effects."""
+        wanted = with_goal(self._domain, now.task, subtasks)
+        found = self._attempt(wanted, now.facts, now.numbers)
+        if found.outcome == FOUND:
+            return
+        if len(wanted) > len(subtasks):
+            plain = self._attempt(subtasks, now.facts, now.numbers)
+            if plain.outcome == FOUND:
+                raise Rejected(self._missing(plain, now))
+            found = plain
+        raise Rejected(str(found.reasons[-1]) if found.reasons else "it could not be carried out")
+
+    def _missing(self, result: Result, now: _Moment) -> str:
+        """Return which declared effect a plan does not bring about."""
+        start = Problem(tasks=(), state=tuple(now.facts), numbers=dict(now.numbers), spelled=self._problem.spelled)
+        state = StepState(start, now.members)
+        operators = {operator.name: operator for operator in self._domain.operators}
+        for step in result.plan or ():
+            state.advance(operators[step.name], step)
+        for effect in declared_effects(self._domain, now.task):
+            if not holds(effect, {}, state, ()):
+                return f"'{effect}' should be so afterwards and is not"
+        return "what should be so afterwards is so in some ways of carrying it out only"
 
 
-def _takes_reasons(decompose: Decomposer) -> bool:
+@dataclass(frozen=True)
+class _Moment:
+    """A task that the search stands before, and the state it stands in."""
+
+    task: Term
+    facts: Mapping[Term, None]
+    numbers: Mapping[Term, Any]
+    members: Members
+    ancestors: Sequence[Term]
+
+
+def digest_of(answer: Any) -> str:
+    """Return a digest of what a model answered, the same in every process."""
+    return hashlib.sha256(_canonical(answer).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _canonical(answer: Any) -> str:
     try:
-        inspect.signature(decompose).bind("task", "state", [])
-    except (TypeError, ValueError):
-        return False
-    return True
+        return json.dumps(answer, ensure_ascii=False, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return f"{type(answer).__name__}, not to be written down"
+
+
+def _short(answer: Any) -> str:
+    """Return an answer as text for the next question, cut where it is long; then its digest tells it apart."""
+    text = _canonical(answer)
+    return text if len(text) <= LONGEST_SUBTASK else f"{text[:200]}… ({len(text)} characters, {digest_of(answer)[:12]})"
 
 
 def _items(answer: Any) -> Sequence[Any]:
     if isinstance(answer, Mapping):
+        strange = [str(key) for key in answer if key != "subtasks"]
+        if strange:
+            raise Rejected(f"it has the key {strange[0][:80]!r}; it is a list of subtasks, or that under 'subtasks'")
         answer = answer.get("subtasks")
     if not isinstance(answer, list | tuple):
         raise Rejected(f"it is {type(answer).__name__}, not a list of subtasks")
@@ -143,37 +331,14 @@ def _read(item: Any) -> Term:
         raise Rejected(f"a subtask is {len(item)} characters long")
     if not isinstance(item, str | tuple | list | Mapping):
         raise Rejected(f"a subtask is {type(item).__name__}, not a text or a tuple")
+    if isinstance(item, Mapping) and set(item) - {"name", "args"}:
+        raise Rejected("a subtask that is a map has the keys name and args, and no others")
     try:
         term = parse_term(item)
-    except HtnError as error:
-        raise Rejected(error.message) from None
+    except (HtnError, RecursionError) as error:
+        raise Rejected(getattr(error, "message", "a subtask is nested too deep")) from None
+    if any(len(str(part)) > LONGEST_SUBTASK for part in term):
+        raise Rejected("a subtask has a name of more than a thousand characters")
     if any(is_variable(part) for part in term):
         raise Rejected(f"'{term_text(term)}' has a variable; subtasks name objects")
     return term
-
-
-def _check_call(subtask: Term, search: Search) -> None:
-    """Reject a subtask that nobody defined, or that is called with the wrong arguments."""
-    name, args = subtask[0], subtask[1:]
-    operator = search.compiled.operators.get(name)
-    heads = [operator.head] if operator else [method.head for method in search.compiled.methods.get(name, ())]
-    if not heads:
-        raise Rejected(f"no operator and no method is called {name}")
-    misfits = [head.misfit(args, search.world) for head in heads]
-    if None not in misfits:
-        words = next(misfit[1] for misfit in misfits if misfit)
-        raise Rejected(f"'{term_text(subtask)}': {name} {words}")
-    if any(head.width is not None for head in heads):
-        for arg in args:
-            if arg not in search.world.members[ROOT_TYPE]:
-                raise Rejected(f"'{term_text(subtask)}': {arg} is not an object of this problem")
-
-
-def _missing_effect(declared: Task, task: Term, facts: Mapping[Term, None]) -> str | None:
-    values = dict(zip((p.name for p in declared.parameters), task[1:], strict=False))
-    for effect in declared.effects:
-        if isinstance(effect, Literal) and values.keys() >= set(condition_variables(effect)):
-            fact = tuple(values.get(part, part) for part in effect.atom)
-            if (fact in facts) is not effect.positive:
-                return str(Literal(fact, effect.positive))
-    return None

@@ -8,18 +8,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from .calls import Members
 from .compiled import CompiledDomain, compile_domain
 from .domain import Domain, Method, Operator, Problem, methods_from, operators_from
 from .errors import HtnError, ProblemError
-from .interface import FOUND, NO_PLAN, Budget, Decomposer, Plan, Result
-from .learning import learn
+from .goals import goal_methods, tested, without_goals
+from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Decomposer, Plan, Result
+from .learning import Lesson, learn
 from .notes import Notes
-from .proposals import Proposals
+from .objects import typed_objects
+from .proposals import Asking, Attempt, Gaps, Objection, Proposals
 from .solver import Meter, Outcome, make_world, search, without_dead_ends
 from .start import Start, parse_state
 from .terms import Term, is_variable, parse_term, term_text
 from .tree import plan_of, tree_of
 from .verify import verify
+
+_TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
+"""What carrying one proposal out on a copy of the state may cost."""
 
 
 class HTNPlanner:
@@ -45,17 +51,23 @@ class HTNPlanner:
         budget: Budget | None = None,
         questions: int = 8,
         rounds: int = 3,
+        gaps: Gaps | None = None,
+        objection: Objection | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
         self.domain = _with(given, methods_from(methods), operators_from(operators))
         self.learned: list[Method] = list(learned)
         """Methods that came from accepted proposals."""
+        self.lessons: list[Lesson] = []
+        """Those among them that this planner learned, with where they come from."""
         self.last_result: Result | None = None
         self._promoted_only = promoted_only
-        self._decompose = llm_decompose
         self._budget = budget or Budget()
-        self._limits = {"questions": questions, "rounds": rounds}
+        self._asking = None if llm_decompose is None else Asking(llm_decompose, questions, rounds)
+        if self._asking is not None:
+            self._asking.gaps = gaps or self._asking.gaps
+            self._asking.objection = objection or self._asking.objection
         self._clock = clock
         self._compiled: CompiledDomain | None = None
 
@@ -94,12 +106,15 @@ class HTNPlanner:
         notes, meter = Notes(), Meter(self._budget, self._clock)
         compiled = self._ready()
         found = self._run(without_dead_ends(compiled, notes), problem, notes, meter)
-        proposals = None
-        if found.outcome == NO_PLAN and self._decompose is not None:
-            proposals = Proposals(self._decompose, notes, meter, **self._limits)
-            found = self._run(compiled, problem, notes, meter, proposals)
-        counts = proposals.counts if proposals else {"accepted": 0, "rejected": 0}
-        self.last_result = self._result(problem, found, notes, meter.nodes, counts)
+        if found.outcome != NO_PLAN or self._asking is None:
+            self.last_result = self._result(problem, found, notes, meter, None)
+            return self.last_result
+        members = typed_objects(self.domain, problem)
+        attempt = self._attempt(compiled, problem, members, meter)
+        proposals = Proposals(self._asking, problem, self.domain, self._used, notes, attempt)
+        found = self._run(compiled, problem, notes, meter, proposals)
+        self.last_result = self._result(problem, found, notes, meter, proposals)
+        self._learn(problem, self.last_result, members, proposals)
         return self.last_result
 
     def over(self, domain: Domain) -> HTNPlanner:
@@ -114,27 +129,51 @@ class HTNPlanner:
         world = make_world(self.domain, problem, meter.tick)
         return search(compiled, problem.tasks, world, notes, meter, self._budget, proposals)
 
-    def _result(self, problem: Problem, found: Outcome, notes: Notes, nodes: int, counts: Mapping[str, int]) -> Result:
-        if found.outcome != FOUND:
-            return Result(found.outcome, None, (), notes.reasons(), nodes, counts)
-        plan, tree = plan_of(found.decisions), tree_of(found.decisions)
-        rejected = tuple(reason for reason in notes.reasons() if reason.code == "proposal")
-        if counts["accepted"]:
-            self._learn(problem, found, plan)
-        return Result(FOUND, plan, tree, rejected, nodes, counts)
+    def _attempt(self, compiled: CompiledDomain, problem: Problem, members: Members, meter: Meter) -> Attempt:
+        """Return a function that solves tasks from a state by known methods alone, with bounds of its own."""
 
-    def _learn(self, problem: Problem, found: Outcome, plan: Plan) -> None:
-        """Keep the proposals that the plan uses, now that the whole plan stands."""
-        if verify(self.domain, problem, plan, decomposition=False):
+        def attempt(tasks: Sequence[Term], facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Result:
+            part, notes = meter.part(_TRY), Notes()
+            start = replace(problem, tasks=tuple(tasks), state=tuple(facts), numbers=dict(numbers))
+            world = replace(make_world(self.domain, start, part.tick), members=members)
+            found = search(compiled, tasks, world, notes, part, _TRY)
+            return Result(found.outcome, plan_of(found.decisions), (), notes.reasons(), part.nodes)
+
+        return attempt
+
+    def _result(
+        self, problem: Problem, found: Outcome, notes: Notes, meter: Meter, proposals: Proposals | None
+    ) -> Result:
+        counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
+        if found.outcome != FOUND:
+            return Result(found.outcome, None, (), notes.reasons(), meter.nodes, counts)
+        tree = without_goals(tree_of(found.decisions), self.domain)
+        rejected = tuple(reason for reason in notes.reasons() if reason.code == "proposal")
+        return Result(FOUND, plan_of(found.decisions), tree, rejected, meter.nodes, counts)
+
+    def _learn(self, problem: Problem, result: Result, members: Members, proposals: Proposals) -> None:
+        """Keep the proposals that a plan uses, now that the whole plan stands; the others were no help here."""
+        used = {str(node.get("method")) for node in result.tree}
+        if result.outcome != GAVE_UP:
+            proposals.set_aside(used)
+        ground = [each.method for name, each in proposals.accepted.items() if name in used]
+        if not ground or result.plan is None:
             return
-        known = len(self.learned)
-        self.learned += learn(found.decisions, self.domain, problem, self.learned)
-        if len(self.learned) > known:
-            self._compiled = None
+        if verify(self.domain, problem, result.plan, extra=[*self._used, *ground]):
+            return
+        lessons = learn(result.tree, proposals.accepted, self.domain, problem, members, self.learned)
+        self.lessons += lessons
+        self.learned += [lesson.method for lesson in lessons]
+        self._compiled = None
+
+    @property
+    def _used(self) -> Sequence[Method]:
+        return () if self._promoted_only else self.learned
 
     def _ready(self) -> CompiledDomain:
         if self._compiled is None:
-            self._compiled = compile_domain(self.domain, () if self._promoted_only else self.learned)
+            learned = [tested(method, self.domain) for method in self._used]
+            self._compiled = compile_domain(self.domain, [*goal_methods(self.domain), *learned])
         return self._compiled
 
     def _tasks(self, task: object) -> tuple[Term, ...]:

@@ -1,0 +1,274 @@
+"""Regression: what must hold before a sequence of steps so that all of them can be done and a goal holds at the end.
+
+The steps are first carried out as they were in the example, which says which part of a disjunction held, which object
+an "exists" stood for, and which conditional effects happened; these choices become conditions, so that the result may
+be stronger than needed and never weaker. Then the conditions are taken backwards over the effects of each step
+(Waldinger 1977; for learning methods arXiv 2511.12901).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .conditions import (
+    Check,
+    Compare,
+    Condition,
+    Equal,
+    Every,
+    Exists,
+    Literal,
+    Some,
+    bound,
+    negated,
+    walk,
+)
+from .domain import Method, Operator
+from .effects import Change, When
+from .evaluation import Binding, StepState, arguments, ground, holds, occurrences, witness
+from .interface import Step
+from .numbers import Arithmetic, Number, fluents_of, with_values
+from .terms import Term
+
+_RECKONED = {"increase": "+", "decrease": "-", "scale_up": "*", "scale_down": "/"}
+_LARGEST_SUM = 12
+"""Fluents and literals of one side of a comparison; a longer one says nothing that a person could review."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A step of the example."""
+
+    operator: Operator
+    step: Step
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A method of the example, with the values of its variables."""
+
+    method: Method
+    binding: Binding
+    args: Term
+
+
+@dataclass
+class Regressed:
+    """What must hold at the start."""
+
+    conditions: list[Condition]
+    """Facts, equalities, comparisons and "for all", about the objects of the example."""
+    apart: list[tuple[Term, Term]]
+    """Facts that must not become the same one when other objects take the place of the example's."""
+    notes: list[str]
+    """What could not be taken back over the steps, so that it is only tested when the method is used."""
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """A part of what a step did, or would have done had its condition held."""
+
+    because: tuple[Condition, ...]
+    happened: bool
+    added: frozenset[Term] = frozenset()
+    removed: frozenset[Term] = frozenset()
+    changes: Mapping[Term, Number] = field(default_factory=dict)
+    """The value that each fluent has afterwards, in fluents before."""
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """One point of the example: what had to hold there, and what then changed."""
+
+    needs: tuple[Condition, ...]
+    effects: tuple[_Effect, ...] = ()
+    loose: frozenset[Any] = frozenset()
+    """Predicates and functions that effects on all objects of a type may touch."""
+
+
+def regress(example: Sequence[Applied | Chosen], goal: Sequence[Condition], state: StepState) -> Regressed:
+    """Return what must hold before the example; ``state`` stands at its start and is moved to its end."""
+    notes: dict[str, None] = {}
+    moments = [_moment(each, state, notes) for each in example]
+    found = _Backwards(notes)
+    found.need(_told(goal, {}, state, (), notes))
+    for moment in reversed(moments):
+        found.step_back(moment)
+        found.need(moment.needs)
+    return Regressed(list(found.needed), list(found.apart), list(notes))
+
+
+def _moment(part: Applied | Chosen, state: StepState, notes: dict[str, None]) -> _Moment:
+    """Return what happened at one point, and move the state past it."""
+    if isinstance(part, Chosen):
+        return _Moment(tuple(_told(part.method.preconditions, part.binding, state, part.args, notes)))
+    operator, step = part.operator, part.step
+    binding = arguments(operator, step)
+    needs = tuple(_told(operator.preconditions, binding, state, step.args, notes))
+    plain = [each for each in operator.effects_more if isinstance(each, Change)]
+    effects = [_effect((), True, operator.effects_add, operator.effects_remove, plain, binding)]
+    loose: set[Any] = set()
+    for each in operator.effects_more:
+        if isinstance(each, When):
+            effects += _conditional(each, binding, state, step.args, notes)
+            loose |= _touched(each) if each.parameters else set()
+    state.advance(operator, step)
+    return _Moment(needs, tuple(effects), frozenset(loose))
+
+
+def _conditional(
+    effect: When, binding: Binding, state: StepState, args: Term, notes: dict[str, None]
+) -> Iterator[_Effect]:
+    rows = occurrences(effect, binding, state, args)
+    for row in rows:
+        because = tuple(_told([effect.condition], row, state, args, notes))
+        yield _effect(because, True, effect.add, effect.remove, effect.changes, row)
+    if not rows and not effect.parameters:
+        because = tuple(_told([negated(effect.condition)], binding, state, args, notes))
+        yield _effect(because, False, effect.add, effect.remove, effect.changes, binding)
+
+
+def _effect(
+    because: tuple[Condition, ...],
+    happened: bool,
+    added: Iterable[Term],
+    removed: Iterable[Term],
+    changes: Iterable[Change],
+    binding: Binding,
+) -> _Effect:
+    new = frozenset(ground(fact, binding) for fact in added)
+    gone = frozenset(ground(fact, binding) for fact in removed) - new
+    return _Effect(because, happened, new, gone, dict(_new_value(change, binding) for change in changes))
+
+
+def _new_value(change: Change, binding: Binding) -> tuple[Term, Number]:
+    fluent, value = ground(change.fluent, binding), with_values(change.value, binding)
+    return fluent, value if change.operator == "assign" else Arithmetic(_RECKONED[change.operator], fluent, value)
+
+
+def _touched(effect: When) -> set[Any]:
+    return {term[0] for term in (*effect.add, *effect.remove, *(change.fluent for change in effect.changes))}
+
+
+def _told(
+    conditions: Iterable[Condition], binding: Binding, state: StepState, args: Term, notes: dict[str, None]
+) -> Iterator[Condition]:
+    """Yield the ground conditions that made these hold in this state."""
+    for condition in conditions:
+        if isinstance(condition, Check):
+            notes[f"{condition} is a Python function, which cannot be taken back over steps"] = None
+        elif isinstance(condition, Every):
+            yield from _told(condition.conditions, binding, state, args, notes)
+        elif isinstance(condition, Some):
+            held = [each for each in condition.conditions if holds(each, binding, state, args)]
+            yield from _told(held[:1], binding, state, args, notes)
+        elif isinstance(condition, Exists):
+            row = witness(condition, binding, state, args)
+            if row is not None:
+                yield from _told([condition.condition], row, state, args, notes)
+        else:
+            yield bound(condition, binding)
+
+
+class _Backwards:
+    """The conditions that are needed, from the end of the example to its start."""
+
+    def __init__(self, notes: dict[str, None]) -> None:
+        self.needed: dict[Condition, None] = {}
+        self.apart: dict[tuple[Term, Term], None] = {}
+        self._notes = notes
+
+    def need(self, conditions: Iterable[Condition]) -> None:
+        """Put conditions before those that come later."""
+        self.needed = dict.fromkeys([*conditions, *self.needed])
+
+    def step_back(self, moment: _Moment) -> None:
+        """Replace what is needed after a moment by what is needed before it."""
+        if not moment.effects:
+            return
+        later, self.needed = self.needed, {}
+        for condition in later:
+            kept = self._taken_back(condition, moment)
+            self.needed.update(dict.fromkeys(kept))
+
+    def _taken_back(self, condition: Condition, moment: _Moment) -> Sequence[Condition]:
+        if isinstance(condition, Equal):
+            return [condition]
+        names = _names(condition)
+        if names & moment.loose:
+            self._note(condition)
+        if isinstance(condition, Literal):
+            return self._literal(condition, moment.effects)
+        if isinstance(condition, Compare):
+            return self._comparison(condition, moment.effects)
+        # A "for all" has one meaning for each set of objects, so it is kept only where nothing touches it.
+        if any(names & {term[0] for term in (*each.added, *each.removed, *each.changes)} for each in moment.effects):
+            self._note(condition)
+            return []
+        return [condition]
+
+    def _note(self, condition: Condition) -> None:
+        self._notes[f"'{condition}' is touched by effects on many objects"] = None
+
+    def _literal(self, condition: Literal, effects: Sequence[_Effect]) -> Sequence[Condition]:
+        """Return what is needed of a fact before effects, of which those that add win."""
+        fact, because = condition.atom, list[Condition]()
+        makers = [(each.added if condition.positive else each.removed, each) for each in effects]
+        breakers = [(each.removed if condition.positive else each.added, each) for each in effects]
+        maker = next((each for facts, each in makers if each.happened and fact in facts), None)
+        for facts, effect in breakers:
+            near = [other for other in facts if other != fact and _alike(other, fact)]
+            if effect.happened and not (condition.positive and maker):
+                self.apart.update(((fact, other), None) for other in near)
+            elif not effect.happened and (near or fact in facts):
+                because += effect.because
+        if maker is not None:
+            return [*maker.because, *because]
+        return [condition, *because]
+
+    def _comparison(self, condition: Compare, effects: Sequence[_Effect]) -> Sequence[Condition]:
+        because: list[Condition] = []
+        values: dict[Term, Number] = {}
+        fluents = [*fluents_of(condition.left), *fluents_of(condition.right)]
+        for effect in effects:
+            near = [(fluent, other) for fluent in fluents for other in effect.changes if _alike(fluent, other)]
+            if near:
+                because += effect.because
+            if effect.happened:
+                values |= {fluent: effect.changes[fluent] for fluent, other in near if fluent == other}
+                self.apart.update(((fluent, other), None) for fluent, other in near if fluent != other)
+        left, right = (_with_fluents(side, values) for side in (condition.left, condition.right))
+        if _size(left) + _size(right) > _LARGEST_SUM:
+            self._notes[f"'{condition}' depends on a sum that is too long to write down"] = None
+            return because
+        return [Compare(condition.operator, left, right, condition.positive), *because]
+
+
+def _names(condition: Condition) -> set[Any]:
+    """Return the predicates and functions that a condition speaks of."""
+    found: set[Any] = set()
+    for each in walk([condition]):
+        if isinstance(each, Literal):
+            found.add(each.atom[0])
+        elif isinstance(each, Compare):
+            found |= {fluent[0] for side in (each.left, each.right) for fluent in fluents_of(side)}
+    return found
+
+
+def _alike(one: Term, other: Term) -> bool:
+    """Return whether two ground terms could become the same one with other objects in them."""
+    return one[0] == other[0] and len(one) == len(other)
+
+
+def _with_fluents(number: Number, values: Mapping[Term, Number]) -> Number:
+    if isinstance(number, tuple):
+        return values.get(number, number)
+    if isinstance(number, Arithmetic):
+        return Arithmetic(number.operator, _with_fluents(number.left, values), _with_fluents(number.right, values))
+    return number
+
+
+def _size(number: Number) -> int:
+    return _size(number.left) + _size(number.right) if isinstance(number, Arithmetic) else 1

@@ -1,0 +1,82 @@
+"""Declared effects of tasks, made into something that a search can test.
+
+A task that says what holds once it is done has a companion: a task without steps, whose one method has the declared
+effects as its conditions. Behind what a model proposed it sees to it that no way of carrying the proposal out ends
+without them. This is the verifier task of Chat-HTN (arXiv 2505.11814), which protects only what is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .conditions import Condition, bound
+from .domain import Domain, Method, Task
+from .terms import Head, Term
+
+Node = Mapping[str, Any]
+_DONE = " is done"
+"""No name in a file and no proposal holds a space."""
+
+
+def declared_effects(domain: Domain, task: Term) -> tuple[Condition, ...]:
+    """Return what is declared to hold once ``task`` is done, with its arguments put in; () where nothing is."""
+    declared = domain.tasks.get(task[0])
+    if declared is None or len(declared.parameters) != len(task) - 1:
+        return ()
+    values = {parameter.name: value for parameter, value in zip(declared.parameters, task[1:], strict=True)}
+    return tuple(bound(effect, values) for effect in declared.effects)
+
+
+def with_goal(domain: Domain, task: Term, subtasks: Sequence[Term]) -> tuple[Term, ...]:
+    """Return subtasks that end in the test of what is declared of their task."""
+    return (*subtasks, (task[0] + _DONE, *task[1:])) if declared_effects(domain, task) else tuple(subtasks)
+
+
+def tested(method: Method, domain: Domain) -> Method:
+    """Return a learned method whose subtasks end in the test of what is declared of its task."""
+    if callable(method.subtasks):
+        return method
+    subtasks = with_goal(domain, (method.head.name, *method.head.args), method.subtasks)
+    last, ordering = len(method.subtasks), method.ordering
+    if ordering is not None and len(subtasks) > last:
+        ordering = (*ordering, *((before, last) for before in range(last)))
+    return Method(
+        method.name,
+        method.head,
+        method.preconditions,
+        subtasks,
+        variables=method.variables,
+        ordering=ordering,
+        learned=method.learned,
+        description=method.description,
+    )
+
+
+def goal_methods(domain: Domain) -> list[Method]:
+    """Return the method of every companion task."""
+    return [_goal_method(task) for task in domain.tasks.values() if task.effects]
+
+
+def _goal_method(task: Task) -> Method:
+    head = Head(task.name + _DONE, tuple(p.name for p in task.parameters), {p.name: p.type for p in task.parameters})
+    return Method(head.name, head, task.effects, ())
+
+
+def without_goals(tree: Sequence[Node], domain: Domain) -> tuple[Node, ...]:
+    """Return a decomposition without its tests; what a model proposed says whether its goal was tested."""
+    kept = [node for node in tree if not str(node["name"]).endswith(_DONE)]
+    numbers = {node["id"]: number for number, node in enumerate(kept)}
+    return tuple(
+        {
+            **node,
+            "id": numbers[node["id"]],
+            "parent": None if node["parent"] is None else numbers[node["parent"]],
+            **({"goal": _proved(node, domain)} if node.get("learned") else {}),
+        }
+        for node in kept
+    )
+
+
+def _proved(node: Node, domain: Domain) -> str:
+    return "verified" if declared_effects(domain, (node["name"], *node["args"])) else "not verified"
