@@ -520,3 +520,21 @@ def test_the_state_is_plain_and_holds_nothing_of_the_run() -> None:
     state["islands"].clear()
     assert searcher.state()["islands"]
     assert os.getpid() and len(json.dumps(state)) < 200_000
+
+
+@pytest.mark.parametrize("islands", [1, 2, 5, 10])
+def test_as_many_islands_breed_apart_as_the_caller_says(islands: int) -> None:
+    """Each has programs of its own, and a state is of a search with as many."""
+    searcher = search(islands=islands, population_size=20)
+    individuals = told(searcher, 3)[1]
+
+    assert {each.island for each in individuals} == set(range(islands))
+    with pytest.raises(BadCheckpoint, match="islands"):
+        search(islands=islands - 1 or 2, population_size=20).restore(searcher.state())
+
+
+@pytest.mark.parametrize("islands", [0, 11, 1.5, True])
+def test_a_number_of_islands_that_makes_no_sense_is_refused(islands: Any) -> None:
+    """An island needs two programs at least."""
+    with pytest.raises(EvolveError, match="islands"):
+        search(islands=islands, population_size=20)
