@@ -42,12 +42,13 @@ class Archipelago:
         mutation_rate: float,
         grid: Mapping[str, float],
         proposals: float,
+        count: int | None = None,
     ) -> None:
         self._species = species
         self._judge = judge
         self._ensemble = ensemble
         self._proposals = proposals
-        count = max(1, min(_ISLANDS, population_size // _SMALLEST_ISLAND))
+        count = count or max(1, min(_ISLANDS, population_size // _SMALLEST_ISLAND))
         capacity = max(2, population_size // count)
         self._chances = [Random(random.getrandbits(64)) for _ in range(count)]
         self.islands = [

@@ -50,6 +50,7 @@ class EvolutionarySearcher:
         parameters: The names of the arguments, where there is no seed program.
         max_size: How many nodes (operators, constants, names) a program may have.
         space: Search configurations instead: name → ``(low, high)`` or ``[value, value, …]``.
+        islands: How many populations breed apart; left out, one for every eight programs and four at most.
         species: Search programs of a kind of your own; it brings the program to start from.
         executor: Evaluates programs side by side: any ``concurrent.futures.Executor``, or a function that makes one
             (so that one which breaks can be replaced). The result is the same. A squared error of an expression is
@@ -85,6 +86,7 @@ class EvolutionarySearcher:
         parameters: Sequence[str] | None = None,
         max_size: int = 40,
         space: Space | None = None,
+        islands: int | None = None,
         species: Species | None = None,
         executor: Executor | Callable[[], Executor] | None = None,
         features: Mapping[str, float] | None = None,
@@ -99,6 +101,8 @@ class EvolutionarySearcher:
         _check("proposals", proposals, 0, 1)
         if patience is not None:
             _check("patience", patience, 1, 10**9, whole=True)
+        if islands is not None:
+            _check("islands", islands, 1, population_size // 2, whole=True)
         evaluate = partial(score_of, chosen, minimize=minimize)
         if species is not None:
             if seed_program is not None or space is not None:
@@ -128,10 +132,12 @@ class EvolutionarySearcher:
             mutation_rate=mutation_rate,
             grid=grid,
             proposals=proposals if proposers else 0.0,
+            count=islands,
         )
         self._settings: dict[str, JSON] = {
             "seed": seed,
             "population_size": population_size,
+            "islands": len(self._archipelago.islands),
             "mutation_rate": mutation_rate,
             "minimize": minimize,
             "species": type(self._species).__name__,
