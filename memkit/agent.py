@@ -201,9 +201,11 @@ class ReferenceAgent:
             self.parts.observe({**event, **who, "query": asked, **self._judged_call(event)})
 
     def _judged_call(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the call of a verdict as the account keeps it; without consent it says only that there was one."""
+        """Return a judged call, or a chosen way, as the account keeps it; without consent it says only that it was."""
         return {
-            key: recordable(event[key]) if self.may_remember() else None for key in ("args", "context") if key in event
+            key: recordable(event[key]) if self.may_remember() else None
+            for key in ("args", "context", "choice")
+            if key in event
         }
 
 

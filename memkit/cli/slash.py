@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from memkit.agent import ReferenceAgent
 from memkit.errors import UsageError
@@ -112,12 +113,23 @@ def _why(chat: Chat, argument: str) -> str:
     for event in account.writes:
         reason = f" ({event['reason']})" if event["reason"] else ""
         lines.append(f"{event['event']}: {', '.join(event['ids'] or []) or 'nothing stored'}{reason}")
+    for event in account.plans:
+        lines += _way(event["choice"], event["outcome"])
     for event in account.policy:
         lines += [
             f"policy {found['name']} decided {found['decision']} on {event['tool']}: {found['reason']}"
             for found in event["policies"]
         ]
     return "\n".join(lines)
+
+
+def _way(choice: Mapping[str, Any] | None, outcome: str) -> list[str]:
+    """Return which way a task was solved, and what else was considered."""
+    if choice is None:
+        return [f"planned: {outcome}"]
+    lines = [f"planned by {choice['kind']} ({outcome}): {one_line(choice['reason'], 160)}"]
+    others = (other for other in choice["considered"] if not other["fits"])
+    return lines + [f"  not by {other['kind']}: {one_line(other['reason'], 160)}" for other in others]
 
 
 def _undo(chat: Chat, argument: str) -> str:
@@ -160,7 +172,7 @@ COMMANDS: dict[str, tuple[Callable[[Chat, str], str], str]] = {
     "/search": (_search, "Search long-term memory: /search WORDS."),
     "/skills": (_skills, "List the store's skills."),
     "/policy": (_policy, "List the rules that every action is judged by."),
-    "/why": (_why, "Say what the last turn recalled, what lost, and which policy decided."),
+    "/why": (_why, "Say what the last turn recalled, what lost, how it planned, and which policy decided."),
     "/undo": (_undo, "Take back what the last turn wrote."),
     "/export": (
         _export,

@@ -18,6 +18,7 @@ from memkit.llm.questions import Asked, key_words, read_question
 from memkit.llm.recalled import Recalled, recalled_records, said_turns
 from memkit.llm.requests import Action, read_action, read_forget, read_task
 from memkit.loop.consent import consent_in
+from memkit.loop.fencing import unfenced
 from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.loop.turn import QUESTION
 from memkit.loop.virtual_context import INSTRUCTION
@@ -342,18 +343,10 @@ def _act(action: Action) -> Script:
         return f"I cannot do that: there is no tool {action.tool!r} here, so nothing was done."
     if result.startswith("Error"):
         return f"That did not work: {_reason(result)}"
-    return f"Done with {action.tool}: {_inside(result)}"
+    return f"Done with {action.tool}: {unfenced(result)}"
 
 
 def _reason(result: str) -> str:
     """Return what a tool said went wrong, without what it says to the model."""
     text = result.removeprefix("Error: ").split(" Tell the user")[0]
-    return _inside(text)
-
-
-def _inside(result: str) -> str:
-    """Return the data of a fenced result."""
-    lines = result.splitlines()
-    if len(lines) >= 2 and lines[0].startswith("<data ") and lines[-1].startswith("</data "):
-        return "\n".join(lines[1:-1])
-    return result
+    return unfenced(text)

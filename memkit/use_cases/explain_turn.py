@@ -25,6 +25,8 @@ class TurnAccount:
     cited: tuple[str, ...] = ()
     writes: tuple[Mapping[str, Any], ...] = ()
     policy: tuple[Mapping[str, Any], ...] = ()
+    plans: tuple[Mapping[str, Any], ...] = ()
+    """``{choice: {kind, reason, considered}, outcome}``: which way a task was solved; no choice without consent."""
 
 
 def explain_turn(workspace: Workspace, *, user: str, session: str) -> TurnAccount:
@@ -43,4 +45,5 @@ def explain_turn(workspace: Workspace, *, user: str, session: str) -> TurnAccoun
         cited=tuple(found for event in turn if event["event"] == "cited" for found in event["ids"]),
         writes=tuple(event for event in turn if event["event"] in WRITES),
         policy=tuple(event for event in turn if event["event"] == "policy"),
+        plans=tuple(event for event in turn if event["event"] == "plan"),
     )

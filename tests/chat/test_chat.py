@@ -262,6 +262,27 @@ def test_why_names_policy_and_losers(say: Say) -> None:
     assert "policy staging_first_deployment decided deny on deploy" in shown
 
 
+def test_a_plan_says_which_way_was_chosen(say: Say) -> None:
+    """The plan in the answer holds the choice with everything that was considered, and /why tells it."""
+    plan = say("deliver book shop", "--consent")["data"]["plan"]
+    shown = say("/why")["data"]["message"]
+
+    assert plan["choice"]["kind"] == "methods"
+    assert [one["kind"] for one in plan["choice"]["considered"]] == ["evolutionary", "methods", "chat-htn", "tools"]
+    assert "planned by methods" in shown
+    assert "not by evolutionary: The task names no evaluator" in shown
+
+
+def test_without_consent_the_account_of_a_plan_does_not_say_what_was_asked(say: Say) -> None:
+    """The words of a task are the user's."""
+    say("deliver book shop")
+
+    shown = say("/why")["data"]["message"]
+
+    assert "planned: " in shown
+    assert "deliver" not in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

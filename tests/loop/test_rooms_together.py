@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memkit.loop
+from memkit.evolve.core import EvolutionarySearcher
 from memkit.guard.core import Guard
 from memkit.htn.core import HTNPlanner, Method, Operator
 from memkit.loop.core import AgentLoop, DeclaredTool, HybridPlanner, MemGPTAgent, Persona, Proposals, Toolbox
@@ -268,6 +269,58 @@ def test_the_planner_says_why_it_chose() -> None:
     assert planner.choose("fit curve", evaluator="mse").kind == "tools"
     assert HybridPlanner(evolutionary=object()).choose("fit curve", evaluator="mse").kind == "evolutionary"
     assert HybridPlanner().choose("deliver").kind == "tools"
+
+
+def test_a_choice_names_everything_that_was_considered() -> None:
+    """Each way says why it fits or does not, and the first that fits is taken; a searcher that is chosen is run."""
+    choice = HybridPlanner(htn=errands()).choose("donate book")
+    searcher = EvolutionarySearcher(fitness_fn=lambda program: 0.0, population_size=4, seed=1)
+
+    pursuit = HybridPlanner(evolutionary=searcher).pursue("fit curve", evaluator="mse", generations=1)
+    untouched = HybridPlanner(evolutionary=searcher).pursue("fit curve", generations=1)
+
+    assert [(one.kind, one.fits) for one in choice.considered] == [
+        ("evolutionary", False),
+        ("methods", False),
+        ("chat-htn", False),
+        ("tools", True),
+    ]
+    assert "'donate'" in choice.reason
+    assert pursuit.program is not None and pursuit.choice.kind == "evolutionary"
+    assert untouched.program is None and untouched.choice.kind == "tools"
+
+
+def test_a_choice_says_how_it_went() -> None:
+    """A known task whose methods do not apply here is done by a checked proposal, and the choice says so."""
+    proposals = Proposals()
+    proposals.add("deliver book home", ["hand_over book"])
+    planner = HybridPlanner(htn=errands(proposals), proposals=proposals)
+
+    pursuit = planner.pursue("deliver book home", {"has book"})
+
+    assert pursuit.result.found
+    assert pursuit.choice.kind == "chat-htn"
+
+
+def test_a_failed_step_of_the_agent_leads_to_another_plan() -> None:
+    """What the agent carries out goes through the planner's own executor, with its account of every step."""
+    broken = iter([True])
+    tools = [DeclaredTool("say", "Say.", TEXT, run=lambda text: 1 / 0 if next(broken, False) else "said")]
+    loop = AgentLoop(planner=HybridPlanner(htn=errands()))
+    loop.toolbox = Toolbox(MemoryTools(MainContext(), ArchivalStore()), tools=tools)
+
+    run = loop.execute_plan(
+        "deliver book shop", {"at home", "has book"}, observe=lambda action, answer: ["rainy"] if answer.error else None
+    )
+
+    assert run.succeeded
+    assert run.execution is not None
+    assert [(step["name"], step["status"]) for step in run.execution["steps"]] == [
+        ("go", "done"),
+        ("hand_over", "failed"),
+        ("hand_over", "done"),
+    ]
+    assert run.execution["replans"] == 1
 
 
 def test_only_the_users_words_take_a_memory_back(script: Callable[..., Any]) -> None:
