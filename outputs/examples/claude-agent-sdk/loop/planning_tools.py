@@ -8,7 +8,7 @@ from typing import Any
 from .bound import BoundTool
 from .errors import LoopError
 from .interface import JSON, ToolSpec
-from .planner import Proposals, as_hybrid, head_of, heads, known_tasks, result_data, solve
+from .planner import HybridPlanner, Proposals, as_hybrid, head_of, heads, known_tasks
 
 GENERATIONS = 200
 """The most generations that a model may ask for in one call."""
@@ -24,7 +24,7 @@ class PlanningTools:
         searcher: Callable[..., object] | None,
         keep: Callable[[dict[str, JSON]], None],
     ) -> None:
-        self._hybrid = as_hybrid(planner)
+        self._hybrid = as_hybrid(planner, proposals)
         self._planners = self._hybrid.planners
         self._searcher = searcher
         self._keep = keep
@@ -70,7 +70,7 @@ class PlanningTools:
     def _solve(self, args: Mapping[str, JSON], *, proposed: bool) -> str:
         task = str(args["task"])
         planner = self._hybrid.planner_for(task, args.get("domain"))
-        data = result_data(solve(planner, task, args.get("state"), args.get("objects")))
+        data = self._hybrid.pursue(task, args.get("state"), args.get("objects"), domain=args.get("domain")).to_data()
         if not proposed:
             # A model that was not asked for subtasks yet has not failed to give them.
             data["reasons"] = [reason for reason in data["reasons"] if reason.get("code") != "proposal"]
@@ -90,7 +90,10 @@ class PlanningTools:
         generations = min(int(args.get("generations", 30)), GENERATIONS)
         pairs = [_pair(point) for point in args["points"]]
         searcher: Any = self._searcher(pairs, seed_program=args.get("seed_program"))
-        return f"Best program after {generations} generations: {searcher.run(generations=generations)}"
+        hybrid = HybridPlanner(self._hybrid.htn, searcher, proposals=self._proposals)
+        pursuit = hybrid.pursue("evolve_expression", evaluator="squared error of the points", generations=generations)
+        self._keep(pursuit.to_data())
+        return f"Best program after {generations} generations: {pursuit.program}"
 
 
 def _pair(point: JSON) -> tuple[JSON, JSON]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .choice import CHAT_HTN, EVOLUTIONARY, METHODS, TOOLS, Candidate, Choice, preferred
 from .interface import JSON
+
+Evaluator = Callable[..., Any] | str
+"""What scores a candidate, or its name."""
 
 
 class Proposals:
@@ -29,12 +33,26 @@ class Proposals:
 
 
 @dataclass(frozen=True)
-class Approach:
-    """How a task will be solved, and why so."""
+class Pursuit:
+    """What came of solving a task the way that was chosen."""
 
-    kind: str
-    """methods | chat-htn | evolutionary | tools"""
-    reason: str
+    choice: Choice
+    result: Any = None
+    """The planner's result; None where nothing was planned."""
+    program: str | None = None
+    """What evolutionary search found."""
+
+    def to_data(self) -> dict[str, JSON]:
+        """Return it as plain data: outcome, plan, tree, reasons and the choice."""
+        if self.result is not None:
+            return {**result_data(self.result), "choice": self.choice.to_data()}
+        found = self.program is not None
+        data: dict[str, JSON] = {"outcome": "found" if found else "no_plan", "plan": None, "tree": [], "reasons": []}
+        if found:
+            data["program"] = self.program
+        else:
+            data["reasons"] = [{"code": "unknown", "message": self.choice.reason}]
+        return {**data, "choice": self.choice.to_data()}
 
 
 class HybridPlanner:
@@ -61,20 +79,26 @@ class HybridPlanner:
         fitting = (planner for planner in planners.values() if head_of(task) in heads(planner))
         return next(fitting, next(iter(planners.values()), None))
 
-    def choose(self, task: Any, *, evaluator: Callable[..., float] | str | None = None) -> Approach:
-        """Return the approach to ``task`` and the reason for it."""
+    def choose(self, task: Any, *, evaluator: Evaluator | None = None, domain: str | None = None) -> Choice:
+        """Return how ``task`` is solved, why so, and what else was considered.
+
+        >>> HybridPlanner().choose("deliver book shop").kind
+        'tools'
+        """
+        left = Candidate(TOOLS, True, f"No planner can help with {head_of(task)!r}, so it is left to the tools.")
         if evaluator is not None:
-            if self.evolutionary is None:
-                return Approach("tools", "The task names an evaluator, but no evolutionary searcher was handed in.")
-            return Approach("evolutionary", "The task names an evaluator, so candidates can be scored.")
-        planner, head = self.planner_for(task), head_of(task)
-        if planner is None:
-            return Approach("tools", "No planner was handed in.")
-        if head in heads(planner):
-            return Approach("methods", f"The domain {planner.domain.name} knows {head!r}.")
-        if self.proposals is not None:
-            return Approach("chat-htn", f"No method fits {head!r}; a model may propose subtasks, which are validated.")
-        return Approach("tools", f"No method fits {head!r} and no model may propose subtasks.")
+            # What is scored is a program; there are no steps to plan.
+            return preferred((self._evolution(evaluator), left))
+        planner, head = self.planner_for(task, domain), head_of(task)
+        known = planner is not None and head in heads(planner)
+        return preferred(
+            (
+                self._evolution(evaluator),
+                _methods(planner, head, known=known),
+                self._proposing(planner, head, known=known),
+                left,
+            )
+        )
 
     def generate(self, task: Any, state: Any = None) -> Any:
         """Return a plan, or None when there is none."""
@@ -86,9 +110,61 @@ class HybridPlanner:
         planner = self.planner_for(task)
         return None if planner is None else solve(planner, task, state, objects)
 
+    def pursue(
+        self,
+        task: Any,
+        state: Any = None,
+        objects: Any = None,
+        *,
+        evaluator: Evaluator | None = None,
+        domain: str | None = None,
+        generations: int = 50,
+    ) -> Pursuit:
+        """Choose a way and go it: plan, or search for a program; a task that is left to the tools is not begun."""
+        choice = self.choose(task, evaluator=evaluator, domain=domain)
+        if choice.kind == EVOLUTIONARY:
+            return Pursuit(choice, program=self.evolve(generations))
+        planner = self.planner_for(task, domain)
+        if planner is None or evaluator is not None:
+            return Pursuit(choice)
+        # A planner says best why it cannot do a task, so it is asked even where it does not know it.
+        result = solve(planner, task, state, objects)
+        return Pursuit(_as_it_went(choice, result), result)
+
     def evolve(self, generations: int = 50) -> str:
         """Return the best program of the evolutionary searcher."""
         return str(self.evolutionary.run(generations=generations))
+
+    def _evolution(self, evaluator: Evaluator | None) -> Candidate:
+        if evaluator is None:
+            return Candidate(EVOLUTIONARY, False, "The task names no evaluator, so nothing could be scored.")
+        if self.evolutionary is None:
+            return Candidate(EVOLUTIONARY, False, "The task names an evaluator, but no searcher was handed in.")
+        return Candidate(EVOLUTIONARY, True, "The task names an evaluator, so candidates can be scored.")
+
+    def _proposing(self, planner: Any, head: str, *, known: bool) -> Candidate:
+        if planner is None:
+            return Candidate(CHAT_HTN, False, "No planner was handed in that could check a proposal.")
+        if self.proposals is None and not getattr(planner, "asks_model", False):
+            return Candidate(CHAT_HTN, False, "No model may propose subtasks here.")
+        why = f"where no method of {head!r} applies" if known else f"no method fits {head!r}"
+        return Candidate(CHAT_HTN, True, f"A model may propose subtasks, which are checked: {why}.")
+
+
+def _methods(planner: Any, head: str, *, known: bool) -> Candidate:
+    if planner is None:
+        return Candidate(METHODS, False, "No planner was handed in.")
+    name = planner.domain.name
+    if known:
+        return Candidate(METHODS, True, f"The domain {name} knows {head!r}.")
+    return Candidate(METHODS, False, f"The domain {name} has no method or operator {head!r}.")
+
+
+def _as_it_went(choice: Choice, result: Any) -> Choice:
+    """Return the choice as the result shows it: a known task may have needed the model all the same."""
+    if choice.kind == METHODS and getattr(result, "proposals", {}).get("accepted"):
+        return replace(choice, kind=CHAT_HTN, reason="No known method led to a plan from here; a model's proposal did.")
+    return choice
 
 
 def as_hybrid(planner: Any, proposals: Proposals | None = None) -> HybridPlanner:

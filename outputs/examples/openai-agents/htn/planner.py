@@ -12,6 +12,8 @@ from .calls import Members
 from .compiled import CompiledDomain, compile_domain
 from .domain import Domain, Method, Operator, Problem, methods_from, operators_from
 from .errors import HtnError, ProblemError
+from .execution.executor import Executor
+from .execution.interface import Act, call_function
 from .goals import goal_methods, tested, without_goals
 from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Decomposer, Plan, Result
 from .learning import Lesson, learn
@@ -116,6 +118,15 @@ class HTNPlanner:
         self.last_result = self._result(problem, found, notes, meter, proposals)
         self._learn(problem, self.last_result, members, proposals)
         return self.last_result
+
+    @property
+    def asks_model(self) -> bool:
+        """Return whether a model is asked where no method applies."""
+        return self._asking is not None
+
+    def executor(self, act: Act = call_function, **more: Any) -> Executor:
+        """Return what carries out the plans of this planner; ``more`` is as in :class:`execution.Executor`."""
+        return Executor(self, act, **more)
 
     def over(self, domain: Domain) -> HTNPlanner:
         """Return a planner like this one over another domain; what either learns, both know."""

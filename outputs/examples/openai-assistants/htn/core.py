@@ -6,6 +6,7 @@ from .conditions import Check, Compare, Condition, Equal, Every, Exists, ForAll,
 from .domain import Domain, Method, Operator, Problem, Task
 from .effects import Change, Effect, When, parse_effect
 from .errors import DomainError, HtnError, PlanError, ProblemError
+from .execution import Action, Answer, Execution, Executor, Journal
 from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Plan, Reason, Result, Step
 from .numbers import Arithmetic, Number, parse_number
 from .planner import HTNPlanner
@@ -18,6 +19,8 @@ __all__ = [
     "FOUND",
     "GAVE_UP",
     "NO_PLAN",
+    "Action",
+    "Answer",
     "Arithmetic",
     "Budget",
     "Change",
@@ -29,10 +32,13 @@ __all__ = [
     "Effect",
     "Equal",
     "Every",
+    "Execution",
+    "Executor",
     "Exists",
     "ForAll",
     "HTNPlanner",
     "HtnError",
+    "Journal",
     "Literal",
     "Method",
     "Number",

@@ -131,6 +131,13 @@ class Toolbox:
         verdict = self.judge(name, args)
         return self._refuse(name, args, verdict) if self._is_stopped(name, args, verdict) else None
 
+    def objection_to_action(self, name: str, args: Mapping[str, JSON]) -> str | None:
+        """Return why something that is no tool of this box may not be done, or None; it is judged as a call is."""
+        verdict = self.judge(name, args)
+        self._take(name, args)
+        stopped = verdict.decision in STOPPED and not (verdict.decision == "ask" and self._agreed(name, args, verdict))
+        return refusal(name, verdict) if stopped else None
+
     def _is_stopped(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> bool:
         return verdict.decision in STOPPED and not self._approved(name, args, verdict)
 
@@ -152,8 +159,24 @@ class Toolbox:
 
     def execute(self, name: str, args: Mapping[str, JSON] | str) -> str:
         """Run a call that was judged before; one that was not is judged now."""
+        return self.perform(name, args).text
+
+    def perform(self, name: str, args: Mapping[str, JSON] | str) -> ToolOutcome:
+        """Run a call that was judged before and say what became of it; one that was not is judged now."""
         decision = self._take(name, args)
-        return self.call(name, args).text if decision is None else self._run(name, args, decision)[0]
+        if decision is None:
+            return self.call(name, args)
+        text, error = self._run(name, args, decision)
+        return ToolOutcome(text, error, Allowed(decision))
+
+    def foresee(self, name: str, args: Mapping[str, JSON] | str) -> Verdict:
+        """Return the verdict on a call that is not made; trust falls as its result would let it fall."""
+        verdict = self.judge(name, args)
+        self._take(name, args)
+        tool = self._tools.get(name)
+        if tool is not None and tool.foreign:
+            self.lower_trust("candidate" if tool.open_world else "verified")
+        return verdict
 
     def _clear(self, name: str, given: Mapping[str, JSON], decision: str) -> None:
         self._cleared.setdefault(_key(name, given), []).append(decision)
@@ -166,14 +189,20 @@ class Toolbox:
 
     def _approved(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> bool:
         given = read_arguments(args) or {}
-        if verdict.decision != "ask" or name not in self._tools or self._approve is None:
+        if verdict.decision != "ask" or name not in self._tools:
             return False
-        with self._asking:
-            granted = self._approve(name, given, verdict)
+        granted = self._agreed(name, given, verdict)
         if granted:
             with self._books:
                 self._clear(name, given, verdict.decision)
         return granted
+
+    def _agreed(self, name: str, args: Mapping[str, JSON], verdict: Verdict) -> bool:
+        """Ask a person, one call at a time; without anybody to ask the answer is no."""
+        if self._approve is None:
+            return False
+        with self._asking:
+            return self._approve(name, args, verdict)
 
     def _run(self, name: str, args: Mapping[str, JSON] | str, decision: str) -> tuple[str, bool]:
         text, error = self._answer(name, read_arguments(args))
@@ -181,14 +210,19 @@ class Toolbox:
         return text, error
 
     def _answer(self, name: str, given: dict[str, JSON] | None) -> tuple[str, bool]:
+        wrong = self.misfit(name, given)
+        return self._body(self._tools[name], given or {}) if wrong is None else (wrong, True)
+
+    def misfit(self, name: str, given: Mapping[str, JSON] | None) -> str | None:
+        """Return why a call cannot run whatever the policies say: no such tool, or arguments that do not fit it."""
         tool = self._tools.get(name)
         if tool is None:
-            return self._no_such_tool(name), True
+            return self._no_such_tool(name)
         if given is None:
-            return f"The arguments of {name} are no JSON object. Send an object like {_sample(tool.spec)}.", True
+            return f"The arguments of {name} are no JSON object. Send an object like {_sample(tool.spec)}."
         if tool.checked and (wrong := problems(tool.spec.parameters, given)):
-            return f"{name} was not run: {'; '.join(wrong)}. Send an object like {_sample(tool.spec)}.", True
-        return self._body(tool, given)
+            return f"{name} was not run: {'; '.join(wrong)}. Send an object like {_sample(tool.spec)}."
+        return None
 
     def _body(self, tool: BoundTool, given: Mapping[str, JSON]) -> tuple[str, bool]:
         text = ""
@@ -267,8 +301,10 @@ class Toolbox:
             self.ledger.lower_trust(value)
 
     def _keep_plan(self, plan: dict[str, JSON]) -> None:
+        """Keep what came of planning, and tell which way was chosen."""
         with self._books:
             self.ledger.plan = plan
+        self._tell("plan", choice=plan["choice"], outcome=plan["outcome"])
 
     def _record(self, name: str, args: Mapping[str, JSON] | str, text: str, *, error: bool, decision: str) -> None:
         given = read_arguments(args)

@@ -12,7 +12,7 @@ from .clients import as_model
 from .fencing import fence, new_marker
 from .interface import CallData, Message, Model, ToolCall
 from .plan_run import PlanRun, run_plan
-from .planner import HybridPlanner
+from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message, system_prompt
 from .session_memory import SessionTools
 from .tasks import Learn, Remember, TaskMemory
@@ -99,9 +99,13 @@ class AgentLoop:
         """Return what every tier knows about ``query``, one labelled block per tier."""
         return self.memory.recall(query, k)
 
-    def execute_plan(self, task: Any, state: Any = None) -> PlanRun:
-        """Plan ``task`` and carry its steps out under policy, up to the first that fails."""
-        return run_plan(self.planner, self.toolbox, self.working, task, state)
+    def execute_plan(self, task: Any, state: Any = None, *, evaluator: Evaluator | None = None, **more: Any) -> PlanRun:
+        """Choose how to do ``task`` and do it, step by step under policy, planning anew where a step fails.
+
+        ``more`` goes to the planner's executor, such as ``observe``, ``journal`` and ``max_replans``. A task that names
+        an evaluator is evolved.
+        """
+        return run_plan(self.planner, self.toolbox, self.working, task, state, evaluator=evaluator, **more)
 
     def start_task(self, task: str) -> None:
         """Begin a task; its steps stand in the prompt from now on."""

@@ -36,6 +36,17 @@ def fence(text: str, source: str, marker: str) -> str:
     return f'<data {marker} from="{source}">\n{harmless}\n</data {marker}>'
 
 
+def unfenced(text: str) -> str:
+    """Return what lies between the two lines of a fence, for a person to read; other text stays as it is.
+
+    >>> unfenced(fence("sent", "outbox", "a1"))
+    'sent'
+    """
+    lines = text.split("\n")
+    is_fenced = len(lines) > 2 and lines[0].startswith("<data ") and lines[-1].startswith("</data ")
+    return "\n".join(lines[1:-1]) if is_fenced else text
+
+
 def excerpt(text: str, limit: int) -> str:
     """Return ``text``, or its beginning and how much was left out."""
     if len(text) <= limit:
