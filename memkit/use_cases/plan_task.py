@@ -40,4 +40,4 @@ def plan_task(request: Request, *, root: Path | None = None, budget: Budget | No
 
 
 def _asked_in(asked: Problem, given: Problem | None) -> Problem:
-    return asked if given is None else replace(given, tasks=asked.tasks)
+    return asked if given is None else replace(given, tasks=asked.tasks, ordering=None)
