@@ -170,6 +170,8 @@ def _check_condition(domain: Domain, condition: Condition, types: Types, path: P
         _check_atom(domain, condition.atom, types, path)
     elif isinstance(condition, Equal):
         for part in (condition.left, condition.right):
+            if part in domain.functions and part not in domain.objects:
+                raise DomainError(f"{part} is a function. Put it in brackets: '= ({part}) 5'.", path)
             if not is_variable(part):
                 _known_object(part, domain.objects, path)
     elif isinstance(condition, Compare):

@@ -14,8 +14,19 @@ from typing import Any
 from .errors import DomainError, HtnError, located
 from .expressions import Words, read_expression, refuse_depth, unwrapped
 from .numbers import Arithmetic, Number, number_text, number_variables, parse_number, with_values
-from .terms import Parameter, Term, is_variable, parameters_text, parse_parameters, parse_term, term_text, variables_of
+from .terms import (
+    Parameter,
+    Term,
+    is_variable,
+    parameters_text,
+    parse_parameters,
+    parse_term,
+    term_text,
+    tokens,
+    variables_of,
+)
 
+_CALL = re.compile(r'[^\s(),"]+\(.*\)', re.DOTALL)
 COMPARISONS = ("<", "<=", "=", ">=", ">")
 
 
@@ -181,6 +192,7 @@ def parse_condition(value: object) -> Condition:
 def _condition(value: object, depth: int) -> Condition:
     refuse_depth(depth)
     if isinstance(value, Condition):
+        _refuse_nesting(value, depth)
         return value
     if callable(value):
         return Check(value)
@@ -195,7 +207,11 @@ def _condition(value: object, depth: int) -> Condition:
     return _atomic(_term(value))
 
 
-_CALL = re.compile(r'[^\s(),"]+\(.*\)', re.DOTALL)
+def _refuse_nesting(condition: Condition, depth: int) -> None:
+    level = [condition]
+    while level:
+        refuse_depth(depth)
+        level, depth = [part for each in level for part in parts_of(each)], depth + 1
 
 
 def _text_condition(text: str, depth: int) -> Condition:
@@ -206,8 +222,22 @@ def _text_condition(text: str, depth: int) -> Condition:
         return negated(_text_condition(rest, depth + 1))
     if _CALL.fullmatch(stripped) and stripped.partition("(")[0] not in _WORDS:
         return _atomic(_term(stripped))
-    words = read_expression(stripped)
-    return _list_condition(words, depth) if words else _atomic(_term(stripped))
+    if "(" in stripped or ")" in stripped:
+        return _list_condition(read_expression(stripped), depth)
+    return _plain_condition(tokens(stripped))
+
+
+def _plain_condition(words: list[str]) -> Condition:
+    """Read words without brackets, of which only ``not`` and the comparisons mean something."""
+    negations = next((number for number, word in enumerate(words) if word != "not"), len(words))
+    rest = words[negations:]
+    if not rest:
+        raise DomainError(
+            "'not' needs a fact behind it: 'not at ?x'." if words else "An empty text is not a condition."
+        )
+    comparison = rest[0] in COMPARISONS and rest[0] != "="
+    found = _comparison(rest[0], tuple(rest[1:])) if comparison else _atomic(tuple(rest))
+    return negated(found) if negations % 2 else found
 
 
 def _list_condition(parts: tuple[Any, ...], depth: int) -> Condition:
@@ -217,7 +247,7 @@ def _list_condition(parts: tuple[Any, ...], depth: int) -> Condition:
         return negated(_condition(_negated_part(parts), depth + 1))
     if word in COMPARISONS and (word != "=" or any(isinstance(part, tuple | list | Arithmetic) for part in rest)):
         return _comparison(word, rest)
-    if word in _WORDS and all(_holds_conditions(part) for part in rest[word in _QUANTIFIERS :]):
+    if word in _WORDS and _is_list_of_conditions(word, rest, isinstance(parts, Words)):
         return _WORDS[word](rest, depth)
     return _atomic(_term(parts))
 
@@ -230,20 +260,19 @@ def _negated_part(parts: tuple[Any, ...]) -> object:
     return Words(parts[1:]) if isinstance(parts, Words) else parts[1:]
 
 
-def _holds_conditions(part: object) -> bool:
-    return isinstance(part, tuple | list | Mapping | Condition) or callable(part)
+def _is_list_of_conditions(word: str, rest: tuple[Any, ...], from_text: bool) -> bool:
+    """Return whether a word of conditions stands before such; before plain words it is the name of a fact."""
+    given = rest[1:] if word in _QUANTIFIERS else rest
+    empty = from_text and word not in _QUANTIFIERS
+    return all(isinstance(part, tuple | list | Mapping | Condition) or callable(part) for part in given) and (
+        bool(given) or empty
+    )
 
 
 def _comparison(operator: str, sides: tuple[Any, ...]) -> Compare:
     if len(sides) != 2:
         raise DomainError(f"'{operator}' compares {len(sides)} numbers; it takes two: '{operator} (fuel ?t) 5'.")
-    left, right = (_side(side) for side in sides)
-    return Compare(operator, left, right)
-
-
-def _side(side: Any) -> Number:
-    # A word is a number or a function without arguments; parse_number would read brackets into it.
-    return parse_number(Words((side,)) if isinstance(side, str) else side)
+    return Compare(operator, parse_number(sides[0]), parse_number(sides[1]))
 
 
 def _both(parts: tuple[Any, ...], depth: int) -> Condition:

@@ -17,7 +17,7 @@ from .conditions import (
     parse_conditions,
 )
 from .errors import DomainError, HtnError, located
-from .expressions import Words, read_expression
+from .expressions import read_expression
 from .numbers import Number, is_numeral, number_text, number_variables, parse_fluent, parse_number
 from .terms import Parameter, Term, parse_parameters, parse_term, variables_of
 
@@ -86,8 +86,7 @@ def _change(value: object) -> Change | None:
         return None
     if len(parts) != 3:
         raise DomainError(f"'{word}' takes a fluent and a number: '{word} (fuel ?t) 5'.")
-    fluent, number = (Words((part,)) if isinstance(part, str) else part for part in parts[1:])
-    return Change(word, parse_fluent(fluent), parse_number(number))
+    return Change(word, parse_fluent(parts[1]), parse_number(parts[2]))
 
 
 _WHEN_KEYS = ("forall", "when", "add", "remove", "change")

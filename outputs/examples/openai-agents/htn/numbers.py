@@ -71,6 +71,7 @@ def _arithmetic(operator: str, parts: tuple[object, ...], depth: int) -> Number:
         parts = (0, *parts)
     if len(parts) < 2 or (len(parts) > 2 and operator in "-/"):
         raise DomainError(f"'{operator}' takes two numbers, not {len(parts)}.")
+    refuse_depth(depth + len(parts))
     numbers = [_number(part, depth + 1) for part in parts]
     found = numbers[0]
     for number in numbers[1:]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
@@ -70,15 +71,11 @@ def _position(part: object, count: int, labels: Mapping[str, int], number: int) 
 
 
 def _refuse_cycle(pairs: Ordering, count: int, labels: Mapping[int, str]) -> None:
-    before = predecessors(pairs, count)
-    left = dict.fromkeys(range(count))
-    while left:
-        first = [position for position in left if not any(each in left for each in before[position])]
-        if not first:
-            names = ", ".join(labels.get(position, str(position)) for position in left)
-            raise DomainError(f"The ordering goes round in a circle: none of {names} can be the first.")
-        for position in first:
-            del left[position]
+    try:
+        TopologicalSorter(dict(enumerate(predecessors(pairs, count)))).prepare()
+    except CycleError as error:
+        circle = " < ".join(labels.get(position, str(position)) for position in error.args[1])
+        raise DomainError(f"The ordering goes round in a circle: {circle}.") from None
 
 
 def predecessors(ordering: Ordering | None, count: int) -> list[set[int]]:

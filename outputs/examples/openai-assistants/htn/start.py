@@ -8,7 +8,7 @@ from typing import Any
 
 from .conditions import ordered
 from .errors import DomainError, HtnError
-from .expressions import Words, read_expression
+from .expressions import read_expression
 from .numbers import finite, is_numeral, number_text, parse_fluent, parse_number
 from .terms import Term, is_variable, parse_term, term_text
 
@@ -89,11 +89,10 @@ def parse_value(item: object) -> tuple[Term, int | float] | None:
         return None
     if len(parts) != 3:
         raise DomainError(f"{item!r} is not a value. Write '= (fuel t1) 10'.")
-    fluent, number = (Words((part,)) if isinstance(part, str) else part for part in parts[1:])
-    value = parse_number(number)
+    value = parse_number(parts[2])
     if not isinstance(value, int | float):
         raise DomainError(f"{item!r}: a state gives numbers; {number_text(value)} is none.")
-    return parse_fluent(fluent), value
+    return parse_fluent(parts[1]), value
 
 
 def put_value(numbers: dict[Term, int | float], fluent: Term, value: int | float) -> None:

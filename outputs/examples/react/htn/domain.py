@@ -108,7 +108,9 @@ class Operator:
             fluents = [change.fluent for change in changes]
             for fluent in fluents:
                 if fluents.count(fluent) > 1:
-                    raise DomainError(f"The operator {self.name} changes ({term_text(fluent)}) twice in one step.")
+                    raise DomainError(
+                        f"The operator {self.name} changes ({term_text(fluent)}) twice in one step.", ("effects",)
+                    )
 
 
 def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Effect, ...]]:
@@ -292,6 +294,10 @@ class Problem:
     name: str = "problem"
     spelled: str = "text"
     """How the caller wrote the state (``text``, ``tuple`` or ``mapping``), so that functions see it the same way."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ordering", parse_ordering(self.ordering, len(self.tasks)))
+        object.__setattr__(self, "goal", parse_conditions(self.goal))
 
     @staticmethod
     def from_data(data: Mapping[str, Any], domain: Domain | None = None) -> Problem:
