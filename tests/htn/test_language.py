@@ -24,11 +24,13 @@ from memkit.htn.core import (
     Every,
     Exists,
     ForAll,
+    HTNPlanner,
     Literal,
     Method,
     Operator,
     Parameter,
     Problem,
+    ProblemError,
     Some,
     Step,
     When,
@@ -377,3 +379,40 @@ def test_methods_bind_variables_by_rich_preconditions() -> None:
     assert verify(domain, problem, read_plan(["drive v home shop"])) == []
     with pytest.raises(DomainError, match="is not one of its parameters"):
         Operator("go ?a", [{"exists": "?b", "holds": "near ?b ?c"}])
+
+
+def test_a_state_may_say_what_does_not_hold() -> None:
+    """What is not said does not hold anyway; saying both is a mistake."""
+    planner = HTNPlanner(operators=[Operator("rest", ["not tired"], ["rested"])])
+    for state in (["awake", "not tired"], {"awake", "not tired"}, {"awake": True, "tired": False}):
+        assert planner.problem("rest", state).state == (("awake",),)
+        assert planner.generate("rest", state) == [Step("rest")]
+
+    assert Problem.from_data({"state": ["not (at home)", ["not", "at", "home"], "at shop"]}).state == (("at", "shop"),)
+    with pytest.raises(ProblemError, match=r"state\.1: The state says that 'at home' holds and that it does not"):
+        Problem.from_data({"state": ["at home", "not at home"]})
+
+
+def test_words_and_numbers_in_lists_are_the_objects_that_texts_name() -> None:
+    """In files ``[at, 5]`` is ``at 5``, wherever it stands."""
+    operators = [{"name": "go", "preconditions": [["at", 5]], "add": [["at", 6]], "effects": [["not", "at", 5]]}]
+    domain = Domain.from_data({"name": "d", "operators": operators, "state": [["at", 5]]})
+    assert (
+        verify(domain, Problem.from_data({"tasks": [["go"]], "goal": ["at 6", "not at 5"]}, domain), [Step("go")]) == []
+    )
+
+
+def test_values_are_given_in_every_form_of_a_state() -> None:
+    """Texts, tuples and, where the domain declares the function, mappings."""
+    planner = HTNPlanner(domain=Domain(functions={"fuel": ("van",), "trips": ()}))
+    numbers = {("fuel", "v"): 10, ("trips",): 0}
+
+    for state in (
+        ["at home", "= (fuel v) 10", "= trips 0"],
+        {("at", "home"), ("=", ("fuel", "v"), 10), ("=", "trips", 0)},
+        {"at": "home", "fuel": {"v": 10}, "trips": 0},
+    ):
+        problem = planner.problem("wait", state)
+        assert (problem.state, problem.numbers) == ((("at", "home"),), numbers)
+    with pytest.raises(ProblemError, match="'much', which is not a number"):
+        planner.problem("wait", {"fuel": {"v": "much"}})
