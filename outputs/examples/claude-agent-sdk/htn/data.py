@@ -11,9 +11,10 @@ from .conditions import ALWAYS, Check, Condition, parse_condition, walk
 from .domain import Domain, Method, Operator, Problem, Task
 from .effects import Change, Effect, parse_effect, parse_fact
 from .errors import DomainError, ProblemError, located
+from .expressions import refuse_depth
 from .numbers import Number, number_text, parse_number
 from .ordering import Ordering, parse_ordering, split_labels
-from .start import parse_value, put_value, value_text
+from .start import read_items, value_text
 from .terms import (
     ROOT_TYPE,
     Head,
@@ -134,7 +135,7 @@ def _each(data: Mapping[str, Any], key: str, read: Any) -> Iterator[Any]:
 def _terms(data: Mapping[str, Any], key: str) -> Iterator[Term]:
     for number, item in enumerate(_sequence(data, key)):
         with located(key, number):
-            term = _text_term(item)
+            term = parse_term(_worded(item))
             if any(is_variable(part) for part in term):
                 raise DomainError(f"'{term_text(term)}' has a variable. Name an object.")
             yield term
@@ -142,18 +143,8 @@ def _terms(data: Mapping[str, Any], key: str) -> Iterator[Term]:
 
 def _start(data: Mapping[str, Any]) -> tuple[tuple[Term, ...], dict[Term, int | float]]:
     """Return the facts and the values under ``state``."""
-    numbers: dict[Term, int | float] = {}
-    facts: list[Term] = []
-    for number, item in enumerate(_sequence(data, "state")):
-        with located("state", number):
-            valued = parse_value(item)
-            term = _text_term(item) if valued is None else _text_term(valued[0])
-            if any(is_variable(part) for part in term):
-                raise DomainError(f"'{term_text(term)}' has a variable. Name an object.")
-            if valued is None:
-                facts.append(term)
-            else:
-                put_value(numbers, term, valued[1])
+    with located("state"):
+        facts, numbers = read_items(map(_worded, _sequence(data, "state")))
     return tuple(facts), numbers
 
 
@@ -162,10 +153,12 @@ def _ordering(data: Mapping[str, Any], count: int, labels: Mapping[str, int]) ->
         return parse_ordering(data.get("ordering"), count, labels)
 
 
-def _text_term(item: object) -> Term:
-    """Return a term whose arguments are texts, as they are when it is written as one text."""
-    term = parse_term(item)
-    return tuple(part if isinstance(part, str) else str(part) for part in term)
+def _worded(item: Any, depth: int = 0) -> Any:
+    """Return an entry with texts in its lists, as they are when it is written as one text."""
+    refuse_depth(depth)
+    if isinstance(item, list | tuple):
+        return tuple(_worded(part, depth + 1) for part in item)
+    return str(item) if isinstance(item, int | float) and not isinstance(item, bool) and depth else item
 
 
 def _types(value: object) -> dict[str, str]:
@@ -227,7 +220,7 @@ def _read(data: Mapping[str, Any], key: str, read: Callable[[object], T]) -> lis
     found: list[T] = []
     for number, item in enumerate(_sequence(data, key)):
         with located(key, number):
-            found.append(read(item))
+            found.append(read(_worded(item)))
     return found
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 from .conditions import ordered
-from .errors import DomainError, HtnError
+from .errors import DomainError, located
 from .expressions import read_expression
 from .numbers import finite, is_numeral, number_text, parse_fluent, parse_number
 from .terms import Term, is_variable, parse_term, term_text
@@ -33,27 +33,55 @@ def parse_state(value: object, functions: Collection[str] = ()) -> Start:
     >>> parse_state(["at home", "= (fuel t1) 10"]).numbers
     {('fuel', 't1'): 10}
     """
-    numbers: dict[Term, int | float] = {}
     if isinstance(value, Mapping):
         told = [fact for name, held in value.items() if name not in functions for fact in _facts_of((str(name),), held)]
-        facts, spelled = [parse_term(fact) for fact in told], "mapping"
-        for name in (name for name in value if name in functions):
-            numbers.update(_numbers_of((str(name),), value[name]))
+        facts, spelled = [_of_objects(parse_term(fact)) for fact in told], "mapping"
+        named = [name for name in value if name in functions]
+        numbers = dict(each for name in named for each in _numbers_of((str(name),), value[name]))
     else:
         # The facts are sorted below, so a set need not be put in order here.
         given = [value] if isinstance(value, str) else (value or ())
         items = list(given) if isinstance(given, Set) else ordered(given)
-        facts = []
-        for item in items:
-            if (valued := parse_value(item)) is None:
-                facts.append(parse_term(item))
-            else:
-                put_value(numbers, *valued)
+        facts, numbers = read_items(items)
         spelled = "tuple" if any(isinstance(item, tuple | list) for item in items) else "text"
-    for fact in (*facts, *numbers):
-        if any(is_variable(part) for part in fact):
-            raise HtnError(f"The state says '{term_text(fact)}'; a fact names objects, not variables.")
     return Start(tuple(sorted(set(facts), key=_fact_key)), numbers, spelled)
+
+
+def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | float]]:
+    """Return the facts and the values of a list; the path of an error is the number of the entry.
+
+    ``not at home`` adds nothing, because what is not said does not hold.
+    """
+    facts: list[Term] = []
+    numbers: dict[Term, int | float] = {}
+    denied: dict[Term, int] = {}
+    for number, item in enumerate(items):
+        with located(number):
+            if (valued := parse_value(item)) is not None:
+                _put_value(numbers, _of_objects(valued[0]), valued[1])
+            elif (fact := _denied(item)) is not None:
+                denied[fact] = number
+            else:
+                facts.append(_of_objects(parse_term(item)))
+    if denied:
+        for fact in denied.keys() & set(facts):
+            raise DomainError(f"The state says that '{term_text(fact)}' holds and that it does not.", (denied[fact],))
+    return facts, numbers
+
+
+def _of_objects(fact: Term) -> Term:
+    if any(is_variable(part) for part in fact):
+        raise DomainError(f"'{term_text(fact)}' has a variable. Name an object.")
+    return fact
+
+
+def _denied(item: object) -> Term | None:
+    """Return the fact that an entry says does not hold, or None."""
+    text = isinstance(item, str) and item.lstrip(" (").startswith("not")
+    parts: Any = read_expression(str(item)) if text else item
+    if not isinstance(parts, tuple | list) or len(parts) < 2 or parts[0] != "not":
+        return None
+    return parse_term(parts[1] if len(parts) == 2 else tuple(parts[1:]))
 
 
 def _fact_key(fact: Term) -> list[tuple[str, str]]:
@@ -95,7 +123,7 @@ def parse_value(item: object) -> tuple[Term, int | float] | None:
     return parse_fluent(parts[1]), value
 
 
-def put_value(numbers: dict[Term, int | float], fluent: Term, value: int | float) -> None:
+def _put_value(numbers: dict[Term, int | float], fluent: Term, value: int | float) -> None:
     """Add a value; raise DomainError where the fluent has another one already."""
     if numbers.setdefault(fluent, value) != value:
         raise DomainError(f"({term_text(fluent)}) is both {numbers[fluent]} and {value}.")

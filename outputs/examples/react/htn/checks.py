@@ -127,8 +127,6 @@ def _check_operator(domain: Domain, operator: Operator, path: Path) -> None:
             _check_atom(domain, fact, types, (*path, key, number))
     for effect in operator.effects_more:
         _check_effect(domain, effect, types, (*path, "effects"))
-    if isinstance(operator.cost, int | float) and operator.cost < 0:
-        raise DomainError(f"A cost of {operator.cost} would reward idle steps; the least is 0.", (*path, "cost"))
     _check_number(domain, operator.cost, types, (*path, "cost"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .conditions import Check, Condition, Literal, condition_variables, ordered, parse_conditions
+from .conditions import Check, Condition, Literal, condition_variables, ordered, parse_conditions, walk
 from .effects import Change, Effect, When, effect_variables, parse_effect
 from .errors import DomainError
 from .numbers import Number, number_variables, parse_number
@@ -76,7 +76,7 @@ class Operator:
             "effects_add": added + _terms(effects_add),
             "effects_remove": removed + _terms(effects_remove),
             "effects_more": more + _effects(effects_more)[2],
-            "cost": parse_number(cost),
+            "cost": _cost(cost),
             "function": fn,
             "tool": tool,
             "idempotent": idempotent,
@@ -123,6 +123,13 @@ def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[E
     added = tuple(effect.atom for effect in literals if effect.positive)
     removed = tuple(effect.atom for effect in literals if not effect.positive)
     return added, removed, tuple(effect for effect in effects if not isinstance(effect, Literal))
+
+
+def _cost(value: object) -> Number:
+    cost = parse_number(value)
+    if isinstance(cost, int | float) and cost < 0:
+        raise DomainError(f"A cost of {cost} would reward idle steps; the least is 0.", ("cost",))
+    return cost
 
 
 def _is_when(value: Mapping[Any, Any]) -> bool:
@@ -203,7 +210,7 @@ class Method:
     @property
     def any_arguments(self) -> bool:
         """Return whether Python functions take whatever arguments the task has."""
-        calls = callable(self.subtasks) or any(isinstance(each, Check) for each in self.preconditions)
+        calls = callable(self.subtasks) or any(isinstance(each, Check) for each in walk(self.preconditions))
         return calls and not self.head.args
 
 
