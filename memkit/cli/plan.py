@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from memkit.cli.output import Front, MemkitCommand
-from memkit.errors import StoreFault
+from memkit.cli.plan_execution import Wish, execute, execution_options, runs
+from memkit.errors import StoreFault, UsageError
 from memkit.htn.core import FOUND, GAVE_UP, Budget, Result, tree_text
 from memkit.store.layout import find_store
-from memkit.use_cases.plan_task import Request, plan_task
+from memkit.use_cases.plan_task import Request, plan_task, read_request
 from memkit.use_cases.verify_plan import verify_plan
 
 _FLAGS = ("--json", "--no-input", "--debug")
@@ -19,44 +20,57 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class PlanCommand(MemkitCommand):
-    """A command whose first word is a task, except for the one word ``verify``."""
+    """A command whose first word is a task, except for the words ``verify`` and ``runs``."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return the context of ``plan``, or of ``plan verify`` where that is the first word."""
+        """Return the context of ``plan``, or of the command that its first word names."""
         words = [word for word in args if word not in _FLAGS]
-        if words[:1] == ["verify"]:
+        command = {"verify": verify, "runs": runs}.get(words[0]) if words else None
+        if command is not None:
             rest = [word for word in args if word in _FLAGS] + [word for word in words[1:] if word not in _FLAGS]
-            return verify.make_context(f"{info_name} verify", rest, parent, **extra)
+            return command.make_context(f"{info_name} {words[0]}", rest, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
 
 @click.command("plan", cls=PlanCommand)
 @click.argument("task", required=False, nargs=-1)
-@click.option("--domain", required=True, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
+@click.option("--domain", metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
 @click.option("--state", type=_FILE, help="Objects and facts to start from (default: those of the domain).")
 @click.option("--problem", type=_FILE, help="Objects, facts and tasks, instead of TASK.")
 @click.option("--explain", is_flag=True, help="Show how the task was broken down.")
 @click.option("--max-nodes", type=click.IntRange(min=1), default=1_000_000, help="Give up after so many (1000000).")
 @click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
+@execution_options
 @click.pass_obj
 def plan(
     front: Front,
     task: tuple[str, ...],
-    domain: str,
+    domain: str | None,
     state: Path | None,
     problem: Path | None,
     explain: bool,
     max_nodes: int,
     timeout: float,
+    wish: Wish,
 ) -> None:
-    """Plan TASK, such as 'deliver book shop', and print the steps.
+    """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out.
 
-    With 'memkit plan verify --domain D --problem P --plan FILE' a plan from anywhere is checked instead.
+    With 'memkit plan verify --domain D --problem P --plan FILE' a plan from anywhere is checked instead, and
+    'memkit plan runs' lists what was carried out here.
     """
+    if wish.resume is not None:
+        if task or domain or state or problem:
+            raise UsageError("A run knows its task and its domain. Give --resume RUN alone.")
+        execute(front, wish, _nothing_planned)
+    if domain is None:
+        raise UsageError("Which domain? Name a file, or a domain of the store or a starter: --domain errands.")
     request = Request(domain, " ".join(task) or None, state, problem)
-    result = plan_task(request, root=_store(front), budget=Budget(nodes=max_nodes, seconds=timeout))
+    budget = Budget(nodes=max_nodes, seconds=timeout)
+    if wish.executes:
+        execute(front, wish, lambda: read_request(request, root=_store(front), budget=budget))
+    result = plan_task(request, root=_store(front), budget=budget)
     front.answer(result.to_data(), _lines(result, explain), ok=result.found)
 
 
@@ -76,6 +90,10 @@ def verify(front: Front, domain: str, problem: Path, plan_file: Path) -> None:
     count = f"{len(verdict.steps)} step{'s' * (len(verdict.steps) != 1)}"
     lines = [f"The plan is valid: {count}."] if verdict.valid else [str(reason) for reason in verdict.reasons]
     front.answer(data, lines, ok=verdict.valid)
+
+
+def _nothing_planned() -> NoReturn:
+    raise AssertionError("a run that goes on has its plan")
 
 
 def _store(front: Front) -> Path | None:

@@ -23,6 +23,14 @@ class Request:
 
 def plan_task(request: Request, *, root: Path | None = None, budget: Budget | None = None) -> Result:
     """Return the plan for a request, or what stood in its way; raises ``UsageError`` for files that make no sense."""
+    planner, problem = read_request(request, root=root, budget=budget)
+    return planner.solve_problem(problem)
+
+
+def read_request(
+    request: Request, *, root: Path | None = None, budget: Budget | None = None
+) -> tuple[HTNPlanner, Problem]:
+    """Return the planner and the problem that a request means; raises ``UsageError`` for files that make no sense."""
     domain = find_domain(request.domain, root)
     planner = HTNPlanner(domain=domain, budget=budget)
     if request.task is None and request.problem is None:
@@ -33,10 +41,10 @@ def plan_task(request: Request, *, root: Path | None = None, budget: Budget | No
     given = load_problem(source, domain) if source else None
     if request.task is not None:
         asked = planner.problem(request.task)
-        return planner.solve_problem(_asked_in(asked, given))
+        return planner, _asked_in(asked, given)
     if given is None or not given.tasks:
         raise UsageError(f"{request.problem} names no tasks. Add 'tasks: [...]', or give a TASK with --state.")
-    return planner.solve_problem(given)
+    return planner, given
 
 
 def _asked_in(asked: Problem, given: Problem | None) -> Problem:

@@ -1,0 +1,265 @@
+"""What ``memkit plan`` takes and prints where plans are carried out: ``--run``, ``--dry-run``, ``--resume``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.approval import ask_person
+from memkit.cli.memory.options import user_option
+from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
+from memkit.cli.pairs import read_pairs
+from memkit.errors import StoreFault, UsageError
+from memkit.htn.core import Action, HTNPlanner, Problem
+from memkit.store.layout import find_store
+from memkit.terminal import harmless, one_line
+from memkit.use_cases.carry_out_plan import (
+    FORESEEN,
+    CarriedOut,
+    Carrying,
+    carry_out_plan,
+    foresee_plan,
+    plan_runs,
+    resume_run,
+)
+from memkit.workspace import Workspace
+
+_MARKS = {"done": "ok", "failed": "FAILED", "denied": "DENIED", "unknown": "UNKNOWN"}
+_WAYS = {"tool": "tool", "function": "function", "manual": "by hand"}
+_SHOWN = ("started", "done", "failed", "denied", "observed", "plan", "resumed", "undone")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for on the command line beyond a plan."""
+
+    run: bool
+    dry_run: bool
+    resume: str | None
+    max_replans: int
+    observe: str | None
+    run_dir: Path | None
+    assume: str | None
+    manual: str
+    jsonl: bool
+    user: str | None
+    context: Mapping[str, Any]
+
+    @property
+    def executes(self) -> bool:
+        """Return whether more is wanted than a plan."""
+        return self.run or self.dry_run or self.resume is not None
+
+    def refuse_contradictions(self) -> None:
+        """Raise ``UsageError`` where two of the ways are asked for at once."""
+        if sum((self.run, self.dry_run, self.resume is not None)) > 1:
+            raise UsageError("Give one of --run, --dry-run and --resume RUN.")
+        if self.assume and self.resume is None:
+            raise UsageError("--assume says what became of a step that was cut off: it goes with --resume RUN.")
+
+
+def execution_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of carrying a plan out; the command gets them as ``wish``."""
+    options = [
+        click.option("--run", is_flag=True, help="Carry the plan out, step by step, under the policies of the store."),
+        click.option("--dry-run", is_flag=True, help="Show steps, verdicts and changes of the state; run nothing."),
+        click.option("--resume", metavar="RUN", help="Go on with a run; no step that was done is done again."),
+        click.option("--max-replans", type=click.IntRange(min=0), default=5, help="Plan anew at most so often (5)."),
+        click.option("--observe", metavar="TOOL", help="A tool of memkit.yaml that says what holds after each step."),
+        click.option(
+            "--manual", type=Choice(["ask", "done"]), default="ask", help="Steps without a tool: ask, or take as done."
+        ),
+        click.option(
+            "--assume", type=Choice(["done", "failed"]), help="What became of the step in which the run was cut off."
+        ),
+        click.option(
+            "--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept."
+        ),
+        click.option(
+            "--jsonl", is_flag=True, help="Print every event as a line of JSON, and the envelope as the last."
+        ),
+        click.option("--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you."),
+        user_option,
+    ]
+
+    def gathered(
+        *args: Any, run: bool, dry_run: bool, resume: str | None, max_replans: int, observe: str | None,
+        run_dir: Path | None, assume: str | None, manual: str, jsonl: bool, pairs: tuple[str, ...], user: str | None,
+        **more: Any,
+    ) -> None:  # fmt: skip
+        context = read_pairs(pairs, "--context")
+        wish = Wish(run, dry_run, resume, max_replans, observe, run_dir, assume, manual, jsonl, user, context)
+        wish.refuse_contradictions()
+        command(*args, wish=wish, **more)
+
+    wrapped: Callable[..., None] = update_wrapper(gathered, command)
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def execute(front: Front, wish: Wish, planned: Callable[[], tuple[HTNPlanner, Problem]]) -> None:
+    """Do what was wished with what was planned, and print how it went."""
+    workspace = _workspace(front)
+    how = _how(front, wish)
+    if wish.resume is not None:
+        done = resume_run(wish.resume, how, workspace=workspace)
+    elif wish.run:
+        done = carry_out_plan(*planned(), how, workspace=workspace)
+    else:
+        done = foresee_plan(*planned(), how, workspace=workspace)
+    data = done.result.to_data() | {"execution": done.execution}
+    if wish.jsonl:
+        click.echo(envelope("plan", data, ok=done.ok, diagnostics=_findings(done)))
+        raise click.exceptions.Exit(0 if done.ok else 1)
+    front.answer(data, _lines(done), ok=done.ok, diagnostics=_findings(done))
+
+
+@click.command("runs", cls=MemkitCommand)
+@click.option("--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept.")
+@click.pass_obj
+def runs(front: Front, run_dir: Path | None) -> None:
+    """List the runs of plans on this machine, and how far each came."""
+    found = plan_runs(run_dir, _workspace(front)).states()
+    lines = [
+        f"{state.run.id}  {state.outcome or 'cut off, or under way'}: {state.completed} of {state.started} steps done  "
+        f"{'; '.join(state.to_data()['tasks'])}"
+        for state in found
+    ]
+    front.answer({"runs": [state.to_data() for state in found]}, lines or ["No plan was carried out here yet."])
+
+
+def _workspace(front: Front) -> Workspace | None:
+    """Return the store if there is one; a plan can be carried out without, but a store that was named must exist."""
+    try:
+        find_store(front.store)
+    except StoreFault:
+        if front.store is not None:
+            raise
+        return None
+    return front.workspace
+
+
+def _how(front: Front, wish: Wish) -> Carrying:
+    return Carrying(
+        max_replans=wish.max_replans,
+        observe=wish.observe,
+        runs=wish.run_dir,
+        user=wish.user,
+        context=wish.context,
+        approve=ask_person if front.interactive else None,
+        manual=(lambda action: True) if wish.manual == "done" else _ask_done if front.interactive else None,
+        settle=lambda action: wish.assume or (_ask_outcome(action) if front.interactive else None),
+        tell=_telling(front, wish),
+    )
+
+
+def _ask_done(action: Action) -> bool:
+    about = f" ({action.operator.description})" if action.operator.description else ""
+    return yes_or_no(harmless(f"No tool does step {action.number}, {action.step}{about}. Do it now. Is it done?"))
+
+
+def _ask_outcome(action: Action) -> str | None:
+    click.echo(harmless(f"The run was cut off in step {action.number}, {action.step}."), err=True)
+    answer = click.prompt("Was it done?", type=Choice(["done", "failed", "unknown"]), default="unknown", err=True)
+    return None if answer == "unknown" else str(answer)
+
+
+def _telling(front: Front, wish: Wish) -> Callable[[Mapping[str, Any]], None]:
+    """Return what tells of each event: as a line of JSON, or to the person who waits, or to nobody."""
+    if wish.jsonl:
+        return lambda entry: click.echo(json.dumps({key: entry[key] for key in entry if key != "tree"}, default=str))
+    if front.json or not front.interactive:
+        return lambda entry: None
+    return lambda entry: front.note(_progress(entry)) if entry["event"] in _SHOWN else None
+
+
+def _progress(entry: Mapping[str, Any]) -> str:
+    match entry["event"]:
+        case "plan":
+            again = f"planned anew, because {one_line(entry['because'], 200)}: " if entry["because"] else ""
+            return f"{again}{len(entry['steps'])} step{'s' * (len(entry['steps']) != 1)} to do"
+        case "started":
+            return f"step {entry['number']}: {_step_text(entry)} …"
+        case "done":
+            return f"step {entry['number']} done"
+        case "observed":
+            return f"observed: {', '.join(entry['unexpected'])}" if entry["unexpected"] else "observed: as expected"
+        case "resumed":
+            return "going on"
+        case _:
+            return f"step {entry['number']} {entry['event']}: {one_line(entry['reason'], 200)}"
+
+
+def _lines(done: CarriedOut) -> Iterator[str]:
+    execution = done.execution
+    if execution["mode"] == "dry-run":
+        yield from _foreseen_lines(execution)
+        return
+    for step in execution["steps"]:
+        yield f"{step['number']:3} {_MARKS[step['status']]:7} {_step_text(step)}  ({_way(step)})"
+        yield from _told(step)
+    yield from _reason_lines(execution)
+    yield _ending(execution)
+
+
+def _told(step: Mapping[str, Any]) -> Iterator[str]:
+    for text in (step["result"] if step["by"] == "tool" else "", step["reason"]):
+        if text:
+            yield f"            {one_line(text, 200)}"
+    if step["unexpected"]:
+        yield f"            observed: {', '.join(step['unexpected'])}"
+
+
+def _reason_lines(execution: Mapping[str, Any]) -> Iterator[str]:
+    heads = {"no_plan": "No plan.", "gave_up": "Gave up; there may be a plan.", "refused": "Not begun:"}
+    if execution["outcome"] in heads:
+        yield heads[execution["outcome"]]
+    elif execution["reasons"]:
+        yield "Stopped:" if execution["outcome"] != "unknown" else "Waiting:"
+    yield from (f"- {reason['message']}" for reason in execution["reasons"])
+
+
+def _ending(execution: Mapping[str, Any]) -> str:
+    if execution["run"] is None:
+        return "Nothing was run."
+    count = f"{execution['completed']} step{'s' * (execution['completed'] != 1)} done"
+    anew = f", planned anew {execution['replans']} time{'s' * (execution['replans'] != 1)}" * bool(execution["replans"])
+    if execution["outcome"] == "done":
+        return f"Done: {count}{anew}. Run {execution['run']}."
+    say = " --assume done|failed" * (execution["outcome"] == "unknown")
+    return f"{count[0].upper()}{count[1:]}{anew}. Go on with: memkit plan --resume {execution['run']}{say}"
+
+
+def _foreseen_lines(execution: Mapping[str, Any]) -> Iterator[str]:
+    for step in execution["steps"]:
+        yield f"{step['number']:3}. {_step_text(step)}  ({_way(step)}: {step['decision']})"
+        yield from (
+            f"       policy {policy['name']} {policy['decision']}: {one_line(policy['reason'], 160)}"
+            for policy in step["policies"]
+        )
+        changes = step["changes"]
+        marked = [*(f"+ {fact}" for fact in changes["add"]), *(f"- {fact}" for fact in changes["remove"])]
+        marked += [f"{fluent} = {value:g}" for fluent, value in changes["numbers"].items()]
+        if marked:
+            yield f"       {', '.join(marked)}"
+    yield from _reason_lines(execution) if execution["outcome"] != FORESEEN else ()
+    yield "Dry run: nothing was run or kept."
+
+
+def _step_text(step: Mapping[str, Any]) -> str:
+    return " ".join([str(step["name"]), *map(str, step["args"])])
+
+
+def _way(step: Mapping[str, Any]) -> str:
+    return str(step["tool"] or _WAYS[step["by"]])
+
+
+def _findings(done: CarriedOut) -> list[Diagnostic]:
+    return [diagnostic(reason["code"], reason["message"]) for reason in done.execution["reasons"]]

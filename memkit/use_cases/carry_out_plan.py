@@ -1,0 +1,253 @@
+"""Carry out a plan with the tools of the store, under its policies; or show what that would do; or go on with a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from memkit.agent import Parts
+from memkit.errors import NegativeAnswer, UsageError
+from memkit.htn.core import Action, Execution, Executor, HTNPlanner, Problem, Reason, Result
+from memkit.htn.execution import foresee
+from memkit.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
+from memkit.htn.execution.world import World
+from memkit.loop.core import Toolbox
+from memkit.loop.fencing import unfenced
+from memkit.loop.interface import Approval, ToolOutcome
+from memkit.loop.plan_run import ToolHands
+from memkit.loop.session_memory import SessionTools
+from memkit.loop.verdicts import Allowed, findings_data
+from memkit.loop.virtual_context import VirtualContextMemory
+from memkit.plan_runs import PlanRun, PlanRuns
+from memkit.store.layout import state_folder
+from memkit.store.schema import suggestion
+from memkit.use_cases.open_chat import open_chat
+from memkit.workspace import Workspace, utc_now
+
+REFUSED = "refused"
+FORESEEN = "foreseen"
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """How a plan is to be carried out."""
+
+    max_replans: int = 5
+    observe: str | None = None
+    """A declared tool that says what can be seen after each step."""
+    runs: Path | None = None
+    """The folder of the runs (default: in the store's state)."""
+    user: str | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+    approve: Approval | None = None
+    """Asks a person about a call that a policy wants confirmed."""
+    manual: Callable[[Action], bool] | None = None
+    """Says whether a step that no tool does is done; None where nobody can say."""
+    settle: Settle = lambda action: None
+    """Says what became of a step that had begun when the run was cut off."""
+    tell: Tell = lambda entry: None
+
+
+@dataclass(frozen=True)
+class CarriedOut:
+    """What became of a plan."""
+
+    result: Result
+    """The plan that was found first."""
+    execution: Mapping[str, Any]
+    """The account of its steps, as plain data."""
+    ok: bool
+
+
+def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
+    """Plan a problem and carry the plan out; nothing is begun where a step could not even be tried.
+
+    Raises:
+        UsageError: Outside of a store nobody said where the run is kept.
+    """
+    runs = plan_runs(how.runs, workspace)
+    result = planner.solve_problem(problem)
+    if not result.found:
+        return CarriedOut(result, _nothing("run", result.outcome, result.reasons), False)
+    toolbox = _toolbox(workspace, how)
+    if obstacles := _obstacles(planner, problem, result, toolbox, how):
+        return CarriedOut(result, _nothing("run", REFUSED, obstacles), False)
+    now = workspace.clock() if workspace else utc_now()
+    user = how.user or (workspace.settings["user"] if workspace else None)
+    run = runs.begin(planner.domain, planner.learned, problem, now=now, user=user)
+    return _carried_out(run, planner, toolbox, how, result)
+
+
+def resume_run(name: str, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
+    """Go on with a run where it stopped; no step that was done is done again.
+
+    Raises:
+        NotFound: There is no such run.
+        JournalError: Another process carries it out, or its journal is damaged.
+    """
+    run = plan_runs(how.runs, workspace).find(name)
+    return _carried_out(run, HTNPlanner(domain=run.domain), _toolbox(workspace, how), how)
+
+
+def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
+    """Plan a problem and show each step with the verdict on it and what it would change; nothing is done or kept."""
+    result = planner.solve_problem(problem)
+    if not result.found or result.plan is None:
+        return CarriedOut(result, _nothing("dry-run", result.outcome, result.reasons), False)
+    toolbox = _toolbox(workspace, how, dry=True)
+    hands = ToolHands(toolbox)
+    world = World(planner.domain, problem)
+    steps, reasons = [], []
+    for action, changes in foresee(planner.domain, problem, result.plan):
+        world.apply(changes)
+        step, objection = _foreseen(action, toolbox, hands)
+        steps.append(step | {"changes": changes_data(changes.added, changes.removed, changes.numbers)})
+        reasons += [Reason(step["decision"], f"{action.step}: {objection}", str(action.step))] if objection else []
+    execution = {
+        **_nothing("dry-run", REFUSED if reasons else FORESEEN, reasons),
+        "steps": steps,
+        "state": state_texts(tuple(world.facts), world.numbers),
+    }
+    return CarriedOut(result, execution, not reasons)
+
+
+def plan_runs(folder: Path | None, workspace: Workspace | None) -> PlanRuns:
+    """Return the runs in a folder, or in the store's state; raises ``UsageError`` where there is neither."""
+    if folder is None and workspace is None:
+        raise UsageError("There is no store here to keep the run in. Name a folder: --run-dir DIR.")
+    return PlanRuns(folder or state_folder(workspace.root if workspace else Path()) / "plans")
+
+
+def _carried_out(
+    run: PlanRun, planner: HTNPlanner, toolbox: Toolbox, how: Carrying, result: Result | None = None
+) -> CarriedOut:
+    hands = ToolHands(toolbox, manual=lambda action: _by_hand(action, how))
+    with run.journal() as journal:
+        executor = Executor(
+            planner,
+            hands.act,
+            objection=lambda action: _nobody(action, how) or hands.objection(action),
+            observe=_observer(toolbox, how.observe),
+            settle=how.settle,
+            journal=journal,
+            run=run.id,
+            max_replans=how.max_replans,
+            tell=how.tell,
+        )
+        execution = executor.run(run.problem, result)
+    return CarriedOut(execution.result, _account(execution, run), execution.succeeded)
+
+
+def _account(execution: Execution, run: PlanRun) -> dict[str, Any]:
+    return {"mode": "run", **execution.to_data(), "folder": str(run.folder)}
+
+
+def _nothing(mode: str, outcome: str, reasons: Any) -> dict[str, Any]:
+    told = [reason.to_data() for reason in reasons]
+    return {
+        "mode": mode, "run": None, "outcome": outcome, "steps": [], "completed": 0, "replans": 0, "state": [],
+        "reasons": told,
+    }  # fmt: skip
+
+
+def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> Toolbox:
+    """Return the tools of the store's agent, the same that a chat has; outside of a store there are none."""
+    if workspace is None:
+        return Toolbox(SessionTools(VirtualContextMemory()), context=how.context, approve=how.approve)
+
+    def without_traces(parts: Parts) -> Parts:
+        return replace(parts, guard=workspace.guard, observe=None) if dry else parts
+
+    agent = open_chat(
+        workspace,
+        user=how.user or workspace.settings["user"],
+        provider="reference",  # nobody talks to the model of this agent
+        context=how.context,
+        approve=how.approve,
+        adapt=without_traces,
+    )
+    agent.toolbox.begin_turn(None, agent.turns + 1)
+    return agent.toolbox
+
+
+def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: Toolbox, how: Carrying) -> list[Reason]:
+    """Return why steps of a plan could not even be tried, which is better known before the first one is done."""
+    hands, found = ToolHands(toolbox), []
+    if how.observe is not None:
+        _observer(toolbox, how.observe)
+    for action, _ in foresee(planner.domain, problem, result.plan or ()):
+        wrong = _nobody(action, how)
+        if action.operator.tool:
+            wrong = toolbox.misfit(action.operator.tool, hands.arguments(action))
+        if wrong:
+            found.append(Reason("unbound", f"{action.step}: {wrong}", str(action.step)))
+    return found
+
+
+def _foreseen(action: Action, toolbox: Toolbox, hands: ToolHands) -> tuple[dict[str, Any], str]:
+    """Return a step with the verdict on it, and what keeps it from being done."""
+    tool, arguments = action.operator.tool, hands.arguments(action)
+    verdict = toolbox.foresee(tool or action.step.name, arguments)
+    misfit = toolbox.misfit(tool, arguments) if tool else None
+    policies = findings_data(verdict)
+    step = {
+        "number": action.number,
+        **action.step.to_data(),
+        "by": action.kind,
+        "tool": tool,
+        "arguments": arguments,
+        "decision": "unbound" if misfit else verdict.decision,
+        "policies": policies,
+    }
+    denied = "; ".join(f"policy {found['name']}: {found['reason']}" for found in policies)
+    return step, misfit or (denied or "denied" if verdict.decision == "deny" else "")
+
+
+def _nobody(action: Action, how: Carrying) -> str | None:
+    if action.kind != MANUAL or how.manual is not None:
+        return None
+    return "no tool is bound to it, and nobody is here to do it: bind one with 'tool:', or say --manual done"
+
+
+def _by_hand(action: Action, how: Carrying) -> ToolOutcome:
+    done = how.manual is not None and how.manual(action)
+    return ToolOutcome("done by hand" if done else "it was not done by hand", not done, Allowed())
+
+
+def _observer(toolbox: Toolbox, tool: str | None) -> Callable[[Action, Any], Any] | None:
+    """Return what asks a declared tool for what can be seen; raises ``UsageError`` where there is no such tool."""
+    if tool is None:
+        return None
+    specs = {spec.name: spec for spec in toolbox.specs()}
+    if tool not in specs:
+        hint = suggestion(tool, list(specs)) or " Declare it under 'tools:' in memkit.yaml."
+        raise UsageError(f"There is no tool {tool!r} to observe with.{hint}")
+    wanted = specs[tool].parameters.get("properties") or {}
+
+    def observe(action: Action, answer: Any) -> Any:
+        offered = {
+            "step": str(action.step),
+            "name": action.step.name,
+            "args": [str(arg) for arg in action.step.args],
+            "result": answer.text,
+            "failed": bool(answer.error),
+        }
+        outcome = toolbox.call(tool, {key: value for key, value in offered.items() if key in wanted})
+        if outcome.error:
+            raise NegativeAnswer(f"After {action.step} nothing could be observed: {outcome.text}")
+        return _seen(unfenced(outcome.text), tool)
+
+    return observe
+
+
+def _seen(text: str, tool: str) -> Any:
+    if text.strip() in ("", "done", "null"):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        wanted = '{"facts": ["at shop", "not at home"]} or {"state": [everything that holds]}'
+        raise UsageError(f"{tool} answers {text!r:.60}, which is no JSON. Let it print {wanted}.") from None
