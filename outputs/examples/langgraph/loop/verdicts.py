@@ -19,6 +19,10 @@ class Allowed:
     deciding: Finding | None = None
 
 
+ADVICE = " Tell the user which policy stopped it and why."
+"""What a refusal says to a model and to nobody else."""
+
+
 def refusal(tool: str, verdict: Verdict) -> str:
     """Return what a model is told about a call that ``verdict`` stopped."""
     finding = verdict.deciding
@@ -27,9 +31,9 @@ def refusal(tool: str, verdict: Verdict) -> str:
     if verdict.decision == "ask":
         return (
             f"Policy {name} asks for a person's confirmation: {reason}. "
-            f"Nobody confirmed it, so {tool} was not run. Tell the user which policy stopped it and why."
+            f"Nobody confirmed it, so {tool} was not run.{ADVICE}"
         )
-    return f"Policy {name} denies this: {reason}. {tool} was not run. Tell the user which policy stopped it and why."
+    return f"Policy {name} denies this: {reason}. {tool} was not run.{ADVICE}"
 
 
 def findings_data(verdict: Verdict) -> list[dict[str, JSON]]:

@@ -12,7 +12,7 @@ from .fencing import unfenced
 from .interface import JSON, ToolOutcome, ToolSpec
 from .planner import Evaluator, HybridPlanner, Pursuit, result_data, term_text
 from .toolbox import Toolbox
-from .verdicts import Allowed
+from .verdicts import ADVICE, Allowed
 from .working import WorkingMemory
 
 NO_PLANNER = "There is no planner. Hand one in: AgentLoop(planner=HybridPlanner(htn=…))."
@@ -64,11 +64,12 @@ class ToolHands:
 
     def objection(self, action: Any) -> str | None:
         """Return why a step may not be done, or None; where a policy wants a person, one is asked."""
-        tool = action.operator.tool
-        if not tool:
-            return self._toolbox.objection_to_action(action.step.name, self.arguments(action))
-        given = self.arguments(action)
-        return self._toolbox.misfit(tool, given) or self._toolbox.objection(tool, given)
+        tool, given = action.operator.tool, self.arguments(action)
+        if tool:
+            objection = self._toolbox.misfit(tool, given) or self._toolbox.objection(tool, given)
+        else:
+            objection = self._toolbox.objection_to_action(action.step.name, given)
+        return objection and objection.removesuffix(ADVICE)
 
     def act(self, action: Any) -> ToolOutcome:
         """Do a step that nobody objected to."""

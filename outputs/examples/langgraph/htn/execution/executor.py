@@ -73,8 +73,10 @@ class Executor:
         """Why no other plan was found, the last time that one was looked for."""
         self._operators = {operator.name: operator for operator in planner.domain.operators}
 
-    def run(self, problem: Problem) -> Execution:
+    def run(self, problem: Problem, result: Result | None = None) -> Execution:
         """Carry out the tasks of a problem, or go on with the run that the journal holds.
+
+        A plan for the problem that was found already may be handed in as ``result``.
 
         Raises:
             JournalError: The journal is of another problem, or cannot be written.
@@ -82,10 +84,10 @@ class Executor:
         self._course = Course(self._planner.domain, problem, self._name)
         if self._journal is not None and self._journal.entries:
             return self._go_on(problem)
-        return self._begin(problem)
+        return self._begin(problem, result)
 
-    def _begin(self, problem: Problem) -> Execution:
-        result = self._planner.solve_problem(problem)
+    def _begin(self, problem: Problem, result: Result | None = None) -> Execution:
+        result = result or self._planner.solve_problem(problem)
         if not result.found:
             return Execution(self._name, result.outcome, result, state=problem.state, reasons=result.reasons)
         if self._journal is None or not self._journal.entries:
