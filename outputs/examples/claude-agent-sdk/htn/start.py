@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from .conditions import ordered
 from .errors import DomainError, located
 from .expressions import read_expression
+from .forms import ordered
 from .numbers import finite, is_numeral, number_text, parse_fluent, parse_number
 from .terms import Term, is_variable, parse_term, term_text
 

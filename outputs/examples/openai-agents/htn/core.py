@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .conditions import Check, Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, parse_condition
+from .conditions import Check, Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some
 from .domain import Domain, Method, Operator, Problem, Task
 from .effects import Change, Effect, When, parse_effect
 from .errors import DomainError, HtnError, PlanError, ProblemError
 from .execution import Action, Answer, Execution, Executor, Journal
+from .forms import parse_condition
 from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Plan, Reason, Result, Step
 from .numbers import Arithmetic, Number, parse_number
 from .planner import HTNPlanner

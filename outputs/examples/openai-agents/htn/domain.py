@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .conditions import Check, Condition, Literal, condition_variables, ordered, parse_conditions, walk
+from .conditions import Check, Condition, Literal, condition_variables, walk
 from .effects import Change, Effect, When, effect_variables, parse_effect
 from .errors import DomainError
+from .forms import ordered, parse_conditions
 from .numbers import Number, number_variables, parse_number
 from .ordering import Ordering, parse_ordering, split_labels
 from .terms import (

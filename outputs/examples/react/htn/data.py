@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from .checks import check_domain, check_problem
-from .conditions import ALWAYS, Check, Condition, parse_condition, walk
+from .conditions import ALWAYS, Check, Condition, walk
 from .domain import Domain, Method, Operator, Problem, Task
 from .effects import Change, Effect, parse_effect, parse_fact
 from .errors import DomainError, ProblemError, located
 from .expressions import refuse_depth
+from .forms import parse_condition
 from .numbers import Number, number_text, parse_number
 from .ordering import Ordering, parse_ordering, split_labels
 from .start import read_items, value_text

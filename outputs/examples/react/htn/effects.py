@@ -6,18 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .conditions import (
-    ALWAYS,
-    Condition,
-    Every,
-    Literal,
-    condition_variables,
-    ordered,
-    parse_condition,
-    parse_conditions,
-)
+from .conditions import ALWAYS, Condition, Every, Literal, condition_variables
 from .errors import DomainError, HtnError, located
 from .expressions import read_expression
+from .forms import ordered, parse_condition, parse_conditions
 from .numbers import Number, is_numeral, number_text, number_variables, parse_fluent, parse_number
 from .terms import Parameter, Term, parse_parameters, parse_term, variables_of
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..conditions import Literal, parse_conditions
+from ..conditions import Literal
 from ..domain import Domain
 from ..errors import HtnError, ProblemError
+from ..forms import parse_conditions
 from ..start import parse_value
 from ..terms import Term, is_variable, term_text
 
