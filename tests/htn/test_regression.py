@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.htn.conditions import parse_conditions
 from memkit.htn.core import Domain, Operator, Problem, Step
 from memkit.htn.evaluation import StepState, arguments, holds
+from memkit.htn.forms import parse_conditions
 from memkit.htn.objects import typed_objects
 from memkit.htn.regression import Applied, Regressed, regress
 
