@@ -67,7 +67,7 @@ class Result:
     outcome: str
     """found | no_plan | gave_up; a search that gave up has shown nothing about whether a plan exists."""
     plan: Plan | None = None
-    tree: tuple[Mapping[str, Any], ...] = ()
+    tree: Sequence[Mapping[str, Any]] = ()
     """The decomposition as nodes in preorder, each with ``id`` and ``parent``; flat, so that depth has no limit."""
     reasons: tuple[Reason, ...] = ()
     nodes: int = 0

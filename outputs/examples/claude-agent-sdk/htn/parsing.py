@@ -16,7 +16,7 @@ from .conditions import Condition, Every, Literal, condition_variables
 from .domain import Domain, Method, Problem, computed_subtasks
 from .evaluation import Binding, Members, StepState, ground, holds
 from .interface import Reason, Step
-from .ordering import Ordering, predecessors
+from .ordering import Ordering, done_before
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
 
 Place = tuple[Term, int]
@@ -49,8 +49,7 @@ class _Network:
 def _network(owner: Place, subtasks: Sequence[Term], ordering: Ordering | None) -> _Network:
     if ordering is None:
         return _Network(owner, subtasks)
-    before = [sum(1 << each for each in earlier) for earlier in predecessors(ordering, len(subtasks))]
-    return _Network(owner, subtasks, before)
+    return _Network(owner, subtasks, done_before(ordering, len(subtasks)))
 
 
 @dataclass(frozen=True)

@@ -86,3 +86,12 @@ def predecessors(ordering: Ordering | None, count: int) -> list[set[int]]:
     for one, other in ordering:
         found[other].add(one)
     return found
+
+
+def done_before(ordering: Ordering | None, count: int) -> tuple[int, ...]:
+    """Return for each position, as bits, those that :func:`predecessors` names.
+
+    >>> done_before(((0, 2), (1, 2)), 3)
+    (0, 0, 3)
+    """
+    return tuple(sum(1 << each for each in earlier) for earlier in predecessors(ordering, count))

@@ -6,24 +6,24 @@ is one list of decisions in preorder; from it the plan and the decomposition tre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain
 from sys import maxsize
-from typing import Any
+from typing import NamedTuple
 
+from .codegen import Own
 from .compiled import CompiledDomain, CompiledMethod, CompiledOperator
-from .interface import Budget
-from .joins import Slots, World
+from .functions import Expansion, Functions
 from .notes import Notes
 from .terms import Term
+from .world import World
 
-Expansion = tuple[Any, Slots, Sequence[Term]]
-"""The method (or an accepted proposal), its bindings and the ground subtasks."""
 Propose = Callable[[Term, "Search"], Iterator[Expansion]]
+Reorder = Callable[[Term, list[Expansion], World], Iterable[Expansion]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Cell:
     """The first task of a network and the rest of it; equal networks are the same cell."""
 
@@ -64,66 +64,105 @@ class Frame:
     """The lowest frame that a cut below this one depended on; a tainted failure is not remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """An operator that was applied, or a method that was chosen, for a task."""
 
-    source: CompiledOperator | CompiledMethod | Any
+    source: CompiledOperator | CompiledMethod
     task: Term
-    slots: Slots
+    values: Term
+    """The values of the variables of the source."""
     width: int
     """How many subtasks follow."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Where a search turns back; a search that never did has seen everything."""
+
+    depth: int | None = None
+    """Most decisions in one line of the search."""
+    repeats: int = 0
+    """How often a task may be its own ancestor while nothing changes."""
+    length: int | None = None
+    """Most tasks in a network."""
+
+
 class Search:
-    """One pass over the space of decompositions, with a bound on how often a task may be its own ancestor."""
+    """One pass over the space of decompositions, which can be interrupted and goes on where it was."""
 
     def __init__(
         self,
         compiled: CompiledDomain,
         world: World,
-        notes: Notes,
-        spend: Callable[[], None],
-        budget: Budget,
+        tasks: Sequence[Term],
+        limits: Limits,
+        *,
+        goal: CompiledMethod | None = None,
+        notes: Notes | None = None,
         propose: Propose | None = None,
-        repeats: int = 0,
+        reorder: Reorder | None = None,
     ) -> None:
         self.compiled = compiled
         self.world = world
         self.notes = notes
-        self.spend = spend
-        self.depth = budget.depth
+        self.limits = limits
         self.propose = propose
-        self.repeats = repeats
+        self.reorder = reorder
+        self.nodes = 0
+        self.failures = 0
+        """How often it had to turn back."""
         self.cut_by_depth = False
+        self.cut_by_length = False
         self.decisions: list[Decision] = []
         self.opened: Open | None = None
+        self._functions = Functions(compiled, world, notes, goal)
         self._frames: list[Frame] = []
         self._cells: dict[tuple[Term, Cell], Cell] = {}
         self._visited: set[tuple[Cell, int]] = set()
         self._pruned: list[Open] = []
         self._passed_on: list[Open] = []
+        self._start = len(world.facts.trail)
+        self._network: Cell | None = self._push(tasks, END)
 
-    def run(self, tasks: Sequence[Term]) -> bool:
-        """Return whether the tasks can be done; then ``decisions`` says how."""
-        network: Cell | None = self._push(tasks, END)
-        while network is not None and network is not END:
-            self.spend()
-            self._close(network.length)
-            operator = self.compiled.operators.get(network.task[0])
-            if operator is not None and self._apply(operator, network.task):
+    @property
+    def found(self) -> bool:
+        """Return whether the tasks are done; then ``decisions`` says how."""
+        return self._network is END
+
+    @property
+    def exhausted(self) -> bool:
+        """Return whether there is nothing left to try."""
+        return self._network is None
+
+    def advance(self, nodes: int) -> None:
+        """Look at so many nodes, or fewer if the search ends."""
+        steps, last = self._functions.steps, self.nodes + nodes
+        network = self._network
+        while network is not None and network is not END and self.nodes < last:
+            self.nodes += 1
+            if self.opened is not None and self.opened.rest_length >= network.length:
+                self._close(network.length)
+            step = steps[network.task[0]]
+            values = None if step is None else step[0](network.task)
+            if step is not None and values is not None:
+                self.decisions.append(Decision(step[1], network.task, values, 0))
                 network = network.rest
                 continue
-            if operator is None:
-                self._branch(network)
+            if step is not None or not self._branch(network):
+                self.failures += 1
             network = self._next()
-        return network is END
+        self._network = network
+
+    def leave(self) -> None:
+        """Take back all changes of the state."""
+        self.world.facts.undo(self._start)
 
     def ancestors(self) -> Iterator[Term]:
         """Return the tasks that are being decomposed, innermost first."""
         opened = self.opened
         while opened is not None:
-            yield opened.task
+            if not isinstance(opened.task[0], Own):
+                yield opened.task
             opened = opened.previous
 
     def recursion_may_matter(self) -> bool:
@@ -150,49 +189,41 @@ class Search:
             self.opened.completed = True
             self.opened = self.opened.previous
 
-    def _apply(self, operator: CompiledOperator, task: Term) -> bool:
-        args = task[1:]
-        misfit = operator.head.misfit(args, self.world)
-        if misfit is not None:
-            self.notes.misfit(operator, task, *misfit)
-            return False
-        slots = operator.slots(args)
-        for test in operator.tests:
-            if not test.holds(slots, self.world):
-                self.notes.unmet(operator, task, test, slots)
-                return False
-        self.world.facts.change([fact(slots) for fact in operator.removed], [fact(slots) for fact in operator.added])
-        self.decisions.append(Decision(operator, task, slots, 0))
-        return True
-
-    def _branch(self, network: Cell) -> None:
-        """Open a choice point for the first task unless it leads nowhere new."""
-        key = (network, self.world.facts.key)
+    def _branch(self, network: Cell) -> bool:
+        """Open a choice point for the first task and return True, unless it leads nowhere new."""
+        facts = self.world.facts
+        key = (network, facts.key)
         if key in self._visited:
             self._note_passed_on()
-            return
-        if self._is_cut(network.task):
-            return
-        rest = network.rest or END
+            return False
+        if self._is_cut(network):
+            return False
         self._visited.add(key)
-        opened = Open(network.task, rest.length, len(self.world.facts.trail), len(self._frames), self.opened)
-        expansions = self._expansions(network.task)
-        self._frames.append(Frame(expansions, rest, opened, len(self.world.facts.trail), len(self.decisions), key))
+        rest, changes = network.rest or END, len(facts.trail)
+        opened = Open(network.task, rest.length, changes, len(self._frames), self.opened)
+        self._frames.append(Frame(self._expansions(network.task), rest, opened, changes, len(self.decisions), key))
+        return True
 
     def _note_passed_on(self) -> None:
         if self.opened is not None and not self.opened.passed_on:
             self.opened.passed_on = True
             self._passed_on.append(self.opened)
 
-    def _is_cut(self, task: Term) -> bool:
-        if self.depth is not None and len(self.decisions) >= self.depth:
+    def _is_cut(self, network: Cell) -> bool:
+        limits = self.limits
+        if limits.length is not None and network.length > limits.length:
+            # Whoever meets this network in this search meets the same limit, so nothing is tainted.
+            self.cut_by_length = True
+            return True
+        if limits.depth is not None and len(self.decisions) >= limits.depth:
             self.cut_by_depth = True
             self._taint(-1)
             return True
-        same = self._same_ancestors(task)
-        if len(same) <= self.repeats:
+        same = self._same_ancestors(network.task)
+        if len(same) <= limits.repeats:
             return False
-        self.notes.loop(task)
+        if self.notes is not None:
+            self.notes.loop(network.task)
         self._pruned.extend(same)
         self._taint(same[-1].frame)
         return True
@@ -220,11 +251,14 @@ class Search:
             self.opened = frame.opened.previous
             expansion = next(frame.expansions, None)
             if expansion is not None:
-                source, slots, subtasks = expansion
+                source, values, subtasks, width = expansion
                 self.opened = frame.opened
-                self.decisions.append(Decision(source, frame.key[0].task, slots, len(subtasks)))
+                if source is not None:
+                    self.decisions.append(Decision(source, frame.key[0].task, values, width))
                 return self._push(subtasks, frame.rest)
             self._drop(self._frames.pop())
+            self.failures += 1
+        self.leave()
         return None
 
     def _drop(self, frame: Frame) -> None:
@@ -234,21 +268,18 @@ class Search:
             self._taint(frame.tainted)
 
     def _expansions(self, task: Term) -> Iterator[Expansion]:
-        args, applies = task[1:], False
-        for method in self.compiled.methods.get(task[0], ()):
-            misfit = method.head.misfit(args, self.world)
-            if misfit is not None:
-                self.notes.misfit(method, task, *misfit)
-                continue
-            slots = method.slots(args)
-            for _ in method.join.solutions(slots, self.world, partial(self.notes.unmet, method, task)):
-                subtasks = method.subtasks(slots, self.world)
-                if subtasks is None:
-                    self.notes.declined(method, task)
-                    continue
-                applies = True
-                yield method, slots, subtasks
-        if task[0] not in self.compiled.methods:
+        """Return the ways to do a task, each worked out when it is asked for."""
+        found: Iterator[Expansion] = chain.from_iterable([each(task) for each in self._functions.expanders[task[0]]])
+        if self.reorder is not None:
+            found = iter(self.reorder(task, list(found), self.world))
+        if self.notes is not None and not isinstance(task[0], Own) and task[0] not in self.compiled.methods:
             self.notes.unknown(task)
-        if not applies and self.propose is not None:
+        return found if self.propose is None else self._or_proposed(task, found)
+
+    def _or_proposed(self, task: Term, found: Iterator[Expansion]) -> Iterator[Expansion]:
+        applies = False
+        for expansion in found:
+            applies = True
+            yield expansion
+        if not applies and self.propose is not None and not isinstance(task[0], Own):
             yield from self.propose(task, self)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, overload
 
 from .compiled import CompiledOperator
 from .interface import Step
@@ -23,6 +24,35 @@ def plan_of(decisions: Iterable[Decision]) -> list[Step]:
     ]
 
 
+class Tree(Sequence[Node]):
+    """A decomposition tree that is made when somebody looks at it."""
+
+    def __init__(self, make: Callable[[], tuple[Node, ...]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _nodes(self) -> tuple[Node, ...]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    @overload
+    def __getitem__(self, at: int) -> Node: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Node]: ...
+    def __getitem__(self, at: int | slice) -> Node | Sequence[Node]:
+        return self._nodes[at]
+
+    def __eq__(self, other: object) -> bool:
+        return self._nodes == (other._nodes if isinstance(other, Tree) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._nodes)
+
+
 def tree_of(decisions: Sequence[Decision]) -> tuple[Node, ...]:
     """Return the decisions, which stand in preorder, as nodes that name their parent."""
     nodes: list[Node] = []
@@ -40,12 +70,11 @@ def tree_of(decisions: Sequence[Decision]) -> tuple[Node, ...]:
 
 
 def _describe(decision: Decision) -> dict[str, Any]:
-    source = decision.source
-    node: dict[str, Any] = {"task": term_text(decision.task), "name": decision.task[0], "args": list(decision.task[1:])}
+    source, task = decision.source, decision.task
+    node: dict[str, Any] = {"task": term_text(task), "name": task[0], "args": list(task[1:])}
     if isinstance(source, CompiledOperator):
         return {**node, "operator": source.source.name}
-    bindings = {name: decision.slots[slot] for name, slot in source.variables.items()}
-    node |= {"method": source.source.name, "bindings": bindings}
+    node |= {"method": source.source.name, "bindings": dict(zip(source.variables, decision.values, strict=True))}
     return {**node, "learned": True} if source.source.learned else node
 
 

@@ -28,7 +28,7 @@ def typed_objects(domain: Domain, problem: Problem) -> dict[str, dict[Any, None]
                 known.update(signature[position : position + 1])
     all_types = _all_types(domain)
     members: dict[str, dict[Any, None]] = {kind: {} for kind in all_types}
-    for name in sorted(kinds, key=order_key):
+    for name in sorted(kinds, key=lambda each: (type(each).__name__, str(each))):
         own = kinds[name] - ({ROOT_TYPE} if name not in declared else set())
         above = [each for kind in sorted(own) for each in domain.types_above(kind)] if own else all_types
         for kind in above:

@@ -1,97 +1,140 @@
-"""Facts that hold now: indexed by predicate and bound positions, changed in place, and taken back exactly."""
+"""Facts that hold now and numbers: changed in place, found by predicate and bound positions, taken back exactly."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from operator import itemgetter
 from typing import Any
 
 from .errors import HtnError
 from .terms import Term, parse_term, term_text
 
-Index = dict[Term, dict[Term, None]]
-_NONE: dict[Term, None] = {}
+Bucket = dict[Term, None]
+Index = dict[Any, Bucket]
+Shape = tuple[Any, int]
+"""A predicate and how long its facts are, the predicate included."""
 
 
 class Facts:
-    """A set of facts with lookups by bound positions, a trail to undo changes, and a key of its content.
+    """A set of facts with indexes, numbers by fluent, a trail to undo changes, and a key of the whole content.
 
     Buckets are dictionaries used as ordered sets, because the order of a ``set`` of strings differs between runs.
     """
 
-    def __init__(self, facts: Iterable[Term]) -> None:
-        self.facts: dict[Term, None] = {}
-        self.trail: list[tuple[bool, Term]] = []
+    def __init__(self, facts: Iterable[Term], numbers: Mapping[Term, Any] | None = None) -> None:
+        self.facts: Bucket = dict.fromkeys(facts)
+        self.numbers: dict[Term, Any] = dict(numbers or {})
+        self.trail: list[tuple[Term, Any]] = []
+        """What changed: a fact with True (it was added) or False, a fluent with a list of the value it had."""
         self.key = 0
-        self._numbers: dict[Term, int] = {}
+        """Two states of one search have the same key when, up to a chance of 2**-128, they have the same content."""
         self._random = random.Random(0)
-        self._indexes: dict[str, dict[tuple[int, ...], Index]] = {}
-        for fact in facts:
-            self._insert(fact)
+        self._keys: dict[Any, int] = {}
+        self._shapes: dict[Shape, Bucket] = {}
+        self._indexes: dict[Shape, dict[tuple[int, ...], Index]] = {}
+        self._buckets: dict[Term, list[Bucket]] = {}
+        self._distinct: dict[tuple[Shape, int], int] = {}
+        for fact in self.facts:
+            self._shapes.setdefault((fact[0], len(fact)), {})[fact] = None
 
-    def __contains__(self, fact: object) -> bool:
-        return fact in self.facts
+    def all(self, shape: Shape) -> Bucket:
+        """Return the facts of a shape; the same dictionary follows all changes."""
+        return self._shapes.setdefault(shape, {})
 
-    def lookup(self, predicate: str, positions: tuple[int, ...], values: Term) -> dict[Term, None]:
-        """Return the facts of a predicate whose arguments at ``positions`` are ``values``."""
-        index = self._indexes.setdefault(predicate, {}).get(positions)
-        if index is None:
-            index = self._build(predicate, positions)
-        return index.get(values, _NONE)
+    def index(self, shape: Shape, positions: tuple[int, ...]) -> Index:
+        """Return the facts of a shape by their arguments at ``positions``: the value of one, the tuple of several.
 
-    def change(self, removed: Iterable[Term], added: Iterable[Term]) -> None:
-        """Make facts false, then facts true; only what really changes enters the trail."""
-        added = tuple(added)
+        The dictionary follows all changes.
+        """
+        indexes = self._indexes.setdefault(shape, {})
+        if positions not in indexes:
+            index = indexes[positions] = {}
+            key_of = itemgetter(*positions)
+            for fact in self.all(shape):
+                index.setdefault(key_of(fact), {})[fact] = None
+            for fact, buckets in self._buckets.items():
+                if (fact[0], len(fact)) == shape:
+                    buckets.append(index.setdefault(key_of(fact), {}))
+        return indexes[positions]
+
+    def estimate(self, shape: Shape, positions: Iterable[int]) -> float:
+        """Return about how many facts agree with given arguments at ``positions``."""
+        expected = float(len(self.all(shape)))
+        for position in positions:
+            expected /= self._count_distinct(shape, position)
+        return expected
+
+    def _count_distinct(self, shape: Shape, position: int) -> int:
+        known = self._distinct.get((shape, position))
+        if known is None:
+            known = len({fact[position] for fact in self.all(shape)}) or 1
+            self._distinct[(shape, position)] = known
+        return known
+
+    def change(self, removed: Iterable[Term], added: Sequence[Term], numbers: Iterable[tuple[Term, Any]] = ()) -> None:
+        """Make facts false, then facts true, then set numbers; only what really changes enters the trail."""
+        facts, trail = self.facts, self.trail
         for fact in removed:
-            if fact in self.facts and fact not in added:
+            if fact in facts and fact not in added:
                 self._delete(fact)
-                self.trail.append((False, fact))
+                trail.append((fact, False))
         for fact in added:
-            if fact not in self.facts:
+            if fact not in facts:
                 self._insert(fact)
-                self.trail.append((True, fact))
+                trail.append((fact, True))
+        for fluent, value in numbers:
+            before = self.numbers.get(fluent)
+            if before != value:
+                trail.append((fluent, [before]))
+                self._set(fluent, before, value)
 
     def undo(self, mark: int) -> None:
         """Take changes back until the trail is as long as it was at ``mark``."""
-        while len(self.trail) > mark:
-            was_added, fact = self.trail.pop()
-            if was_added:
-                self._delete(fact)
+        trail = self.trail
+        while len(trail) > mark:
+            what, how = trail.pop()
+            if how is True:
+                self._delete(what)
+            elif how is False:
+                self._insert(what)
             else:
-                self._insert(fact)
+                self._set(what, self.numbers.get(what), how[0])
 
     def _insert(self, fact: Term) -> None:
         self.facts[fact] = None
-        self.key ^= self._number(fact)
-        for positions, index in self._indexes.get(fact[0], {}).items():
-            _file(index, positions, fact)
+        self.key ^= self._keys.get(fact) or self._new_key(fact)
+        for bucket in self._buckets.get(fact) or self._find_buckets(fact):
+            bucket[fact] = None
 
     def _delete(self, fact: Term) -> None:
         del self.facts[fact]
-        self.key ^= self._number(fact)
-        for positions, index in self._indexes.get(fact[0], {}).items():
-            if all(position < len(fact) for position in positions):
-                del index[tuple(fact[position] for position in positions)][fact]
+        self.key ^= self._keys.get(fact) or self._new_key(fact)
+        for bucket in self._buckets.get(fact) or self._find_buckets(fact):
+            del bucket[fact]
 
-    def _build(self, predicate: str, positions: tuple[int, ...]) -> Index:
-        index: Index = {}
-        for fact in self.facts:
-            if fact[0] == predicate:
-                _file(index, positions, fact)
-        self._indexes[predicate][positions] = index
-        return index
+    def _set(self, fluent: Term, before: Any, value: Any) -> None:
+        for each in (before, value):
+            if each is not None:
+                known = ("=", fluent, each)
+                self.key ^= self._keys.get(known) or self._new_key(known)
+        if value is None:
+            del self.numbers[fluent]
+        else:
+            self.numbers[fluent] = value
 
-    def _number(self, fact: Term) -> int:
-        number = self._numbers.get(fact)
-        if number is None:
-            number = self._numbers[fact] = self._random.getrandbits(96)
-        return number
+    def _new_key(self, known: Any) -> int:
+        key = self._keys[known] = self._random.getrandbits(128) | 1
+        return key
 
-
-def _file(index: Index, positions: tuple[int, ...], fact: Term) -> None:
-    if all(position < len(fact) for position in positions):
-        index.setdefault(tuple(fact[position] for position in positions), {})[fact] = None
+    def _find_buckets(self, fact: Term) -> list[Bucket]:
+        """Return the dictionaries that a fact is in while it holds, which is worked out once for each fact."""
+        shape = (fact[0], len(fact))
+        buckets = self._buckets[fact] = [self.all(shape)]
+        for positions, index in self._indexes.get(shape, {}).items():
+            buckets.append(index.setdefault(itemgetter(*positions)(fact), {}))
+        return buckets
 
 
 class StateView(AbstractSet[Any]):

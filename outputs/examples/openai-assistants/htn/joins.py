@@ -1,162 +1,130 @@
-"""Joins: enumerate the ways in which a method's conditions hold, over facts indexed by predicate and position."""
+"""Joins: the order in which conditions are tested and variables bound, so that few candidates are looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from .conditions import Condition
-from .state import Facts, StateView
-from .terms import ROOT_TYPE, Term
-
-Slots = list[Any]
+from .conditions import Condition, Equal, Every, Literal, condition_variables
+from .terms import ROOT_TYPE, Term, is_variable, variables_of
 
 
-@dataclass
-class World:
-    """What conditions are tested against: the facts that hold now, and the objects of each type."""
-
-    facts: Facts
-    members: Mapping[str, Mapping[Any, None]]
-    """The objects of each type, those of the types below it included."""
-    view: StateView
-    tick: Callable[[], None]
-    """Called for every candidate, so that a deadline is noticed inside a large join."""
-
-    def __post_init__(self) -> None:
-        self.held = self.facts.facts
-
-    def kind_of(self, value: Any) -> str:
-        """Return in words which type an object has."""
-        kinds = [kind for kind, members in self.members.items() if value in members and kind != ROOT_TYPE]
-        if kinds:
-            return f"a {min(kinds, key=lambda kind: (len(self.members[kind]), kind))}"
-        return "of no such type" if value in self.members.get(ROOT_TYPE, ()) else "not an object of this problem"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Test:
-    """A condition all of whose variables are bound."""
+    """Goes on if a condition, all of whose variables are bound, holds."""
 
     __test__ = False
 
-    holds: Callable[[Slots, World], bool]
     condition: Condition
-    known: Mapping[str, int]
-    """The slots of the variables that are bound when the test is made."""
-    rank: int
-    """Its place in the order of evaluation."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Copy:
-    """Binds a variable to what it must equal."""
+    """Binds the variable of an equality to its other side."""
 
-    source: int
-    target: int
-
-    def candidates(self, slots: Slots, world: World) -> Iterator[None]:
-        """Bind the variable once."""
-        slots[self.target] = slots[self.source]
-        yield
+    condition: Equal
+    variable: str
+    source: object
 
 
-@dataclass(frozen=True)
-class Objects:
-    """Binds a variable to every object there is; its types are checked afterwards."""
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Binds the unbound variables of a fact in each way in which it holds."""
 
-    slot: int
-    kind: str = ROOT_TYPE
-
-    def candidates(self, slots: Slots, world: World) -> Iterator[None]:
-        """Bind the variable to one object after the other."""
-        for value in world.members.get(self.kind, ()):
-            world.tick()
-            slots[self.slot] = value
-            yield
+    condition: Literal
+    new: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Matching:
-    """Binds the unbound variables of a fact to those facts that agree at the bound positions."""
+@dataclass(frozen=True, slots=True)
+class Each:
+    """Binds a variable to every object of a type."""
 
-    predicate: str
-    length: int
-    positions: tuple[int, ...]
-    values: Callable[[Slots], Term]
-    outputs: tuple[tuple[int, int], ...]
-    repeats: tuple[tuple[int, int], ...]
-    changes: bool
-    """Whether steps change such facts; then the candidates are copied before the state moves on."""
-
-    def candidates(self, slots: Slots, world: World) -> Iterator[None]:
-        """Bind the variables to one fact after the other."""
-        found = world.facts.lookup(self.predicate, self.positions, self.values(slots))
-        for fact in list(found) if self.changes else found:
-            world.tick()
-            if len(fact) != self.length or any(fact[one] != fact[other] for one, other in self.repeats):
-                continue
-            for position, slot in self.outputs:
-                slots[slot] = fact[position]
-            yield
+    condition: Literal
+    """The type as a condition, for words about it."""
+    variable: str
 
 
-@dataclass(frozen=True)
-class Binder:
-    """A source of candidates with the types and conditions they must satisfy."""
-
-    source: Copy | Objects | Matching
-    typed: tuple[tuple[int, str], ...]
-    tests: tuple[Test, ...]
-    condition: Condition
-    known: Mapping[str, int]
-    rank: int
+Move = Test | Copy | Match | Each
 
 
-Note = Callable[["Test | Binder", Slots], None]
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Goes on if a function of the caller gives subtasks."""
 
 
-@dataclass(frozen=True)
-class Join:
-    """Tests on the arguments, then binders from the outermost to the innermost."""
-
-    tests: tuple[Test, ...]
-    binders: tuple[Binder, ...]
-
-    def solutions(self, slots: Slots, world: World, note: Note) -> Iterator[None]:
-        """Fill ``slots`` in every way in which all conditions hold; tell ``note`` what did not."""
-        if not all_hold(self.tests, slots, world, note):
-            return
-        if not self.binders:
-            yield
-            return
-        running = [_admitted(self.binders[0], slots, world, note)]
-        while running:
-            if not next(running[-1], False):
-                running.pop()
-            elif len(running) == len(self.binders):
-                yield
-            else:
-                running.append(_admitted(self.binders[len(running)], slots, world, note))
+@dataclass(frozen=True, slots=True)
+class Happen:
+    """Goes on if every number that a step changes has a value, and one only."""
 
 
-def all_hold(tests: Sequence[Test], slots: Slots, world: World, note: Note) -> bool:
-    """Return whether all tests hold; tell ``note`` the first that does not."""
-    for test in tests:
-        if not test.holds(slots, world):
-            note(test, slots)
-            return False
-    return True
+Sizes = Callable[[Term, Sequence[int]], float]
+"""About how many facts look like a term, when its parts at some positions are given."""
 
 
-def _admitted(binder: Binder, slots: Slots, world: World, note: Note) -> Iterator[bool]:
-    """Yield True for each candidate of the right types that passes the tests."""
-    any_typed = False
-    for _ in binder.source.candidates(slots, world):
-        if all(slots[slot] in world.members.get(kind, ()) for slot, kind in binder.typed):
-            any_typed = True
-            if all_hold(binder.tests, slots, world, note):
-                yield True
-    if not any_typed:
-        note(binder, slots)
+def arrange(
+    conditions: Sequence[Condition],
+    head: Iterable[str],
+    wanted: Iterable[str],
+    types: Mapping[str, Sequence[str]],
+    sizes: Sizes,
+) -> tuple[Move, ...]:
+    """Return the moves that find every way in which conditions hold, the cheapest first.
+
+    ``head`` are the variables that are bound at the start, ``wanted`` those that must be bound at the end though
+    perhaps no condition binds them.
+    """
+    conditions = list(conjuncts(conditions))
+    left, bound, moves = conditions, set(head), list[Move]()
+    free = list(dict.fromkeys([*(name for each in conditions for name in condition_variables(each)), *wanted]))
+    while True:
+        ready = [each for each in left if bound.issuperset(condition_variables(each))]
+        left = [each for each in left if not any(each is other for other in ready)]
+        moves += [Test(each) for each in ready]
+        move = _binding_move(left, bound, sizes) or _enumeration(free, bound, types)
+        if move is None:
+            return tuple(moves)
+        moves.append(move)
+        bound.update(new_variables(move))
+        left = [each for each in left if each is not move.condition]
+
+
+def conjuncts(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Yield the conditions that must all hold, those inside an "all" one by one."""
+    for condition in conditions:
+        if isinstance(condition, Every):
+            yield from conjuncts(condition.conditions)
+        else:
+            yield condition
+
+
+def new_variables(move: Move) -> tuple[str, ...]:
+    """Return the variables that a move binds."""
+    if isinstance(move, Match):
+        return move.new
+    return () if isinstance(move, Test) else (move.variable,)
+
+
+def _binding_move(left: Sequence[Condition], bound: Container[str], sizes: Sizes) -> Copy | Match | None:
+    for each in left:
+        if isinstance(each, Equal) and each.positive:
+            for variable, source in ((each.left, each.right), (each.right, each.left)):
+                if is_variable(variable) and variable not in bound and (not is_variable(source) or source in bound):
+                    return Copy(each, variable, source)
+    literals = [each for each in left if isinstance(each, Literal) and each.positive]
+    if not literals:
+        return None
+    cheapest = min(literals, key=lambda each: _cost(each.atom, bound, sizes))
+    return Match(cheapest, tuple(name for name in variables_of(cheapest.atom) if name not in bound))
+
+
+def _cost(atom: Term, bound: Container[str], sizes: Sizes) -> tuple[float, int]:
+    given = [at for at, part in enumerate(atom) if at > 0 and (not is_variable(part) or part in bound)]
+    return sizes(atom, given), len(atom) - len(given)
+
+
+def _enumeration(free: Iterable[str], bound: Container[str], types: Mapping[str, Sequence[str]]) -> Each | None:
+    name = next((name for name in free if name not in bound), None)
+    if name is None:
+        return None
+    kinds = types.get(name, ())
+    return Each(Literal((kinds[0] if kinds else ROOT_TYPE, name)), name)

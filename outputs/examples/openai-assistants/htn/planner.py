@@ -6,24 +6,26 @@ import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from .calls import Members
-from .compiled import CompiledDomain, compile_domain
+from .compiled import CompiledDomain, compile_domain, compile_goal
 from .domain import Domain, Method, Operator, Problem, methods_from, operators_from
 from .errors import HtnError, ProblemError
 from .execution.executor import Executor
 from .execution.interface import Act, call_function
 from .goals import goal_methods, tested, without_goals
-from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Decomposer, Plan, Result
+from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Decomposer, Plan, Reason, Result
 from .learning import Lesson, learn
 from .notes import Notes
 from .objects import typed_objects
 from .proposals import Asking, Attempt, Gaps, Objection, Proposals
-from .solver import Meter, Outcome, make_world, search, without_dead_ends
+from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
 from .start import Start, parse_state
+from .strategies import Setting
 from .terms import Term, is_variable, parse_term, term_text
-from .tree import plan_of, tree_of
+from .tree import Tree, plan_of, tree_of
 from .verify import verify
 
 _TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
@@ -71,7 +73,7 @@ class HTNPlanner:
             self._asking.gaps = gaps or self._asking.gaps
             self._asking.objection = objection or self._asking.objection
         self._clock = clock
-        self._compiled: CompiledDomain | None = None
+        self._ready: dict[bool, tuple[CompiledDomain, Sequence[Reason], CompiledDomain]] = {}
 
     @property
     def reasons(self) -> list[str]:
@@ -103,20 +105,29 @@ class HTNPlanner:
 
     def solve_problem(self, problem: Problem) -> Result:
         """Return the plan for a problem with its decomposition tree, or what stood in its way."""
-        if problem.goal or problem.ordering is not None:
-            raise ProblemError("The search does not know goals and partly ordered tasks yet.")
-        notes, meter = Notes(), Meter(self._budget, self._clock)
-        compiled = self._ready()
-        found = self._run(without_dead_ends(compiled, notes), problem, notes, meter)
+        meter = Meter(self._budget, self._clock)
+        find_members = cache(lambda: typed_objects(self.domain, problem))
+        able, dead_ends, everything = self._compiled(all_declared(self.domain, problem, find_members))
+        setting = Setting(
+            compiled=able,
+            tasks=network_of(problem),
+            goal=compile_goal(problem.goal, self.domain) if problem.goal else None,
+            new_world=lambda: make_world(problem, find_members, meter.tick),
+            depth=self._budget.depth,
+        )
+        found, notes = search(setting, meter), Notes()
+        if found.outcome != FOUND:
+            notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._clock)
+            for reason in dead_ends:
+                notes.add(reason)
         if found.outcome != NO_PLAN or self._asking is None:
-            self.last_result = self._result(problem, found, notes, meter, None)
+            self.last_result = self._result(found, notes, meter, None)
             return self.last_result
-        members = typed_objects(self.domain, problem)
-        attempt = self._attempt(compiled, problem, members, meter)
+        attempt = self._attempt(everything, problem, find_members, meter)
         proposals = Proposals(self._asking, problem, self.domain, self._used, notes, attempt)
-        found = self._run(compiled, problem, notes, meter, proposals)
-        self.last_result = self._result(problem, found, notes, meter, proposals)
-        self._learn(problem, self.last_result, members, proposals)
+        asking = replace(setting, compiled=everything, notes=notes, propose=proposals)
+        self.last_result = self._result(search(asking, meter, turns=False), notes, meter, proposals)
+        self._learn(problem, self.last_result, find_members(), proposals)
         return self.last_result
 
     @property
@@ -131,34 +142,34 @@ class HTNPlanner:
     def over(self, domain: Domain) -> HTNPlanner:
         """Return a planner like this one over another domain; what either learns, both know."""
         other = copy.copy(self)
-        other.domain, other._compiled = domain, None
+        other.domain, other._ready = domain, {}
         return other
 
-    def _run(
-        self, compiled: CompiledDomain, problem: Problem, notes: Notes, meter: Meter, proposals: Proposals | None = None
-    ) -> Outcome:
-        world = make_world(self.domain, problem, meter.tick)
-        return search(compiled, problem.tasks, world, notes, meter, self._budget, proposals)
-
-    def _attempt(self, compiled: CompiledDomain, problem: Problem, members: Members, meter: Meter) -> Attempt:
+    def _attempt(
+        self, compiled: CompiledDomain, problem: Problem, find_members: Callable[[], Members], meter: Meter
+    ) -> Attempt:
         """Return a function that solves tasks from a state by known methods alone, with bounds of its own."""
 
         def attempt(tasks: Sequence[Term], facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Result:
             part, notes = meter.part(_TRY), Notes()
-            start = replace(problem, tasks=tuple(tasks), state=tuple(facts), numbers=dict(numbers))
-            world = replace(make_world(self.domain, start, part.tick), members=members)
-            found = search(compiled, tasks, world, notes, part, _TRY)
-            return Result(found.outcome, plan_of(found.decisions), (), notes.reasons(), part.nodes)
+            start = replace(problem, state=tuple(facts), numbers=dict(numbers))
+            setting = Setting(
+                compiled=compiled,
+                tasks=tasks,
+                new_world=lambda: make_world(start, find_members, part.tick),
+                depth=_TRY.depth,
+                notes=notes,
+            )
+            found = search(setting, part, turns=False)
+            return Result(found.outcome, plan_of(found.decisions), (), reasons_of(found, notes), part.nodes)
 
         return attempt
 
-    def _result(
-        self, problem: Problem, found: Outcome, notes: Notes, meter: Meter, proposals: Proposals | None
-    ) -> Result:
+    def _result(self, found: Outcome, notes: Notes, meter: Meter, proposals: Proposals | None) -> Result:
         counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
         if found.outcome != FOUND:
-            return Result(found.outcome, None, (), notes.reasons(), meter.nodes, counts)
-        tree = without_goals(tree_of(found.decisions), self.domain)
+            return Result(found.outcome, None, (), reasons_of(found, notes), meter.nodes, counts)
+        tree = Tree(lambda: without_goals(tree_of(found.decisions), self.domain))
         rejected = tuple(reason for reason in notes.reasons() if reason.code == "proposal")
         return Result(FOUND, plan_of(found.decisions), tree, rejected, meter.nodes, counts)
 
@@ -175,17 +186,19 @@ class HTNPlanner:
         lessons = learn(result.tree, proposals.accepted, self.domain, problem, members, self.learned)
         self.lessons += lessons
         self.learned += [lesson.method for lesson in lessons]
-        self._compiled = None
+        self._ready.clear()
 
     @property
     def _used(self) -> Sequence[Method]:
         return () if self._promoted_only else self.learned
 
-    def _ready(self) -> CompiledDomain:
-        if self._compiled is None:
+    def _compiled(self, typed: bool) -> tuple[CompiledDomain, Sequence[Reason], CompiledDomain]:
+        """Return the domain without methods that lead nowhere, reasons why they do, and the whole domain."""
+        if typed not in self._ready:
             learned = [tested(method, self.domain) for method in self._used]
-            self._compiled = compile_domain(self.domain, [*goal_methods(self.domain), *learned])
-        return self._compiled
+            everything = compile_domain(self.domain, [*goal_methods(self.domain), *learned], typed=typed)
+            self._ready[typed] = (*without_dead_ends(everything), everything)
+        return self._ready[typed]
 
     def _tasks(self, task: object) -> tuple[Term, ...]:
         """Read one task or a list of them; a list of words whose first alone is a known task is one task."""

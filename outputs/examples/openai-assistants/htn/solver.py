@@ -1,21 +1,31 @@
-"""Solve a problem: build the world, run passes of the search within a budget, and say what came of it."""
+"""Solve a problem: build the world, run strategies within a budget, and say what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from .codegen import Own
 from .compiled import CompiledDomain, CompiledMethod
 from .domain import Domain, Problem
-from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Reason
-from .joins import World
+from .interface import GAVE_UP, Budget, Reason
 from .notes import Notes
-from .objects import typed_objects
-from .search import Decision, Propose, Search
+from .ordering import done_before
+from .search import Decision
 from .state import Facts, StateView
-from .terms import Term
+from .strategies import DepthFirst, Restarts, Setting, Strategy
+from .terms import ROOT_TYPE, Term
+from .world import Members, World
 
 _LOOK_AT_CLOCK_EVERY = 256
+_FAILURES_ALONE = 1_000
+"""How often plain depth-first search may turn back alone; most domains say well enough where to go."""
+_TURN = 1_000
+"""Nodes for which each strategy goes on when they take turns."""
+
+
+_EXPLAINED = Budget(nodes=20_000, seconds=1.0)
+"""What may be spent on finding words for a failure."""
 
 
 class OutOfBudget(Exception):
@@ -40,77 +50,119 @@ class Meter:
         part._end = min(ends, default=None)
         return part
 
-    def spend(self) -> None:
-        """Count one node of the search."""
-        self.nodes += 1
-        if self._limit is not None and self.nodes > self._limit:
-            raise OutOfBudget(f"gave up after {self._limit} nodes")
-        self.tick()
+    def run(self, strategy: Strategy, nodes: int) -> None:
+        """Let a strategy go on for so many nodes within the budget."""
+        last = strategy.nodes + nodes
+        while strategy.outcome is None and strategy.nodes < last:
+            allowed = min(_LOOK_AT_CLOCK_EVERY, last - strategy.nodes)
+            if self._limit is not None:
+                allowed = min(allowed, self._limit - self.nodes)
+                if allowed <= 0:
+                    raise OutOfBudget(f"gave up after {self._limit} nodes")
+            before = strategy.nodes
+            try:
+                strategy.advance(allowed)
+            finally:
+                self.nodes += strategy.nodes - before
+            if strategy.outcome is None:
+                self._look()
 
-    def tick(self) -> None:
-        """Count one candidate, and look at the clock now and then."""
-        self._ticks += 1
-        if self._end is not None and self._ticks % _LOOK_AT_CLOCK_EVERY == 0 and self._clock() >= self._end:
+    def tick(self, candidates: int) -> None:
+        """Count candidates of a join, and look at the clock now and then."""
+        self._ticks += candidates
+        if self._ticks >= _LOOK_AT_CLOCK_EVERY:
+            self._ticks = 0
+            self._look()
+
+    def _look(self) -> None:
+        if self._end is not None and self._clock() >= self._end:
             raise OutOfBudget(f"gave up after {self._seconds:g} seconds")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the passes of a search came to."""
+    """What a search came to."""
 
     outcome: str
     decisions: Sequence[Decision] = ()
+    bound: Reason | None = None
+    """Which bound was reached, where the search gave up."""
 
 
-def make_world(domain: Domain, problem: Problem, tick: Callable[[], None]) -> World:
-    """Return the facts and typed objects that a problem starts with."""
-    facts = Facts(problem.state)
-    return World(facts, typed_objects(domain, problem), StateView(facts.facts, problem.spelled), tick)
+def make_world(problem: Problem, find_members: Callable[[], Members], tick: Callable[[int], None]) -> World:
+    """Return the facts, numbers and typed objects that a problem starts with."""
+    facts = Facts(problem.state, problem.numbers)
+    return World(facts, find_members, StateView(facts.facts, problem.spelled), tick)
 
 
-def search(
-    compiled: CompiledDomain,
-    tasks: Sequence[Term],
-    world: World,
-    notes: Notes,
-    meter: Meter,
-    budget: Budget,
-    propose: Propose | None = None,
-) -> Outcome:
-    """Run passes that allow more and more recursion, until one finds a plan or shows that there is none."""
-    repeats = 0
-    while True:
-        attempt = Search(compiled, world, notes, meter.spend, budget, propose, repeats)
-        try:
-            if attempt.run(tasks):
-                return Outcome(FOUND, attempt.decisions)
-        except OutOfBudget as stopped:
-            notes.add(Reason("budget", str(stopped)))
-            return Outcome(GAVE_UP)
-        if attempt.cut_by_depth:
-            notes.add(Reason("budget", f"gave up: a line of the search was longer than {budget.depth}"))
-            return Outcome(GAVE_UP)
-        if not attempt.recursion_may_matter():
-            return Outcome(NO_PLAN)
-        repeats = max(1, repeats * 2)
+def network_of(problem: Problem) -> tuple[Term, ...]:
+    """Return what is to be done, as the search takes it: tasks in a line, then the goal."""
+    tasks = problem.tasks
+    if problem.ordering is not None and len(tasks) > 1:
+        tasks = ((Own.UNORDERED, tasks, done_before(problem.ordering, len(tasks)), 0),)
+    return (*tasks, (Own.GOAL,)) if problem.goal else tasks
 
 
-def without_dead_ends(compiled: CompiledDomain, notes: Notes) -> CompiledDomain:
+def all_declared(domain: Domain, problem: Problem, find_members: Callable[[], Members]) -> bool:
+    """Return whether every object was declared, so that each has one type and the types above it."""
+    declared = domain.objects.keys() | problem.objects.keys()
+    return bool(declared) and find_members()[ROOT_TYPE].keys() <= declared
+
+
+def search(setting: Setting, meter: Meter, *, turns: bool = True) -> Outcome:
+    """Search depth first, and where that takes long, in turns with other strategies; without ``turns`` only so."""
+    plain = DepthFirst(setting)
+    try:
+        while plain.outcome is None and not (turns and plain.failures > _FAILURES_ALONE):
+            meter.run(plain, _TURN)
+        strategies: list[Strategy] = [plain]
+        if plain.outcome is None:
+            strategies += [DepthFirst(setting, length=4), Restarts(setting)]
+        while all(each.outcome is None for each in strategies):
+            for each in strategies:
+                meter.run(each, 3 * _TURN if each is plain else _TURN)
+                if each.outcome is not None:
+                    break
+    except OutOfBudget as stopped:
+        return Outcome(GAVE_UP, bound=Reason("budget", str(stopped)))
+    ended = next(each for each in strategies if each.outcome is not None)
+    if ended.outcome == GAVE_UP:
+        words = f"gave up: a line of the search was longer than {setting.depth}"
+        return Outcome(GAVE_UP, bound=Reason("budget", words))
+    return Outcome(str(ended.outcome), ended.decisions)
+
+
+def reasons_of(found: Outcome, notes: Notes) -> tuple[Reason, ...]:
+    """Return everything that stood in the way, at the end the bound that was reached."""
+    return (*notes.reasons(), *([] if found.bound is None else [found.bound]))
+
+
+def explain(setting: Setting, nodes: int | None, clock: Callable[[], float]) -> Notes:
+    """Return what stands in the way of a plan, found by looking again, taking notes, at the beginning of the search.
+
+    A search that gave up is looked at for no more nodes than it had.
+    """
+    notes = Notes()
+    most = _EXPLAINED if nodes is None else replace(_EXPLAINED, nodes=min(nodes, _EXPLAINED.nodes or nodes))
+    meter = Meter(most, clock)
+    search(replace(setting, notes=notes), meter, turns=False)
+    return notes
+
+
+def without_dead_ends(compiled: CompiledDomain) -> tuple[CompiledDomain, tuple[Reason, ...]]:
     """Leave out the methods that can never end in steps: a subtask is unknown, or leads back to itself for ever."""
     ends = set(compiled.operators)
     waiting = [method for methods in compiled.methods.values() for method in methods]
     while True:
-        able = [method for method in waiting if ends.issuperset(_subtask_names(method))]
+        able = {method for method in waiting if ends.issuperset(_subtask_names(method))}
         if not able:
             break
         ends.update(method.source.task for method in able)
         waiting = [method for method in waiting if method not in able]
-    for method in waiting:
-        notes.add(_dead_end(method, compiled, ends))
     kept = {
         task: tuple(method for method in methods if method not in waiting) for task, methods in compiled.methods.items()
     }
-    return replace(compiled, methods=kept)
+    return replace(compiled, methods=kept), tuple(_dead_end(method, compiled, ends) for method in waiting)
 
 
 def _subtask_names(method: CompiledMethod) -> list[str]:

@@ -5,14 +5,16 @@ While the search runs only the furthest failure of each method is kept, unworded
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
+from .codegen import MISFIT, Explanation, Own
 from .compiled import CompiledMethod, CompiledOperator
-from .conditions import Check, Condition, Equal, Literal
+from .conditions import Check, Condition, Literal, bound
 from .interface import Reason
-from .joins import Binder, Slots, Test
-from .terms import Term, is_variable, term_text
+from .joins import Compute, Happen, Move, Test
+from .terms import Term, term_text
+from .world import World
 
 Owner = CompiledOperator | CompiledMethod
 
@@ -21,27 +23,19 @@ class Notes:
     """Keeps, for each method and operator, the condition that failed after all others had held."""
 
     def __init__(self) -> None:
-        self._deepest: dict[tuple[str, str], tuple[int, Owner, Term, Any, tuple[Any, ...]]] = {}
+        self._deepest: dict[tuple[str, str], tuple[int, Owner, Term, Any, Term]] = {}
         self._reasons: dict[tuple[str, str], Reason] = {}
 
-    def unmet(self, owner: Owner, task: Term, test: Test | Binder, slots: Slots) -> None:
-        """Note that a condition did not hold."""
+    def unmet(
+        self, owner: Owner, explanations: Sequence[Explanation], world: World, number: int, task: Term, values: Term
+    ) -> None:
+        """Note that the move of this number failed, or that the arguments did not fit."""
         key = (type(owner).__name__, owner.source.name)
         known = self._deepest.get(key)
-        if known is None or test.rank > known[0]:
-            self._deepest[key] = (test.rank, owner, task, test, tuple(slots))
-
-    def misfit(self, owner: Owner, task: Term, code: str, words: str) -> None:
-        """Note that an operator or a method is not made for these arguments."""
-        key = (type(owner).__name__, owner.source.name)
-        if key not in self._deepest:
-            self._deepest[key] = (-1, owner, task, (code, words), ())
-
-    def declined(self, method: CompiledMethod, task: Term) -> None:
-        """Note that the function of a method gave no subtasks."""
-        name = method.source.name
-        words = f"{_about(method, task)}: its function gave no subtasks in this state"
-        self._reasons.setdefault(("declined", name), Reason("condition", words, term_text(task), name))
+        if known is not None and number <= known[0]:
+            return
+        why = owner.head.misfit(task[1:], world) if number == MISFIT else explanations[number]
+        self._deepest[key] = (number, owner, task, why, values)
 
     def unknown(self, task: Term) -> None:
         """Note that nobody defined a task."""
@@ -63,12 +57,21 @@ class Notes:
         return (*worded, *self._reasons.values())
 
 
-def _reason(owner: Owner, task: Term, why: Any, slots: tuple[Any, ...]) -> Reason:
+def _reason(owner: Owner, task: Term, why: Any, values: Term) -> Reason:
     name = owner.source.name if isinstance(owner, CompiledMethod) else None
-    if isinstance(why, tuple):
+    if isinstance(why[0], str):
         return Reason(why[0], f"{_about(owner, task)}: {why[1]}", term_text(task), name)
-    condition = _bound(why.condition, why.known, slots)
-    words = f"{_about(owner, task)}: {_words(why, condition)}"
+    move, variables = why
+    if isinstance(move, Compute):
+        words = f"{_about(owner, task)}: its function gave no subtasks in this state"
+        return Reason("condition", words, term_text(task), name)
+    if isinstance(move, Happen):
+        words = f"{_about(owner, task)}: a number it changes has no value, or would get two"
+        return Reason("condition", words, term_text(task), name)
+    condition = bound(move.condition, dict(zip(variables, values, strict=True)))
+    if task[0] is Own.GOAL:
+        return Reason("goal", f"the goal is not reached: {_words(move, condition)}", condition=str(condition))
+    words = f"{_about(owner, task)}: {_words(move, condition)}"
     return Reason("condition", words, term_text(task), name, str(condition))
 
 
@@ -78,25 +81,10 @@ def _about(owner: Owner, task: Term) -> str:
     return f"step {term_text(task)}"
 
 
-def _bound(condition: Condition, known: Mapping[str, int], slots: tuple[Any, ...]) -> Condition:
-    """Return the condition with the values that its variables had when it failed."""
-
-    def value(part: Any) -> Any:
-        return slots[known[part]] if is_variable(part) and part in known else part
-
-    if isinstance(condition, Literal):
-        return Literal(tuple(value(part) for part in condition.atom), condition.positive)
-    if isinstance(condition, Equal):
-        return Equal(value(condition.left), value(condition.right), condition.positive)
-    return condition
-
-
-def _words(test: Test | Binder, condition: Condition) -> str:
+def _words(move: Move, condition: Condition) -> str:
     if isinstance(condition, Check):
         return f"{condition} is not true"
-    if isinstance(condition, Equal):
-        return f"'{condition}' does not hold"
-    if isinstance(test, Binder):
+    if not isinstance(move, Test):
         return f"nothing fits '{condition}'"
     if isinstance(condition, Literal) and not condition.positive:
         return f"'{Literal(condition.atom)}' holds and must not"

@@ -19,11 +19,12 @@ from .compiled import compile_method
 from .domain import Domain, Method, Problem
 from .errors import HtnError
 from .evaluation import StepState, holds
+from .functions import Expansion
 from .goals import declared_effects, with_goal
 from .interface import FOUND, Decomposer, Reason, Result
 from .notes import Notes
 from .question import LONGEST_SUBTASK, MOST_SUBTASKS, Question, Refusal
-from .search import Expansion, Search
+from .search import Search
 from .state import StateView
 from .terms import ROOT_TYPE, Term, is_variable, parse_term, term_text
 
@@ -163,13 +164,13 @@ class Proposals:
         """Yield the model's decomposition of a task if it holds up."""
         key = (task, search.world.facts.key)
         if key not in self._answers:
-            now = _Moment(task, search.world.facts.facts, {}, search.world.members, tuple(search.ancestors()))
+            facts, ancestors = search.world.facts, tuple(search.ancestors())
+            now = _Moment(task, facts.facts, facts.numbers, search.world.members, ancestors)
             self._answers[key] = self._ask(now)
         method = self._answers[key]
         if method is not None:
-            compiled = compile_method(method, search.compiled.domain, ())
-            slots = compiled.slots(task[1:])
-            yield compiled, slots, compiled.subtasks(slots, search.world) or ()
+            steps = () if callable(method.subtasks) else method.subtasks
+            yield compile_method(method, search.compiled.domain), (), steps, len(steps)
 
     def set_aside(self, used: Container[str]) -> None:
         """Remember that proposals which held up by themselves were no help, but for those of the names ``used``."""

@@ -1,0 +1,292 @@
+"""Python functions generated for operators and methods: each method becomes loops inside loops.
+
+For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to`` and two subtasks the text is::
+
+    def link(world, source, note):
+        facts, members, view, tick = world.facts, world.objects_of, world.view, world.tick
+        held, numbers = facts.facts, facts.numbers
+        index0 = facts.index(('road', 3), (2,))
+        def expand(task):
+            if not (len(task) == 3):
+                return
+            _, a0, a1, = task
+            v0 = a0
+            v1 = a1
+            found = index0.get(v1, NONE)
+            for _, v2, _, in found:
+                    yield source, (v0, v1, v2), (('get_to', v0, v2,), ('drive', v0, v2, v1,), ), 2
+        return expand
+
+``link`` is called once for each problem, ``expand`` for each task. With ``noted`` the functions also tell ``note``
+what did not hold; this is the slower form, used to explain why there is no plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from .conditions import condition_variables
+from .domain import Method, Operator, computed_subtasks
+from .effects import Change, Effect
+from .formulas import Names, Types, every_way, formula, is_of_types, loop_of, number, state_function
+from .joins import Compute, Copy, Each, Happen, Match, Move, Test, conjuncts, new_variables
+from .ordering import done_before
+from .reckoning import NO_VALUE, are_possible, differ, reckon
+from .terms import Term, is_variable, variables_of
+
+Explanation = tuple[Move | Compute | Happen, tuple[str, ...]]
+"""A move that failed, and the variables that had values then."""
+
+
+class Own(Enum):
+    """Tasks of the search itself, which no domain can name."""
+
+    UNORDERED = 1
+    """Do tasks in an order still to be chosen: their terms, what each waits for, and which are done, as bits."""
+    GOAL = 2
+    """See that the goal is reached."""
+
+
+MISFIT = -1
+"""Noted where the arguments do not fit the head."""
+_RECKONED = {"increase": "+", "decrease": "-", "scale_up": "*", "scale_down": "/"}
+_TOOLS = {
+    "NONE": {},
+    "ONCE": (0,),
+    "NO_VALUE": NO_VALUE,
+    "reckon": reckon,
+    "differ": differ,
+    "are_possible": are_possible,
+}
+"""What generated functions use."""
+_DEEPEST_LOOP = 12
+"""CPython refuses more than 20 blocks inside each other; deeper joins go on in a function of their own."""
+
+
+class Function:
+    """The text of one generated function, growing line by line."""
+
+    def __init__(self, name: str, names: Names, noted: bool) -> None:
+        self.name = name
+        self.names = names
+        self.explanations: list[Explanation] = []
+        self._bound: list[str] = []
+        self._noted = noted
+        self._lines = [f"def {name}(task):"]
+        self._loops: list[int] = []
+        """The loops that are open, each by the number of its move."""
+        self._parts: list[str] = []
+
+    def line(self, text: str, deeper: int = 0) -> None:
+        """Add a line at the present depth."""
+        self._lines.append("    " * (len(self._loops) + 1 + deeper) + text)
+
+    def fail(self, unless: str, number: int) -> None:
+        """Go on to the next candidate unless an expression is true."""
+        self.line(f"if not ({unless}):")
+        if self._noted:
+            self._note(number, 1)
+        self.line("continue" if self._loops else "return", 1)
+
+    def head(self, args: Sequence[Any] | None, types: Types) -> None:
+        """Take the arguments of the task apart, and leave where they do not fit; None stands for any arguments."""
+        if args is None:
+            return
+        self.fail(f"len(task) == {len(args) + 1}", MISFIT)
+        self.line(f"_, {''.join(f'a{at}, ' for at in range(len(args)))}= task")
+        for at, arg in enumerate(args):
+            if is_variable(arg) and arg not in self._bound:
+                self._bound.append(arg)
+                self.line(f"{self.names.variable(arg)} = a{at}")
+                wanted = is_of_types(f"a{at}", types.get(arg, ()), self.names)
+            else:
+                wanted = f"a{at} == {self.names.value(arg)}"
+            if wanted:
+                self.fail(wanted, MISFIT)
+
+    def move(self, move: Move, types: Types, changing: Container[str] = ()) -> None:
+        """Test a condition, or bind variables and test their types."""
+        number = self.explain(move)
+        if isinstance(move, Test):
+            self.fail(formula(move.condition, self.names), number)
+        else:
+            if len(self._loops) == _DEEPEST_LOOP:
+                self._go_on_elsewhere()
+            if self._noted:
+                self.line(f"fits{number} = False")
+            self._open_loop(move, number, types, changing)
+            self._bound.extend(new_variables(move))
+            if self._noted:
+                self.line(f"fits{number} = True")
+
+    def explain(self, move: Move | Compute | Happen) -> int:
+        """Return the number under which it is noted that a move failed here."""
+        self.explanations.append((move, tuple(self._bound)))
+        return len(self.explanations) - 1
+
+    def text(self) -> str:
+        """Return the finished function and the parts it goes on in."""
+        self._close_loops()
+        return "\n".join([*self._parts, *self._lines])
+
+    def _note(self, number: int, deeper: int = 0) -> None:
+        values = "()" if number == MISFIT else self.names.values(self.explanations[number][1])
+        self.line(f"note({number}, task, {values})", deeper)
+
+    def _open_loop(self, move: Copy | Match | Each, number: int, types: Types, changing: Container[str]) -> None:
+        loop = loop_of(move, types, self.names)
+        candidates = loop.candidates
+        if isinstance(move, Match):
+            self.line(f"found = {candidates}")
+            # Steps may change such facts before the next candidate is asked for.
+            candidates = "list(found)" if move.condition.atom[0] in changing else "found"
+            self._tick("found")
+        elif isinstance(move, Each):
+            self._tick(candidates)
+        self.line(f"for {loop.targets} in {candidates}:")
+        self._loops.append(number)
+        for test in loop.tests:
+            self.line(f"if not ({test}):")
+            self.line("continue", 1)
+
+    def _tick(self, candidates: str) -> None:
+        """Look at the clock now and then inside a loop inside a loop; each pass of an outermost one is a node."""
+        if self._loops:
+            self.line(f"tick(len({candidates}))")
+
+    def _close_loops(self) -> None:
+        while self._loops:
+            number = self._loops.pop()
+            if self._noted:
+                self.line(f"if not fits{number}:")
+                self._note(number, 1)
+
+    def _go_on_elsewhere(self) -> None:
+        """Go on in a further function, which is given what is bound so far."""
+        arguments = ", ".join(["task", *(self.names.variable(name) for name in self._bound)])
+        name = f"part{len(self._parts)}"
+        self.line(f"yield from {name}({arguments})")
+        self._close_loops()
+        self._parts.append("\n".join(self._lines))
+        self._lines = [f"def {name}({arguments}):"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A generated function, compiled, and what its notes mean."""
+
+    link: Callable[..., Callable[[Term], Any]]
+    explanations: Sequence[Explanation]
+    text: str
+
+
+def program(function: Function, title: str) -> Program:
+    """Return a function compiled together with what it refers to."""
+    body = ["facts, members, view, tick = world.facts, world.objects_of, world.view, world.tick"]
+    body += ["held, numbers = facts.facts, facts.numbers", *function.names.setup, *function.text().split("\n")]
+    lines = ["def link(world, source, note):", *body, f"return {function.name}"]
+    whole = "\n    ".join(lines)
+    scope: dict[str, Any] = {**function.names.constants, **_TOOLS}
+    exec(compile(whole, f"<{title!r}>", "exec"), scope)
+    return Program(scope["link"], tuple(function.explanations), whole)
+
+
+def method_program(
+    method: Method, moves: Sequence[Move], types: Types, changing: Container[str], *, noted: bool = False
+) -> Program:
+    """Return the generator of a method: source, values of its variables and subtasks, for each way to apply it."""
+    names = Names()
+    function = Function("expand", names, noted)
+    function.head(None if method.any_arguments else method.head.args, types)
+    for move in moves:
+        function.move(move, types, changing)
+    if callable(method.subtasks):
+        function.line(f"subtasks = {names.constant(computed(method.subtasks, method.name))}(view, task[1:])")
+        function.fail("subtasks is not None", function.explain(Compute()))
+        subtasks, width = "subtasks", "len(subtasks)"
+    else:
+        subtasks, width = _subtasks(method, names), str(len(method.subtasks))
+    function.line(f"yield source, {names.values(method_variables(method))}, {subtasks}, {width}")
+    return program(function, method.name)
+
+
+def _subtasks(method: Method, names: Names) -> str:
+    steps = () if callable(method.subtasks) else method.subtasks
+    written = f"({''.join(names.fact(step) + ', ' for step in steps)})"
+    if method.ordering is None or len(steps) < 2:
+        return written
+    return (
+        f"({names.constant(Own.UNORDERED)}, {written}, {names.constant(done_before(method.ordering, len(steps)))}, 0),"
+    )
+
+
+def operator_program(operator: Operator, *, noted: bool = False) -> Program:
+    """Return the function of an operator: it changes the state and returns the values, or None where it cannot."""
+    names = Names()
+    function = Function("apply", names, noted)
+    parameters = [parameter.name for parameter in operator.parameters]
+    types = {parameter.name: (parameter.type,) for parameter in operator.parameters}
+    function.head(None if operator.any_arguments else parameters, types)
+    for condition in conjuncts(operator.preconditions):
+        function.move(Test(condition), types)
+    removed = "".join(names.fact(fact) + ", " for fact in operator.effects_remove)
+    added = "".join(names.fact(fact) + ", " for fact in operator.effects_add)
+    if operator.effects_more:
+        function.line(f"removed, added, changes = [{removed}], [{added}], []")
+        for effect in operator.effects_more:
+            _write_effect(effect, function)
+        function.fail("are_possible(changes)", function.explain(Happen()))
+        function.line("facts.change(removed, added, changes)")
+    else:
+        function.line(f"facts.change(({removed}), ({added}))")
+    function.line(f"return {names.values(parameters)}")
+    return program(function, operator.name)
+
+
+def _write_effect(effect: Effect, function: Function) -> None:
+    """Collect what an effect does; its conditions and numbers are those before the step."""
+    if isinstance(effect, Change):
+        function.line(f"changes.append({_change(effect, function.names)})")
+        return
+    names = function.names.inner(effect.parameters)
+    objects = names.values([parameter.name for parameter in effect.parameters])
+    ways = every_way(effect.parameters, effect.condition, names)
+    function.line(f"for {objects} in [{objects} {ways}]:" if effect.parameters else f"for _ in [0 {ways}]:")
+    function.line(f"removed += ({''.join(names.fact(fact) + ', ' for fact in effect.remove)})", 1)
+    function.line(f"added += ({''.join(names.fact(fact) + ', ' for fact in effect.add)})", 1)
+    function.line(f"changes += ({''.join(_change(change, names) + ', ' for change in effect.changes)})", 1)
+
+
+def _change(change: Change, names: Names) -> str:
+    value = number(change.value, names)
+    if change.operator != "assign":
+        value = f"reckon({_RECKONED[change.operator]!r}, {number(change.fluent, names)}, {value})"
+    return f"({names.fact(change.fluent)}, {value})"
+
+
+def cost_program(operator: Operator) -> Program:
+    """Return the function that gives the cost of a step in the state before it, NaN where that has no value."""
+    names = Names()
+    function = Function("cost", names, noted=False)
+    types: Types = {}
+    function.head(None if operator.any_arguments else [p.name for p in operator.parameters], types)
+    function.line(f"return {number(operator.cost, names)}")
+    return program(function, operator.name)
+
+
+def method_variables(method: Method) -> tuple[str, ...]:
+    """Return the variables of a method: those of its task, then the others as they occur."""
+    found = [arg for arg in method.head.args if is_variable(arg)]
+    found += [name for condition in method.preconditions for name in condition_variables(condition)]
+    steps = () if callable(method.subtasks) else method.subtasks
+    found += [name for step in steps for name in variables_of(step)]
+    return tuple(dict.fromkeys(found))
+
+
+def computed(function: Callable[..., Any], method: str) -> Callable[[Any, Term], Sequence[Term] | None]:
+    """Return the function that gives a method's subtasks, as one of the state and the arguments."""
+    call = state_function(function)
+    return lambda view, args: computed_subtasks(call(view, args), method)

@@ -1,0 +1,207 @@
+"""Conditions and numbers as Python expressions over the variables of a generated function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .conditions import Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, condition_variables
+from .joins import Copy, Each, Match, Test, arrange, conjuncts, new_variables
+from .numbers import Arithmetic, Number
+from .state import StateView
+from .terms import ROOT_TYPE, Parameter, Term, is_variable
+
+Types = Mapping[str, Sequence[str]]
+_INVERSE = {"<": ">=", "<=": ">", ">=": "<", ">": "<="}
+
+
+class Names:
+    """Gives everything that a generated function refers to a name of its own.
+
+    Text of a domain gets into the code only through ``repr``, and other values only by reference.
+    """
+
+    def __init__(self, outer: Names | None = None, own: Iterable[str] = ()) -> None:
+        self.setup: list[str] = outer.setup if outer else []
+        """Lines that fetch indexes and types once, before the function is used."""
+        self.constants: dict[str, Any] = outer.constants if outer else {}
+        self._fetched: dict[str, str] = outer._fetched if outer else {}
+        self._counts: dict[str, int] = outer._counts if outer else {}
+        self._variables: dict[str, str] = dict(outer._variables) if outer else {}
+        for name in own:
+            self._variables[name] = self._take("v")
+
+    def inner(self, parameters: Sequence[Parameter]) -> Names:
+        """Return the names inside a quantifier, whose variables are others than those of the same name outside."""
+        return Names(self, [parameter.name for parameter in parameters])
+
+    def variable(self, name: str) -> str:
+        """Return the Python name of a variable."""
+        if name not in self._variables:
+            self._variables[name] = self._take("v")
+        return self._variables[name]
+
+    def fetched(self, expression: str, stem: str) -> str:
+        """Return a name for what an expression gives once and for all."""
+        if expression not in self._fetched:
+            name = self._fetched[expression] = self._take(stem)
+            self.setup.append(f"{name} = {expression}")
+        return self._fetched[expression]
+
+    def constant(self, value: object) -> str:
+        """Return an expression for a value that is known beforehand."""
+        if type(value) is str:
+            return repr(value)
+        name = self._take("k")
+        self.constants[name] = value
+        return name
+
+    def value(self, part: Any) -> str:
+        """Return an expression for a variable or a constant."""
+        return self.variable(part) if is_variable(part) else self.constant(part)
+
+    def values(self, parts: Iterable[Any]) -> str:
+        """Return an expression for the tuple of several values."""
+        written = [self.value(part) for part in parts]
+        return f"({', '.join(written)}{',' * (len(written) == 1)})"
+
+    def fact(self, atom: Term) -> str:
+        """Return an expression for a fact; what it says of its objects may be variable, its predicate is not."""
+        return f"({', '.join([self.constant(atom[0]), *(self.value(part) for part in atom[1:])])},)"
+
+    def members(self, kind: str) -> str:
+        """Return a name for the objects of a type."""
+        return self.fetched(f"members({self.constant(kind)})", "objects")
+
+    def _take(self, stem: str) -> str:
+        self._counts[stem] = self._counts.get(stem, -1) + 1
+        return f"{stem}{self._counts[stem]}"
+
+
+def formula(condition: Condition, names: Names) -> str:
+    """Return an expression that is true where a condition holds.
+
+    >>> formula(Literal(("at", "?x", "home"), positive=False), Names())
+    "('at', v0, 'home',) not in held"
+    """
+    if isinstance(condition, Literal):
+        return f"{names.fact(condition.atom)} {'in' if condition.positive else 'not in'} held"
+    if isinstance(condition, Equal):
+        left, right = names.value(condition.left), names.value(condition.right)
+        return f"{left} {'==' if condition.positive else '!='} {right}"
+    if isinstance(condition, Compare):
+        return _comparison(condition, names)
+    if isinstance(condition, Every):
+        return " and ".join(f"({formula(each, names)})" for each in condition.conditions) or "True"
+    if isinstance(condition, Some):
+        return " or ".join(f"({formula(each, names)})" for each in condition.conditions) or "False"
+    if isinstance(condition, Exists):
+        inner = names.inner(condition.parameters)
+        return f"any(True {every_way(condition.parameters, condition.condition, inner)})"
+    if isinstance(condition, ForAll):
+        return _for_all(condition, names.inner(condition.parameters))
+    return f"{names.constant(state_function(condition.function))}(view, task[1:])"
+
+
+def _comparison(condition: Compare, names: Names) -> str:
+    left, right = number(condition.left, names), number(condition.right, names)
+    if condition.operator == "=":
+        return f"{left} == {right}" if condition.positive else f"differ({left}, {right})"
+    return f"{left} {condition.operator if condition.positive else _INVERSE[condition.operator]} {right}"
+
+
+def number(value: Number, names: Names) -> str:
+    """Return an expression for a number, which comes to NaN where it has no value."""
+    if isinstance(value, Arithmetic):
+        return f"reckon({value.operator!r}, {number(value.left, names)}, {number(value.right, names)})"
+    return f"numbers.get({names.fact(value)}, NO_VALUE)" if isinstance(value, tuple) else repr(value)
+
+
+def every_way(parameters: Sequence[Parameter], condition: Condition, names: Names) -> str:
+    """Return the clauses of a comprehension that goes through the objects for which a condition holds."""
+    own = [parameter.name for parameter in parameters]
+    types = {parameter.name: (parameter.type,) for parameter in parameters}
+    conditions = list(conjuncts([condition]))
+    known = {name for each in conditions for name in condition_variables(each)} - set(own)
+    clauses = ["for _ in ONCE"]
+    for move in arrange(conditions, known, own, types, _unknown_size):
+        if isinstance(move, Test):
+            clauses.append(f"if {formula(move.condition, names)}")
+        else:
+            loop = loop_of(move, types, names)
+            clauses.append(f"for {loop.targets} in {loop.candidates}")
+            clauses += [f"if {test}" for test in loop.tests]
+    return " ".join(clauses)
+
+
+def _for_all(condition: ForAll, names: Names) -> str:
+    """Go only through objects for which the facts hold that the inner condition wants not to hold."""
+    inner = condition.condition
+    parts = inner.conditions if isinstance(inner, Some) else (inner,)
+    guards = tuple(Literal(each.atom) for each in parts if isinstance(each, Literal) and not each.positive)
+    return f"all(({formula(inner, names)}) {every_way(condition.parameters, Every(guards), names)})"
+
+
+def _unknown_size(atom: Term, given: Sequence[int]) -> float:
+    return len(atom) - len(given)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop that binds variables: ``for targets in candidates``, then tests that a candidate must pass."""
+
+    targets: str
+    candidates: str
+    tests: tuple[str, ...]
+
+
+def loop_of(move: Copy | Match | Each, types: Types, names: Names) -> Loop:
+    """Return the loop that goes through what a move finds."""
+    typed = [is_of_types(names.variable(name), types.get(name, ()), names) for name in new_variables(move)]
+    tests = tuple(test for test in typed if test)
+    if isinstance(move, Copy):
+        return Loop(names.variable(move.variable), f"({names.value(move.source)},)", tests)
+    if isinstance(move, Each):
+        return Loop(names.variable(move.variable), names.members(move.condition.atom[0]), tests)
+    atom, targets, same = move.condition.atom, ["_"] * len(move.condition.atom), list[str]()
+    for at, part in enumerate(atom):
+        if at > 0 and part in move.new:
+            repeated = atom.index(part, 1) < at
+            targets[at] = f"r{at}" if repeated else names.variable(part)
+            same += [f"r{at} == {names.variable(part)}"] * repeated
+    return Loop(f"{', '.join(targets)},", _facts_like(atom, move.new, names), (*same, *tests))
+
+
+def is_of_types(value: str, kinds: Sequence[str], names: Names) -> str:
+    """Return an expression that is true where a value has all of the types, empty where it always has."""
+    return " and ".join(f"{value} in {names.members(kind)}" for kind in kinds if kind != ROOT_TYPE)
+
+
+def _facts_like(atom: Term, new: Sequence[str], names: Names) -> str:
+    """Return an expression for the facts that agree with the parts of an atom that are bound already."""
+    shape = f"({names.constant(atom[0])}, {len(atom)})"
+    given = [at for at, part in enumerate(atom) if at > 0 and part not in new]
+    if not given:
+        return names.fetched(f"facts.all({shape})", "all")
+    index = names.fetched(f"facts.index({shape}, {tuple(given)})", "index")
+    key = names.value(atom[given[0]]) if len(given) == 1 else names.values(atom[at] for at in given)
+    return f"{index}.get({key}, NONE)"
+
+
+def state_function(function: Callable[..., Any]) -> Callable[[StateView, Term], Any]:
+    """Return a caller's function as one of the state and the arguments, which it is given only if it takes them."""
+    if _takes_arguments(function):
+        return lambda view, args: function(view, *args)
+    return lambda view, args: function(view)
+
+
+def _takes_arguments(function: Callable[..., Any]) -> bool:
+    """Return whether a function takes more than the state."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(positional) > 1 or any(p.kind is p.VAR_POSITIONAL for p in parameters)

@@ -1,0 +1,195 @@
+"""What must hold before a task, read off everything it may consist of: preconditions pulled up to the methods.
+
+A condition of a step is needed before a task already if no earlier step of the task can make it true. So a method can
+be refused, and its variables bound, by what only its steps say. Of a task with several methods that is needed which
+all of them need; recursion is worked out to the greatest fixpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .conditions import Equal, Literal, condition_variables
+from .domain import Domain, Method, Operator
+from .effects import When
+from .joins import conjuncts
+from .terms import Term, is_variable
+
+Call = tuple[Any, int]
+"""The name of a task and how many arguments it is given."""
+Needs = frozenset[Literal | Equal]
+"""Conditions over the arguments of a call, which are written ``?0``, ``?1``, …"""
+Types = Mapping[str, Sequence[str]]
+_MOST_NEEDS = 200
+"""A task with more needs than this has passed its arguments around in many orders; it is left alone."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A kind of fact that a task may change: constants where it is certain, types where it is not."""
+
+    positive: bool
+    name: Any
+    args: tuple[tuple[str, Any], ...]
+    """Each ``("is", value)`` or ``("type", name)``."""
+
+
+def pulled_up(domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> dict[int, Needs]:
+    """Return for each method, by its number, what its subtasks need when it begins, over the method's variables.
+
+    ``typed`` says that every object has one declared type, so that types without a common object tell facts apart.
+    """
+    return _Needs(domain, methods, types, typed).of_methods()
+
+
+class _Needs:
+    """The two fixpoints: what tasks may change, and what they need."""
+
+    def __init__(self, domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> None:
+        self.domain = domain
+        self.methods = methods
+        self.types = types
+        self.typed = typed
+        self.operators = {operator.name: operator for operator in domain.operators}
+        self.opaque = {method.task for method in methods if callable(method.subtasks) or method.any_arguments}
+        """Tasks that a function of the caller decomposes: they may need nothing and change anything."""
+        self.crowded: set[Call] = set()
+        self.earlier = [may_precede(method) for method in methods]
+        self.effects = self._all_effects()
+        self.needs: dict[Call, Needs] = {}
+        for operator in domain.operators:
+            call = (operator.name, len(operator.parameters))
+            self.needs[call] = frozenset() if operator.any_arguments else _over_arguments(operator)
+
+    def of_methods(self) -> dict[int, Needs]:
+        """Return what the subtasks of each method need when it begins."""
+        calls = [(method.task, len(method.head.args)) for method in self.methods]
+        # From below: all that any method might need. From there down to what all methods need.
+        self._repeat(calls, lambda found: frozenset().union(*found))
+        self._repeat(calls, lambda found: frozenset.intersection(*found))
+        return {number: self._of_subtasks(number) for number in range(len(self.methods))}
+
+    def _repeat(self, calls: Sequence[Call], join: Callable[[list[Needs]], Needs]) -> None:
+        changed = True
+        while changed:
+            changed = False
+            found: dict[Call, list[Needs]] = {}
+            for number, call in enumerate(calls):
+                found.setdefault(call, []).append(self._of_method(number))
+            for call, needs in found.items():
+                joined = frozenset() if call[0] in self.opaque or call in self.crowded else join(needs)
+                if len(joined) > _MOST_NEEDS:
+                    self.crowded.add(call)
+                changed = changed or joined != self.needs.get(call, frozenset())
+                self.needs[call] = joined
+
+    def _of_method(self, number: int) -> Needs:
+        """Return what a method needs, over the arguments of its task."""
+        method = self.methods[number]
+        own = [each for each in conjuncts(method.preconditions) if isinstance(each, Literal | Equal)]
+        names = {arg: f"?{at}" for at, arg in reversed(list(enumerate(method.head.args))) if is_variable(arg)}
+        known = names.keys()
+        all_needs = [*own, *self._of_subtasks(number)]
+        return frozenset(replaced(each, names) for each in all_needs if known >= set(condition_variables(each)))
+
+    def _of_subtasks(self, number: int) -> Needs:
+        """Return what the subtasks of a method need when it begins, over the method's variables."""
+        method = self.methods[number]
+        if callable(method.subtasks):
+            return frozenset()
+        found: set[Literal | Equal] = set()
+        for at, step in enumerate(method.subtasks):
+            earlier = [method.subtasks[other][0] for other in self.earlier[number][at]]
+            if any(name in self.opaque for name in earlier):
+                continue
+            before = [effect for name in earlier for effect in self.effects.get(name, ())]
+            names = {f"?{position}": arg for position, arg in enumerate(step[1:])}
+            for each in self.needs.get((step[0], len(step) - 1), ()):
+                need = replaced(each, names)
+                if isinstance(need, Equal) or not any(self._may_meet(effect, need, number) for effect in before):
+                    found.add(need)
+        return frozenset(found)
+
+    def _may_meet(self, effect: Effect, need: Literal, number: int) -> bool:
+        """Return whether an effect can make a needed condition true."""
+        if (effect.positive, effect.name, len(effect.args)) != (need.positive, need.atom[0], len(need.atom) - 1):
+            return False
+        return all(self._meets(arg, part, number) for arg, part in zip(effect.args, need.atom[1:], strict=True))
+
+    def _meets(self, arg: tuple[str, Any], part: Any, number: int) -> bool:
+        how, what = arg
+        if how == "is" and not is_variable(part):
+            return bool(what == part)
+        if how == "is" or not self.typed:
+            return True
+        kinds = self.types[number].get(part, ()) if is_variable(part) else [self.domain.objects.get(part, what)]
+        return all(what in self.domain.types_above(kind) or kind in self.domain.types_above(what) for kind in kinds)
+
+    def _all_effects(self) -> dict[Any, frozenset[Effect]]:
+        """Return what each task may change in any way it can be done."""
+        found = {operator.name: frozenset(_effects(operator)) for operator in self.domain.operators}
+        changed = True
+        while changed:
+            changed = False
+            for method in self.methods:
+                steps = () if callable(method.subtasks) else method.subtasks
+                known = found.get(method.task, frozenset())
+                wider = known.union(*(found.get(step[0], frozenset()) for step in steps))
+                changed = changed or len(wider) > len(known)
+                found[method.task] = wider
+                if method.task not in self.opaque and any(step[0] in self.opaque for step in steps):
+                    self.opaque.add(method.task)
+                    changed = True
+        return found
+
+
+def _effects(operator: Operator) -> Iterable[Effect]:
+    for positive, fact, types in facts_changed(operator):
+        args = (("type", types[part]) if is_variable(part) else ("is", part) for part in fact[1:])
+        yield Effect(positive, fact[0], tuple(args))
+
+
+def facts_changed(operator: Operator) -> Iterator[tuple[bool, Term, Mapping[str, str]]]:
+    """Yield every fact that an operator may make true or false, with the types of its variables."""
+    types = {parameter.name: parameter.type for parameter in operator.parameters}
+    whole = When(add=operator.effects_add, remove=operator.effects_remove)
+    for effect in (whole, *operator.effects_more):
+        if isinstance(effect, When):
+            known = {**types, **{parameter.name: parameter.type for parameter in effect.parameters}}
+            yield from ((True, fact, known) for fact in effect.add)
+            yield from ((False, fact, known) for fact in effect.remove)
+
+
+def may_precede(method: Method) -> list[list[int]]:
+    """Return for each subtask the positions of those that may be done before it."""
+    if callable(method.subtasks):
+        return []
+    count = len(method.subtasks)
+    if method.ordering is None:
+        return [list(range(at)) for at in range(count)]
+    later = {at: {at} for at in range(count)}
+    for _ in range(count):
+        for one, other in method.ordering:
+            later[one] |= later[other]
+    return [[other for other in range(count) if other not in later[at]] for at in range(count)]
+
+
+def _over_arguments(operator: Operator) -> Needs:
+    names = {parameter.name: f"?{at}" for at, parameter in enumerate(operator.parameters)}
+    return frozenset(
+        replaced(each, names) for each in conjuncts(operator.preconditions) if isinstance(each, Literal | Equal)
+    )
+
+
+def replaced(condition: Literal | Equal, names: Mapping[Any, Any]) -> Literal | Equal:
+    """Return a condition with other things in the place of its variables."""
+
+    def value(part: Any) -> Any:
+        return names.get(part, part) if is_variable(part) else part
+
+    if isinstance(condition, Literal):
+        atom: Term = (condition.atom[0], *(value(part) for part in condition.atom[1:]))
+        return Literal(atom, condition.positive)
+    return Equal(value(condition.left), value(condition.right), condition.positive)
