@@ -8,7 +8,6 @@ from typing import Any
 from .conditions import Compare, Condition, Equal, Exists, ForAll, Literal, walk
 from .domain import Domain, Method, Operator, Problem
 from .effects import Change, Effect, When
-from .forms import order_key
 from .numbers import Number, fluents_of
 from .terms import ROOT_TYPE, Parameter, Term, is_variable
 
