@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.evolve.blocks import read_blocks
-from memkit.evolve.errors import EvolveError
+from memkit.evolve.errors import DoesNotApply, EvolveError
 from memkit.evolve.source.reading import Source
 from memkit.evolve.source.species import Programs
 
@@ -224,6 +224,45 @@ def test_numbers_are_rounded_for_the_plainer_forms() -> None:
     species = Programs("RATE = 0.123456\n")
 
     assert [form.text for form in species.tidied(species.seed)] == ["RATE = 0.12\n", "RATE = 0.1235\n"]
+
+
+@pytest.mark.parametrize(
+    ("replacement", "message"),
+    [
+        ("    return bins  # all of them", "nothing but comments, docstrings or layout"),
+        ("    return [" + "1, " * 400 + "]", "statements and expressions in its blocks; 309 are allowed"),
+        ("    return [", "does not parse"),
+    ],
+)
+def test_a_models_answer_has_to_do_something_within_the_bounds(replacement: str, message: str) -> None:
+    """Or the model is told the reason."""
+    species = Programs(PACKING)
+    answer = "<<<<<<< SEARCH\n    return bins\n=======\n{}\n>>>>>>> REPLACE"
+
+    assert species.applied(species.seed, answer.format("    return bins[:9]")).text.count("bins[:9]") == 1
+    with pytest.raises(DoesNotApply, match=message):
+        species.applied(species.seed, answer.format(replacement))
+
+
+def test_a_program_is_told_from_others_by_its_form() -> None:
+    """An archive keeps small and large ones, straight and branching ones."""
+    species = Programs(PACKING)
+    plain = Programs("def f(x):\n    return x\n")
+
+    assert species.features(species.seed) == {"size": species.size(species.seed), "branches": 8}
+    assert plain.features(plain.seed) == {"size": 3, "branches": 0}
+    assert set(species.grid()) == set(species.features(species.seed))
+
+
+def test_a_program_is_written_down_and_read_again() -> None:
+    """What is none of this species is refused."""
+    species = Programs(PACKING)
+    child = species.mutate(species.seed, random.Random(0))
+
+    assert species.decoded(species.encoded(child)) == child
+    for data in (None, "x = (", "x = 1\n", PACKING.replace("math", "os")):
+        with pytest.raises(EvolveError, match="is none"):
+            species.decoded(data)
 
 
 @pytest.mark.parametrize(

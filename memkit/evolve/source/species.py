@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from random import Random
+from typing import Any
 
 from ..blocks import read_blocks
+from ..diffs import changed_program
 from ..errors import DoesNotApply, EvolveError
 from ..interface import Opening
 from .exchange import same_function, with_block, with_function
@@ -72,9 +74,22 @@ class Programs:
                 return child
         return genome
 
-    def accepts(self, text: str) -> Source | None:
-        """Return ``text`` as a program of this species, or None if it is none or too large."""
-        return self._accepted(text, None)
+    def applied(self, genome: Source, text: str) -> Source:
+        """Return ``genome`` with the change that a model wrote as ``text``: SEARCH/REPLACE parts, or a rewrite.
+
+        Raises:
+            DoesNotApply: The change cannot be made exactly, does nothing, or makes the program too large.
+        """
+        changed = changed_program(genome.text, text)
+        read = self._library.read(changed)
+        if read is None:
+            raise DoesNotApply("The program would differ outside of its blocks.")
+        if read.parsed.size > self._max_size:
+            found = f"{read.parsed.size} statements and expressions"
+            raise DoesNotApply(f"The program would have {found} in its blocks; {self._max_size} are allowed.")
+        if read.behaviour == self._known(genome).behaviour:
+            raise DoesNotApply("The answer changes nothing but comments, docstrings or layout.")
+        return Source(changed)
 
     def directions(self, genome: Source, random: Random) -> Opening | None:
         """Return ``genome`` with a term added to a number that a function returns or keeps."""
@@ -130,9 +145,32 @@ class Programs:
         """Return the program without comments, layout and docstrings."""
         return self._known(genome).behaviour
 
+    def features(self, genome: Source) -> Mapping[str, float]:
+        """Return how large the blocks are, and how many ways lead through them."""
+        read = self._known(genome)
+        return {"size": read.parsed.size, "branches": read.branches}
+
+    def grid(self) -> Mapping[str, float]:
+        """Return both features; the cells of size grow with the seed program."""
+        return {"size": max(5, self.size(self.seed) // 4), "branches": 2}
+
     def program(self, genome: Source) -> str:
         """Return the text."""
         return genome.text
+
+    def encoded(self, genome: Source) -> str:
+        """Return the text."""
+        return genome.text
+
+    def decoded(self, data: Any) -> Source:
+        """Return the program with the text ``data``.
+
+        Raises:
+            EvolveError: It is none of this species.
+        """
+        genome = Source(data if isinstance(data, str) else "")
+        self._known(genome)
+        return genome
 
     def _known(self, genome: Source) -> Read:
         read = self._library.read(genome.text)
