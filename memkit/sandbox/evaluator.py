@@ -15,13 +15,14 @@ import sys
 import threading
 import time
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from memkit.errors import UsageError
 from memkit.terminal import one_line
 
+from .bare.answers import read_answers
 from .bare.client import Line
 from .bare.codec import Malformed
 from .bare.evaluations import MOST
@@ -42,7 +43,7 @@ _PROXY = '''\
 """Stands for a program that runs confined, in a process of its own; memkit's sandbox made it for one evaluation."""
 {preamble}
 from {package}.proxy import connect as _connect
-_connect(globals(), {address!r}, source={source!r}, seed={seed!r}, events={events!r})
+_connect(globals(), {address!r}, source={source!r}, seed={seed!r}, events={events!r}, answers={answers!r})
 '''
 _MOST_AT_A_TIME = 64
 _MOST_EVENTS = 20
@@ -106,26 +107,27 @@ class Evaluator:
         source = source_of(program)
         number, name = next(self._numbers), program if isinstance(program, Path) else Path("program.py")
         path = self._programs / f"{name.stem}_{number}{name.suffix}"  # a folder for each would cost milliseconds
-        noted = self._programs / f".{number}.events"
-        path.write_text(self._laid(source, seed, noted), encoding="utf-8")
+        noted, answers = self._programs / f".{number}.events", self._programs / f".{number}.answers"
+        path.write_text(self._laid(source, seed, noted, answers), encoding="utf-8")
         started = time.monotonic()
         try:
             answer, printed = self._asked({"stage": stage, "path": str(path), "seed": seed}, timeout)
-            events = _events(noted)
+            events, alike = _events(noted), _alike(answers)
         finally:
-            path.unlink(missing_ok=True)
-            noted.unlink(missing_ok=True)
-        return _evaluation(answer, events, printed, time.monotonic() - started)
+            for file in (path, noted, answers):
+                file.unlink(missing_ok=True)
+        return replace(
+            _evaluation(answer, events, printed, time.monotonic() - started), constant=alike[0], varied=alike[1]
+        )
 
-    def _laid(self, source: str, seed: int, events: Path) -> str:
+    def _laid(self, source: str, seed: int, events: Path, answers: Path) -> str:
         """Return what lies at the path that the evaluator imports."""
         if self._sandbox is None:
             return source
         address = self._sandbox.address
         fields = (address.path, address.wall, address.output, address.cpu)
-        return _PROXY.format(
-            preamble=_preamble(), package=PACKAGE, address=fields, source=source, seed=seed, events=str(events)
-        )
+        noted = {"events": str(events), "answers": str(answers)}
+        return _PROXY.format(preamble=_preamble(), package=PACKAGE, address=fields, source=source, seed=seed, **noted)
 
     def _asked(self, request: dict[str, Any], timeout: float) -> tuple[Any, str]:
         """Return the answer of an evaluation (or its failure), and what it printed."""
@@ -344,6 +346,14 @@ def _events(file: Path) -> tuple[Failure, ...]:
     except FileNotFoundError:
         return ()
     return tuple(read_failure(json.loads(line)) for line in lines)
+
+
+def _alike(file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which functions have answered everything alike, and which have not."""
+    try:
+        return read_answers(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return (), ()
 
 
 def _evaluation(answer: Any, events: tuple[Failure, ...], printed: str, seconds: float) -> Evaluation:

@@ -130,3 +130,7 @@ class Evaluation:
     printed: str = ""
     """What the evaluator, and the program through it, printed; cut in the middle."""
     seconds: float = 0.0
+    constant: tuple[str, ...] = ()
+    """Functions of the program that were asked many different things and always answered the same."""
+    varied: tuple[str, ...] = ()
+    """Functions that gave more than one answer. Neither is known of a program that ran unconfined."""

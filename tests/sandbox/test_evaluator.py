@@ -487,3 +487,16 @@ def test_a_time_that_is_none_is_bad_usage(sandbox: Sandbox, tmp_path: Path, time
     file.write_text("def evaluate(path): return {}\n", encoding="utf-8")
     with Evaluator(file, sandbox) as evaluator, pytest.raises(UsageError, match="above 0"):
         evaluator.evaluate("x = 1", timeout=timeout)
+
+
+def test_a_function_that_answers_everything_alike_is_named(judge: Judge) -> None:
+    """After some different questions; a repeated question, or one function of several, says nothing of the others."""
+    body = "p = load(path)\nfor x in range(20): p.same(x), p.square(x), p.once(1), p.late(x)\nreturn {'score': 1}"
+    program = (
+        "def same(x): return 1\ndef square(x): return x * x\ndef once(x): return 2\ndef late(x): return x > 12\n"
+        "def unasked(x): return 3\n"
+    )
+
+    found = judge(body, program)
+
+    assert found.constant == ("same",) and found.varied == ("late", "square")

@@ -25,19 +25,21 @@ _STATEMENTS = 0.3
 _FUNCTIONS = 0.35
 """How often a crossover takes a whole function or block, and not a statement or an expression."""
 _LARGEST_PART = 40
+_LONGEST = 200_000
 _ROUNDED = (2, 4)
 
 
 class Programs:
     """Varies program text. Every program parses, and is the seed program outside of the EVOLVE-BLOCKs."""
 
-    def __init__(self, seed: str, *, max_size: int | None = None) -> None:
+    def __init__(self, seed: str, *, max_size: int | None = None, max_length: int | None = None) -> None:
         """Read the program to start from.
 
         Args:
             seed: Its text.
             max_size: How many statements and expressions the blocks may hold; by default, three times as many as the
                 seed program and at least 300.
+            max_length: How many characters a program may have; 200,000 by default, and never fewer than the seed has.
 
         Raises:
             EvolveError: It does not parse, or its markers are broken.
@@ -49,6 +51,7 @@ class Programs:
         self._library = Library(read_blocks(seed))
         self.seed = Source(seed)
         size = self._known(self.seed).parsed.size
+        self._max_length = max(max_length or _LONGEST, len(seed))
         self._max_size = max(max_size if max_size is not None else max(300, 3 * size), size)
 
     def first(self, random: Random, count: int) -> list[Source]:
@@ -80,7 +83,7 @@ class Programs:
         Raises:
             DoesNotApply: The change cannot be made exactly, does nothing, or makes the program too large.
         """
-        changed = changed_program(genome.text, text)
+        changed = changed_program(genome.text, text, max_length=self._max_length)
         read = self._library.read(changed)
         if read is None:
             raise DoesNotApply("The program would differ outside of its blocks.")
@@ -180,8 +183,10 @@ class Programs:
 
     def _accepted(self, text: str | None, parent: Source | None) -> Source | None:
         """Return ``text`` as a genome if it is a program within the limits and does something else than ``parent``."""
-        read = self._library.read(text) if text is not None else None
-        if text is None or read is None or read.parsed.size > self._max_size:
+        if text is None or len(text) > self._max_length:
+            return None
+        read = self._library.read(text)
+        if read is None or read.parsed.size > self._max_size:
             return None
         return None if parent is not None and read.behaviour == self._known(parent).behaviour else Source(text)
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .answers import Answers
 from .client import Address, Candidate
 from .failure import Failure, failure
 
@@ -57,7 +58,9 @@ def failed(fields: tuple[str, ...]) -> CandidateFailed:
 class Program:
     """A confined program as one process sees it; after a fork the new process gets one of its own."""
 
-    def __init__(self, address: Address, source: str, name: str, file: str, seed: int, events: str) -> None:
+    def __init__(
+        self, address: Address, source: str, name: str, file: str, seed: int, events: str, answers: str
+    ) -> None:
         """Start the program.
 
         Raises:
@@ -65,6 +68,7 @@ class Program:
         """
         self._opening = (address, source, name, file, seed)
         self._events = events
+        self._answers = Answers(answers)
         self._candidate, self._owner = self._opened()
         if self._candidate.failure is not None:
             raise self._noted(self._candidate.failure)
@@ -93,6 +97,7 @@ class Program:
             _print(self._candidate.printed)
         if isinstance(value, Failure):
             raise self._noted(value)
+        self._answers.note(function, (args, kwargs), value)
         return value
 
     def refuse(self, name: str, why: str) -> CandidateFailed:
@@ -111,7 +116,13 @@ class Program:
 
 
 def connect(
-    namespace: dict[str, Any], address: tuple[str, float, int, int], *, source: str, seed: int, events: str
+    namespace: dict[str, Any],
+    address: tuple[str, float, int, int],
+    *,
+    source: str,
+    seed: int,
+    events: str,
+    answers: str,
 ) -> None:
     """Fill the namespace of a module with what a confined program offers.
 
@@ -119,7 +130,7 @@ def connect(
         CandidateFailed: If the program cannot be loaded.
     """
     name, file = namespace["__name__"], namespace["__file__"]
-    program = Program(Address(*address), source, name, file, seed, events)
+    program = Program(Address(*address), source, name, file, seed, events, answers)
     offer = program.offer
     namespace.update(offer.constants)
     for function in offer.functions:

@@ -1,0 +1,1 @@
+"""Evolution at the command line: tasks on disk, programs judged in the sandbox, runs that survive a kill."""

@@ -1,0 +1,245 @@
+"""Scores from an evaluator: only a finite number that can be had again counts, and every other outcome has a reason."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from memkit.errors import UsageError
+from memkit.evolution.metrics import finite, measured
+from memkit.evolution.task import Task
+from memkit.evolve.interface import Score
+from memkit.sandbox import Evaluation, Evaluator, Sandbox
+
+WHOLE, HELD_BACK, FIRST_STAGE = "evaluate", "evaluate_holdout", "evaluate_stage1"
+STAGES = (FIRST_STAGE, "evaluate_stage2", "evaluate_stage3")
+_PLACE = re.compile(r"/[^\s\"']*/memkit-[^\s\"'/]*/programs/")
+_NUMBERED = re.compile(r"\bprogram_[0-9]+\b")
+_SAME = 1e-13
+"""How far two scores of one program may differ, relative to their size: sums over threads differ in the last bits."""
+_LONGEST = 8_000
+"""Characters of one artifact that are kept."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one pass through the stages found."""
+
+    score: Score
+    constant: frozenset[str] = frozenset()
+    """Functions that answered everything alike."""
+    varied: frozenset[str] = frozenset()
+    refused: str = ""
+    """What the evaluator uses of the program and no proxy can offer, in words."""
+
+
+@dataclass
+class Judging:
+    """Judges the programs of one task: a fitness for the search, and the check of whatever would be the best.
+
+    Threads may share one. Use as a context::
+
+        with Sandbox() as sandbox, Judging(task, sandbox, seed=7, timeout=10) as judging:
+            first = judging.begin()
+            searcher = EvolutionarySearcher(species=task.species(), fitness_fn=judging, confirm=judging.confirm, …)
+    """
+
+    task: Task
+    sandbox: Sandbox | None
+    """Where programs run. None runs them in the evaluator's process: the choice of a caller who names it unsafe."""
+    seed: int = 0
+    timeout: float = 10.0
+    """Seconds that one evaluation, or one stage of it, may take."""
+    minimize: bool = False
+    """Whether a lower score is better; a task of the common form says that a higher one is."""
+    _first: dict[str, float | None] = field(default_factory=dict, init=False)
+    """Digest of a program → the score of its first evaluation."""
+    _varied: frozenset[str] = field(default=frozenset(), init=False)
+
+    def __post_init__(self) -> None:
+        self._evaluator = Evaluator(self.task.evaluator, self.sandbox)
+        if not {WHOLE, FIRST_STAGE} & set(self._evaluator.stages):
+            self._evaluator.close()
+            raise UsageError(
+                f"{self.task.evaluator} has no function evaluate(path), so it is no evaluator.",
+                path=str(self.task.evaluator),
+            )
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Return the functions of the evaluator that judge every program, in order."""
+        offered = self._evaluator.stages
+        if FIRST_STAGE not in offered or (WHOLE in offered and not self.task.settings.stages):
+            return (WHOLE,)
+        return tuple(name for at, name in enumerate(STAGES) if set(STAGES[: at + 1]) <= set(offered))
+
+    @property
+    def holds_back(self) -> bool:
+        """Tell whether the evaluator has inputs that only a new best program meets."""
+        return HELD_BACK in self._evaluator.stages
+
+    def begin(self) -> Score:
+        """Return the score of the program that the task starts from, after trying that the task can be judged at all.
+
+        Call it before the search, and before going on with one: what the first program's functions answer tells later
+        which of them must not answer everything alike.
+
+        Raises:
+            UsageError: The same program gets different scores, or the evaluator uses what no proxy can offer.
+        """
+        first, second = self._judged(self.task.seed, self.seed), self._judged(self.task.seed, self.seed)
+        if first.refused:
+            raise UsageError(_not_offered(self.task.evaluator, first.refused), path=str(self.task.evaluator))
+        if not _same(first.score.value, second.score.value):
+            shown = " and then ".join(_shown(item.score) for item in (first, second))
+            raise UsageError(_not_deterministic(self.task, shown), path=str(self.task.evaluator))
+        self._varied = first.varied
+        return first.score
+
+    def __call__(self, program: str) -> Score:
+        """Return what ``program`` is worth."""
+        judged = self._judged(program, self.seed)
+        self._first[_digest(program)] = judged.score.value
+        return self._without_constants(judged)
+
+    def confirm(self, program: str) -> Score:
+        """Return what a program that would be the best is worth after all: the least of what it shows.
+
+        It is evaluated as before, with another seed, and on the inputs that the evaluator holds back, if it does.
+        """
+        known = _digest(program) in self._first
+        again = self._judged(program, self.seed)
+        before = self._first[_digest(program)] if known else self._judged(program, self.seed).score.value
+        if not _same(before, again.score.value):
+            shown = f"{_number(before)} and then {_shown(again.score)}"
+            return _without_value(again.score, f"changes between runs: {shown}, with the same seed")
+        shown_scores = [self._without_constants(again)]
+        checks = [("with another seed", None), ("on held-back inputs", HELD_BACK)][: 2 if self.holds_back else 1]
+        for where, stage in checks:
+            if shown_scores[-1].value is None:
+                break
+            found = self._judged(program, self.seed + 1, (stage,) if stage else None).score
+            reason = f"does not hold {where}: {found.reason}" if found.value is None else ""
+            shown_scores.append(Score(found.value, reason, found.metrics, found.artifacts))
+        return self._least(shown_scores)
+
+    def close(self) -> None:
+        """End the evaluator."""
+        self._evaluator.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def _least(self, scores: list[Score]) -> Score:
+        """Return the first score that does not count, else the worst one, with the metrics of the first."""
+        if scores[-1].value is None:
+            return _without_value(scores[0], scores[-1].reason)
+        values = [score.value for score in scores if score.value is not None]
+        return Score(max(values) if self.minimize else min(values), "", scores[0].metrics, scores[0].artifacts)
+
+    def _without_constants(self, judged: Judged) -> Score:
+        """Return the score, which does not count where a function stopped looking at what it is asked."""
+        cheats = sorted(judged.constant & self._varied)
+        if not cheats or self.task.settings.constant_answers or judged.score.value is None:
+            return judged.score
+        return _without_value(judged.score, f"constant: {', '.join(cheats)} gives one answer whatever it is asked")
+
+    def _judged(self, program: str, seed: int, stages: tuple[str, ...] | None = None) -> Judged:
+        """Return what the stages find, up to the first that does not let the program pass."""
+        metrics, artifacts = dict[str, Any](), dict[str, str]()
+        constant, varied, refused = set[str](), set[str](), ""
+        chosen = stages or self.stages
+        for number, stage in enumerate(chosen):
+            found = self._evaluator.evaluate(program, stage=stage, timeout=self.timeout, seed=seed)
+            artifacts |= _artifacts(found)
+            constant, varied = constant | set(found.constant), varied | set(found.varied)
+            refused = refused or next((event.reason for event in found.events if event.kind == "refused"), "")
+            if found.metrics is None:
+                why = _everywhere_alike(str(found.failure))
+                score = Score(None, why if len(chosen) == 1 else f"{stage}: {why}", finite(metrics), artifacts)
+                break
+            metrics |= found.metrics
+            value, reason = measured(metrics)
+            score = Score(value, reason, finite(metrics), artifacts)
+            stopped = self._stopped(value, number, chosen)
+            if stopped:
+                artifacts["stopped"] = stopped
+                break
+        return Judged(score, frozenset(constant - varied), frozenset(varied), refused)
+
+    def _stopped(self, value: float | None, stage: int, stages: tuple[str, ...]) -> str:
+        """Return why a program that got ``value`` so far meets no further stage, if that is so."""
+        thresholds = self.task.settings.thresholds
+        if value is None or stage + 1 == len(stages):
+            return "" if value is not None else "no score"
+        if stage >= len(thresholds):
+            return f"{stages[stage]} has no threshold, so nothing comes after it"
+        return (
+            "" if value >= thresholds[stage] else f"{value:.6g} after {stages[stage]}; {thresholds[stage]:g} is needed"
+        )
+
+
+def _artifacts(found: Evaluation) -> dict[str, str]:
+    """Return what there is to read about an evaluation."""
+    texts = {str(name): _as_text(value) for name, value in found.artifacts.items()}
+    if found.printed.strip():
+        texts["printed"] = found.printed
+    if found.failure is not None and found.failure.kind != "evaluator":  # how it judges is not for models to read
+        texts |= {"traceback": found.failure.detail} if found.failure.detail else {}
+    if found.events:
+        texts["went wrong"] = "\n".join(dict.fromkeys(str(event) for event in found.events))
+    texts = {name: _everywhere_alike(text) for name, text in texts.items()}
+    return {name: text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for name, text in texts.items()}
+
+
+def _everywhere_alike(text: str) -> str:
+    """Return a text without the path that an evaluation was given, which differs from one to the next."""
+    return _NUMBERED.sub("program", _PLACE.sub("", text))
+
+
+def _as_text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=_SAME)
+
+
+def _without_value(score: Score, reason: str) -> Score:
+    return Score(None, reason, score.metrics, score.artifacts)
+
+
+def _digest(program: str) -> str:
+    return sha256(program.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _number(value: float | None) -> str:
+    return "no score" if value is None else f"{value:.12g}"
+
+
+def _shown(score: Score) -> str:
+    return _number(score.value) + (f" ({score.reason})" if score.reason else "")
+
+
+def _not_deterministic(task: Task, shown: str) -> str:
+    return (
+        f"{task.evaluator.name} gives {task.program.name} different scores in two evaluations with the same seed: "
+        f"{shown}. Evolution would chase that chance. Draw from random or numpy.random, which memkit seeds, not from "
+        "default_rng() without a seed or os.urandom; and keep measured time out of the score: count steps instead."
+    )
+
+
+def _not_offered(evaluator: Path, refused: str) -> str:
+    return (
+        f"{evaluator.name} uses something of the program that cannot be forwarded: {refused}. Programs run confined: "
+        "call functions of the module with plain data. Or run them unconfined, with your rights: --unsafe."
+    )
