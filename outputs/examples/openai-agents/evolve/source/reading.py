@@ -15,6 +15,9 @@ from .parsed import Parsed
 _FROM_COMPILER = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
+_BRANCHES = (ast.If, ast.For, ast.While, ast.Try, ast.Match, ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp)
+
+
 @dataclass(frozen=True)
 class Source:
     """A program as text: what is varied, selected and judged."""
@@ -33,6 +36,12 @@ class Read:
     def behaviour(self) -> str:
         """Return the program without comments, layout and docstrings: programs that are equal so do the same."""
         return ast.dump(_without_docstrings(self.parsed.tree))
+
+    @cached_property
+    def branches(self) -> int:
+        """Return how many decisions and loops the blocks hold."""
+        nodes = (node for node in ast.walk(self.parsed.tree) if isinstance(node, _BRANCHES))
+        return sum(1 for node in nodes if self.parsed.is_open(node))
 
 
 def require_python(text: str) -> ast.Module:

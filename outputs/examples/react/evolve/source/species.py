@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from random import Random
+from typing import Any
 
 from ..blocks import read_blocks
+from ..diffs import changed_program
 from ..errors import DoesNotApply, EvolveError
 from ..interface import Opening
 from .exchange import same_function, with_block, with_function
@@ -23,19 +25,21 @@ _STATEMENTS = 0.3
 _FUNCTIONS = 0.35
 """How often a crossover takes a whole function or block, and not a statement or an expression."""
 _LARGEST_PART = 40
+_LONGEST = 200_000
 _ROUNDED = (2, 4)
 
 
 class Programs:
     """Varies program text. Every program parses, and is the seed program outside of the EVOLVE-BLOCKs."""
 
-    def __init__(self, seed: str, *, max_size: int | None = None) -> None:
+    def __init__(self, seed: str, *, max_size: int | None = None, max_length: int | None = None) -> None:
         """Read the program to start from.
 
         Args:
             seed: Its text.
             max_size: How many statements and expressions the blocks may hold; by default, three times as many as the
                 seed program and at least 300.
+            max_length: How many characters a program may have; 200,000 by default, and never fewer than the seed has.
 
         Raises:
             EvolveError: It does not parse, or its markers are broken.
@@ -47,6 +51,7 @@ class Programs:
         self._library = Library(read_blocks(seed))
         self.seed = Source(seed)
         size = self._known(self.seed).parsed.size
+        self._max_length = max(max_length or _LONGEST, len(seed))
         self._max_size = max(max_size if max_size is not None else max(300, 3 * size), size)
 
     def first(self, random: Random, count: int) -> list[Source]:
@@ -72,9 +77,22 @@ class Programs:
                 return child
         return genome
 
-    def accepts(self, text: str) -> Source | None:
-        """Return ``text`` as a program of this species, or None if it is none or too large."""
-        return self._accepted(text, None)
+    def applied(self, genome: Source, text: str) -> Source:
+        """Return ``genome`` with the change that a model wrote as ``text``: SEARCH/REPLACE parts, or a rewrite.
+
+        Raises:
+            DoesNotApply: The change cannot be made exactly, does nothing, or makes the program too large.
+        """
+        changed = changed_program(genome.text, text, max_length=self._max_length)
+        read = self._library.read(changed)
+        if read is None:
+            raise DoesNotApply("The program would differ outside of its blocks.")
+        if read.parsed.size > self._max_size:
+            found = f"{read.parsed.size} statements and expressions"
+            raise DoesNotApply(f"The program would have {found} in its blocks; {self._max_size} are allowed.")
+        if read.behaviour == self._known(genome).behaviour:
+            raise DoesNotApply("The answer changes nothing but comments, docstrings or layout.")
+        return Source(changed)
 
     def directions(self, genome: Source, random: Random) -> Opening | None:
         """Return ``genome`` with a term added to a number that a function returns or keeps."""
@@ -130,9 +148,32 @@ class Programs:
         """Return the program without comments, layout and docstrings."""
         return self._known(genome).behaviour
 
+    def features(self, genome: Source) -> Mapping[str, float]:
+        """Return how large the blocks are, and how many ways lead through them."""
+        read = self._known(genome)
+        return {"size": read.parsed.size, "branches": read.branches}
+
+    def grid(self) -> Mapping[str, float]:
+        """Return both features; the cells of size grow with the seed program."""
+        return {"size": max(5, self.size(self.seed) // 4), "branches": 2}
+
     def program(self, genome: Source) -> str:
         """Return the text."""
         return genome.text
+
+    def encoded(self, genome: Source) -> str:
+        """Return the text."""
+        return genome.text
+
+    def decoded(self, data: Any) -> Source:
+        """Return the program with the text ``data``.
+
+        Raises:
+            EvolveError: It is none of this species.
+        """
+        genome = Source(data if isinstance(data, str) else "")
+        self._known(genome)
+        return genome
 
     def _known(self, genome: Source) -> Read:
         read = self._library.read(genome.text)
@@ -142,8 +183,10 @@ class Programs:
 
     def _accepted(self, text: str | None, parent: Source | None) -> Source | None:
         """Return ``text`` as a genome if it is a program within the limits and does something else than ``parent``."""
-        read = self._library.read(text) if text is not None else None
-        if text is None or read is None or read.parsed.size > self._max_size:
+        if text is None or len(text) > self._max_length:
+            return None
+        read = self._library.read(text)
+        if read is None or read.parsed.size > self._max_size:
             return None
         return None if parent is not None and read.behaviour == self._known(parent).behaviour else Source(text)
 
