@@ -1,0 +1,31 @@
+"""The search against a planner that tries everything: the same answer on small problems in all of the language."""
+
+from __future__ import annotations
+
+from brute_force import FOUND as SOLVABLE
+from brute_force import NONE, RandomProblem, solve
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memkit.htn.core import FOUND, GAVE_UP, NO_PLAN, Budget, HTNPlanner, verify
+
+many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@many
+@given(st.integers(0, 2**32))
+def test_search_and_brute_force_give_the_same_answer(seed: int) -> None:
+    """A plan is found where there is one, none where there is none, and every plan is a solution."""
+    drawn = RandomProblem(seed)
+    domain, problem = drawn.domain(), drawn.problem()
+
+    result = HTNPlanner(domain=domain, budget=Budget(nodes=5_000, seconds=None)).solve_problem(problem)
+
+    truth = solve(domain, problem)
+    if result.plan is not None:
+        assert truth != NONE
+        assert verify(domain, problem, result.plan) == []
+    if result.outcome == NO_PLAN:
+        assert truth != SOLVABLE
+    if truth == SOLVABLE:
+        assert result.outcome in (FOUND, GAVE_UP)
