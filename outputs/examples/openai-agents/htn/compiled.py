@@ -136,8 +136,7 @@ def compile_goal(goal: Sequence[Condition], domain: Domain) -> CompiledMethod:
 def _compiled(
     method: Method, types: Types, changing: frozenset[str], pulled: tuple[Condition, ...] = ()
 ) -> CompiledMethod:
-    declared = {name: (kind,) for name, kind in (method.head.types or {}).items()}
-    head = CompiledHead(None if method.any_arguments else method.head.args, declared)
+    head = CompiledHead(None if method.any_arguments else method.head.args, types)
     return CompiledMethod(method, head, types, changing, method_variables(method), pulled)
 
 

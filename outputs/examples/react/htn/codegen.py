@@ -218,9 +218,8 @@ def _subtasks(method: Method, names: Names) -> str:
     written = f"({''.join(names.fact(step) + ', ' for step in steps)})"
     if method.ordering is None or len(steps) < 2:
         return written
-    return (
-        f"({names.constant(Own.UNORDERED)}, {written}, {names.constant(done_before(method.ordering, len(steps)))}, 0),"
-    )
+    before = names.constant(done_before(method.ordering, len(steps)))
+    return f"(({names.constant(Own.UNORDERED)}, {written}, {before}, 0),)"
 
 
 def operator_program(operator: Operator, *, noted: bool = False) -> Program:
