@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memkit.domains import load_domain, load_problem
 from memkit.errors import UsageError
@@ -263,3 +265,44 @@ def test_an_ordering_names_subtasks_that_are_there(ordering: Any) -> None:
         Method("m", "t", [], ["x", "y"], ordering=ordering)
     with pytest.raises(HtnError):
         Problem(tasks=(("x",), ("y",)), ordering=ordering)
+
+
+WORDS = ["not", "or", "and", "forall", "exists", "imply", "=", "<=", "at", "?x", "(", ")", '"', "-", "5", "nan", "when"]
+nonsense = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(
+            st.sampled_from(["any", "all", "not", "forall", "exists", "holds", "when", "add", "name", "id", "task"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(nonsense)
+def test_nonsense_is_refused_or_read_and_never_crashes(value: Any) -> None:
+    """Whatever stands where the language is read, the answer is a value or an error with a sentence."""
+    for read in (
+        parse_condition,
+        parse_effect,
+        parse_number,
+        lambda each: Operator("o", each, each, parameters="?x", effects_more=each, cost=each),
+        lambda each: Method("m", "t ?x", each, each, ordering=each),
+        lambda each: Domain.from_data({"name": "d", "state": each, "functions": each, "operators": each}),
+        lambda each: Domain.from_data({"name": "d", "methods": [{"name": "m", "task": "t", "subtasks": each}]}),
+        lambda each: Domain.from_data({"name": "d", "operators": [{"name": "o", "effects": each, "cost": each}]}),
+        lambda each: Problem.from_data({"tasks": each, "ordering": each, "goal": each}),
+    ):
+        try:
+            read(value)
+        except HtnError as error:
+            assert str(error)
