@@ -296,8 +296,9 @@ def domain_to_data(domain: Domain) -> dict[str, Any]:
         "operators": [operator_to_data(operator) for operator in domain.operators],
         "methods": [method_to_data(method) for method in domain.methods],
     }
-    state = {} if domain.state is None else {"state": _state_texts(domain.state, domain.numbers)}
-    return {**_said(data), **state}
+    if domain.state is None and not domain.numbers:
+        return _said(data)
+    return {**_said(data), "state": _state_texts(domain.state or (), domain.numbers)}
 
 
 def problem_to_data(problem: Problem) -> dict[str, Any]:

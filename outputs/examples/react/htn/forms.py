@@ -136,6 +136,8 @@ def _plain_condition(words: list[str]) -> Condition:
 def _list_condition(parts: tuple[Any, ...], depth: int) -> Condition:
     """Read a list whose first part says what it is: a fact, or one of the words of conditions with lists behind it."""
     word, rest = (parts[0], parts[1:]) if parts else ("", ())
+    if not isinstance(word, str):
+        return _atomic(_term(parts))
     if word == "not":
         return negated(_condition(_negated_part(parts), depth + 1))
     if word in COMPARISONS and (word != "=" or any(isinstance(part, tuple | list | Arithmetic) for part in rest)):
