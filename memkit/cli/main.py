@@ -26,6 +26,7 @@ COMMANDS: Commands = {
     "skill": ("memkit.cli.skill.group:skill", "Write, find, follow and carry skills."),
     "policy": ("memkit.cli.policy.group:policy", "Write, list, check and test policies."),
     "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
+    "evolve": ("memkit.cli.evolve:evolve", "Evolve a program in a sandbox, and look at its runs."),
     "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
     "rule": ("memkit.cli.rule:rule", "Say what a lint rule checks, and why."),
     "diff": ("memkit.cli.diff:diff", "Say by meaning what changed between two commits, or since one."),

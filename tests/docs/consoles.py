@@ -21,8 +21,8 @@ def steps(page: str) -> Iterator[tuple[str, list[str]]]:
     for console in re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S):
         for step in re.split(r"^\$ ", console, flags=re.M)[1:]:
             command, *printed = step.splitlines()
-            while printed and printed[0].startswith("> "):  # what a shell asks on for
-                command += "\n" + printed.pop(0).removeprefix("> ")
+            while printed and (printed[0] == ">" or printed[0].startswith("> ")):  # what a shell asks on for
+                command += "\n" + printed.pop(0)[2:]
             yield command, printed
 
 

@@ -1,0 +1,219 @@
+"""``memkit evolve``: search for a better program, go on with a run, and look at runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+import click
+from click.core import ParameterSource
+
+from memkit.cli.evolve_words import RUN_OPTION_HINT, store_of
+from memkit.cli.first_words import FirstWordsCommand
+from memkit.cli.output import Diagnostic, Front, diagnostic
+from memkit.cli.progress import GenerationProgress
+from memkit.cli.stopping import Stopping
+from memkit.errors import UsageError
+from memkit.evolution.runs.carrying import Audience
+from memkit.evolution.runs.evolution import INTERRUPTED
+from memkit.evolution.runs.outcome import Evolved
+from memkit.use_cases.evolve_program import EvolutionRequest, evolve_program
+from memkit.use_cases.resume_evolution import resume_evolution
+
+_CHANGEABLE = ("generations", "workers", "target", "patience", "price")
+"""Settings that may be others after a run was stopped, because what is there already does not depend on them."""
+_SETTINGS = (
+    *_CHANGEABLE, "population", "seed", "islands", "minimize", "timeout", "memory", "modules", "scratch", "unsafe",
+    "providers", "model",
+)  # fmt: skip
+_AT_RESUME = {"resume", *_CHANGEABLE, "max_tokens", "max_cost", "accept_changes"}
+_COMMON = {"as_json", "json", "store", "no_input", "debug"}
+_SHOWN = 40
+"""Lines of a program that are printed."""
+
+
+class EvolveCommand(FirstWordsCommand):
+    """``evolve`` with the words that look at runs."""
+
+    words: ClassVar = {
+        "status": ("memkit.cli.evolve_words:status", "How a run stands: generation, best, failures by reason."),
+        "best": ("memkit.cli.evolve_words:best", "The best program of a run."),
+        "diff": ("memkit.cli.evolve_words:diff", "What changed from the seed to the best, or between two programs."),
+        "lineage": ("memkit.cli.evolve_words:lineage", "The ancestors of the best, and what each step brought."),
+        "report": ("memkit.cli.evolve_words:report", "One HTML page that needs nothing else."),
+    }
+
+
+class Price(click.ParamType[tuple[float, float]]):
+    """What a million tokens cost, read and written."""
+
+    name = "IN,OUT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Return the two prices."""
+        try:
+            read, written = (float(each) for each in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not two prices, such as 3,15.", param, ctx)
+        if not (0 <= read < float("inf") and 0 <= written < float("inf")):
+            self.fail("A price is 0 or more.", param, ctx)
+        return read, written
+
+
+@click.command("evolve", cls=EvolveCommand)
+@click.argument("program", required=False, type=click.Path(path_type=Path), metavar="[PROGRAM|TASK_FOLDER]")
+@click.option(
+    "--evaluator",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with evaluate(path); in a task folder evaluator.py.",
+)
+@click.option("--generations", type=click.IntRange(1, 1_000_000), help="Generations of the whole run (50).")
+@click.option("--population", type=click.IntRange(2, 100_000), help="Programs judged in a generation (30).")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Where chance starts (0).")
+@click.option("--minimize/--maximize", default=False, help="Whether a lower score is better (higher is).")
+@click.option("--target", type=float, help="Stop as soon as the score is this good.")
+@click.option(
+    "--patience", type=click.IntRange(1), metavar="N", help="Stop after N generations without a better program."
+)
+@click.option("--islands", type=click.IntRange(1, 1000), help="Populations that breed apart (by size, up to 4).")
+@click.option("--workers", type=click.IntRange(1, 256), help="Programs judged at a time (1); the result is the same.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds of one evaluation (10).")
+@click.option("--memory", type=click.IntRange(16, 1 << 20), metavar="MB", help="Memory of one program (512).")
+@click.option(
+    "--grant-module",
+    "modules",
+    multiple=True,
+    metavar="NAME",
+    help="Installed module that programs may import, such as numpy.",
+)
+@click.option("--scratch", metavar="NAME", help="Give each program an empty folder to write in.")
+@click.option("--unsafe", is_flag=True, help="Run programs unconfined, with your rights. The run says so.")
+@click.option(
+    "--provider", "providers", multiple=True, metavar="P", help="Model that proposes changes, such as scripted:FILE."
+)
+@click.option("--model", help="Name of the model, for providers that serve several.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), metavar="N", help="Stop when models have read and written so many tokens."
+)
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="X",
+    help="Stop when models have cost so much; needs --price.",
+)
+@click.option("--price", type=Price(), help="What a million tokens cost, read and written.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The run's folder (default: .memkit/state/evolve/ of the store, else memkit-runs/).",
+)
+@click.option("--resume", metavar="RUN", help=f"Go on with a run: {RUN_OPTION_HINT}.")
+@click.option("--accept-changes", is_flag=True, help="Resume although program or evaluator changed.")
+@click.pass_obj
+def evolve(front: Front, /, program: Path | None, resume: str | None, **given: Any) -> None:
+    """Evolve PROGRAM, judged by nothing but its evaluator, in a sandbox.
+
+    A TASK_FOLDER holds initial_program.py and evaluator.py. A run survives being stopped at any moment: Ctrl-C ends it
+    after the generation, and 'memkit evolve --resume RUN' goes on as if nothing had happened.
+    """
+    context, root = click.get_current_context(), store_of(front)
+    progress = GenerationProgress(front, sys.stderr)
+    with Stopping(front) as stopping, progress:
+        audience = Audience(progress, stopping)
+        if resume is not None:
+            _require_fitting(context, program)
+            changes = {name: given[name] for name in _CHANGEABLE if _is_given(context, name)}
+            found = resume_evolution(
+                resume,
+                {**changes, "budget": _budget(given)},
+                accept_changes=given["accept_changes"],
+                root=root,
+                audience=audience,
+            )
+        else:
+            request = _request(context, program, given)
+            found = evolve_program(request, root=root, audience=audience)
+    for note in found.notes:
+        front.note(note)
+    interrupted = found.stopped == INTERRUPTED
+    if interrupted:
+        front.note(f"Interrupted. Go on with 'memkit evolve --resume {found.run}'.")
+    front.answer(
+        found.to_data(),
+        _lines(found),
+        ok=found.scored and not interrupted,
+        diagnostics=_diagnostics(found),
+        code=130 if interrupted else None,
+    )
+
+
+def _request(context: click.Context, program: Path | None, given: dict[str, Any]) -> EvolutionRequest:
+    if program is None:
+        raise UsageError("Name a PROGRAM with --evaluator FILE, or a TASK_FOLDER that holds both.")
+    if given["accept_changes"]:
+        raise UsageError("--accept-changes is for --resume RUN.")
+    settings = {name: given[name] for name in _SETTINGS if _is_given(context, name)}
+    settings["budget"] = _budget(given)
+    return EvolutionRequest(program, given["evaluator"], settings, given["out"], _command_line(context))
+
+
+def _budget(given: dict[str, Any]) -> dict[str, float]:
+    """Return what models may use at most."""
+    named = {"tokens": given["max_tokens"], "cost": given["max_cost"]}
+    return {name: float(value) for name, value in named.items() if value is not None}
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _require_fitting(context: click.Context, program: Path | None) -> None:
+    """Raise where something is said about a run that began with something else."""
+    if program is not None:
+        raise UsageError(f"--resume goes on with the program of the run; leave {program} out.")
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if _is_given(context, name) and name not in _AT_RESUME | _COMMON:
+            raise UsageError(f"A run keeps what it began with: {parameter.opts[0]} cannot be said with --resume.")
+
+
+def _command_line(context: click.Context) -> tuple[str, ...]:
+    """Return the command line in one spelling: what was said, in the order of the help."""
+    words = ["memkit", "evolve"]
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if parameter.name in _COMMON or not _is_given(context, str(parameter.name)) or value is None:
+            continue
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+        elif parameter.multiple:
+            words += [word for each in value for word in (parameter.opts[0], str(each))]
+        else:
+            words += [parameter.opts[0], ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
+    return tuple(words)
+
+
+def _lines(found: Evolved) -> list[str]:
+    done = f"{found.generations} generation{'s' * (found.generations != 1)}, {found.evaluations} programs judged"
+    if not found.scored:
+        reasons = [f"- {reason} ({number})" for reason, number in list(found.failures.items())[:5]]
+        return [f"No program has a score that counts: {done}.", *reasons, f"Run: {found.run}"]
+    text = found.program.rstrip("\n").split("\n")
+    more = [f"… {len(text) - _SHOWN} more lines: 'memkit evolve best {found.run}'"] if len(text) > _SHOWN else []
+    return [
+        f"Best score {found.score:.10g} after {done} ({found.stopped}).",
+        *text[:_SHOWN],
+        *more,
+        f"Run: {found.run}",
+    ]
+
+
+def _diagnostics(found: Evolved) -> list[Diagnostic]:
+    notes = [diagnostic("run", note, severity="warning") for note in found.notes]
+    if found.scored:
+        return notes
+    return [*notes, *(diagnostic("no-score", f"{reason} ({number})") for reason, number in found.failures.items())]

@@ -1,0 +1,82 @@
+"""Go on with a run of evolution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memkit.evolution.runs.answers import Answers
+from memkit.evolution.runs.carrying import Audience, carry_on, now
+from memkit.evolution.runs.errors import RunChanged
+from memkit.evolution.runs.folder import find_run
+from memkit.evolution.runs.outcome import Evolved
+from memkit.evolution.runs.record import RunRecord
+from memkit.evolution.runs.task_files import differences, digests, task_files
+from memkit.evolution.runs.workshop import Workshop
+from memkit.evolution.task import Task, find_task
+
+
+def resume_evolution(
+    run: str,
+    changes: Mapping[str, Any],
+    *,
+    accept_changes: bool = False,
+    root: Path | None = None,
+    audience: Audience | None = None,
+) -> Evolved:
+    """Go on with a run as if it had never stopped, and return how it stands in the end.
+
+    Args:
+        run: Its name, its folder, or ``latest``.
+        changes: Settings that are others from now on.
+        accept_changes: Go on although program or evaluator changed; the run says so.
+        root: The store in whose state runs lie.
+        audience: Who watches.
+
+    Raises:
+        NotFound: There is no such run.
+        RunChanged: The task changed since the run began.
+        RunBusy: Another process is at work on it.
+        RunFault: It is damaged, or of a newer memkit.
+    """
+    folder = find_run(run, root)
+    with folder.held():
+        found, record = folder.newest(), folder.record
+        after = found.checkpoint.generation if found.checkpoint else 0
+        task = find_task(Path(record.folder or record.program), Path(record.evaluator))
+        record = _with_task(record, task, after, accept_changes)
+        record = _with_settings(record, changes, after)
+        answers = Answers(folder.path, price=record.settings.price)
+        with Workshop(task, record.settings, answers, Path(record.started_in)) as workshop:
+            if record != folder.record:
+                folder.write_record(record)
+            return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), found, seed=task.seed)
+
+
+def _with_task(record: RunRecord, task: Task, after: int, accept_changes: bool) -> RunRecord:
+    """Return the record of a task that is the same, or that may be another."""
+    current = digests(task_files(task.program, task.evaluator, task.folder))
+    changed = differences(record.digests, current)
+    if not changed:
+        return record
+    named = ", ".join(changed)
+    if not accept_changes:
+        raise RunChanged(
+            f"Changed since the run began: {named}. Scores before and after would not compare. Put the files back "
+            "(copies lie in the run's folder, in task/), begin a new run, or say --accept-changes."
+        )
+    return replace(record.changed(now(), after, f"task: {named}"), digests=current)
+
+
+def _with_settings(record: RunRecord, changes: Mapping[str, Any], after: int) -> RunRecord:
+    """Return the record with other settings, each noted."""
+    for name, value in changes.items():
+        before = getattr(record.settings, name)
+        if name == "budget":
+            value = {**before, **value}
+        if before != value:
+            record = record.changed(now(), after, f"{name}: {before} → {value}")
+            record = replace(record, settings=replace(record.settings, **{name: value}))
+    return record

@@ -1,0 +1,300 @@
+"""``memkit evolve`` on tasks on disk, with programs in the sandbox and processes that are ended from outside."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.cli.main import run
+from memkit.evolution.runs.account import account_of
+from memkit.evolution.runs.folder import RunFolder
+from memkit.evolution.runs.individuals import Judged
+
+EVALUATOR = """
+import importlib.util
+
+def evaluate(path):
+    spec = importlib.util.spec_from_file_location("candidate", path)
+    candidate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(candidate)
+    return {"combined_score": -sum(abs(candidate.program(x) - (x * x + 3)) for x in range(8)), "points": 8}
+"""
+BLOCK = """
+LIMIT = 4
+
+# EVOLVE-BLOCK-START
+def program(x):
+    return x + 1
+# EVOLVE-BLOCK-END
+"""
+SMALL = ("--generations", "5", "--population", "10", "--seed", "7")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a folder with a program, its evaluator and a task folder, and with no store above."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy.py").write_text("lambda x: x * 2\n")
+    (tmp_path / "judge.py").write_text(EVALUATOR)
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "initial_program.py").write_text(BLOCK)
+    (tmp_path / "task" / "evaluator.py").write_text(EVALUATOR)
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    """Return what ``evolve`` answers in JSON, which must end with ``code``."""
+    found = run(["evolve", *words, "--json"])
+    out, err = capsys.readouterr()
+    assert found == code, out + err
+    assert "NaN" not in out and "Infinity" not in out
+    return json.loads(out)
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    """Start ``evolve`` in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "memkit", "evolve", *words, "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a file is there."""
+    until = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < until, f"{path} never came"
+        time.sleep(0.005)
+
+
+def told(path: str | Path) -> tuple[Any, list[Judged], Any]:
+    """Return best, journal and archive of a run."""
+    account = account_of(RunFolder(Path(path)))
+    assert account.checkpoint is not None
+    return account.checkpoint.best, [replace(each, seconds=None) for each in account.judged], account.checkpoint.archive
+
+
+def test_an_expression_is_evolved_without_a_store(capsys: pytest.CaptureFixture[str]) -> None:
+    """One lambda in a file is the simplest program there is; its evaluator calls it ``program``."""
+    answer = asked(capsys, "toy.py", "--evaluator", "judge.py", "--generations", "15", "--population", "30")
+
+    assert answer["schema"] == "memkit.evolve/1" and answer["ok"] is True
+    data = answer["data"]
+    assert data["best"]["score"] == data["best"]["metrics"]["combined_score"] > -100
+    assert data["best"]["metrics"]["points"] == 8
+    assert eval(data["best"]["program"])(2) is not None
+    assert data["generations"] <= 15 and data["evaluations"] <= 15 * 30
+    assert Path(data["run"]).parent == Path.cwd() / "memkit-runs"
+
+
+def test_in_a_store_runs_lie_in_what_belongs_to_this_machine(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Git does not see them, and their names are found from there."""
+    data = asked(capsys, "task", *SMALL, "--store", str(store))["data"]
+
+    assert Path(data["run"]).parent == store / ".memkit" / "state" / "evolve"
+    assert (
+        subprocess.run(["git", "status", "--short"], cwd=store, capture_output=True, text=True, check=True).stdout == ""
+    )
+    name = Path(data["run"]).name
+    assert asked(capsys, "status", name, "--store", str(store))["data"]["evaluations"] == data["evaluations"]
+
+
+def test_what_lies_outside_of_the_block_never_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    """A task folder needs no evaluator to be named, and --out says where the run lies."""
+    data = asked(capsys, "task", *SMALL, "--out", "here")["data"]
+
+    assert data["run"] == str(Path.cwd() / "here")
+    before, _, rest = data["best"]["program"].partition("# EVOLVE-BLOCK-START\n")
+    assert before == BLOCK.partition("# EVOLVE-BLOCK-START\n")[0]
+    assert rest.endswith("# EVOLVE-BLOCK-END\n")
+    record = RunFolder(Path("here")).record
+    assert record.command[:3] == ("memkit", "evolve", "task") and "--seed" in record.command
+    assert set(record.digests) == {"program.py", "evaluator.py"} and "landlock" in record.sandbox
+    assert (Path("here") / "task" / "program.py").read_text() == BLOCK
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ("{'combined_score': float('nan')}", "nan"),
+        ("{'combined_score': True}", "True"),
+        ("'good'", "metrics"),
+        ("1 / 0", "Zero"),
+    ],
+)
+def test_a_run_in_which_nothing_scores_says_why(capsys: pytest.CaptureFixture[str], returned: str, reason: str) -> None:
+    """The score is null and the exit code 1; the run is there to be looked at."""
+    Path("judge.py").write_text(f"def evaluate(path):\n    return {returned}\n")
+
+    answer = asked(capsys, "toy.py", "--evaluator", "judge.py", "--generations", "2", "--population", "6", code=1)
+
+    assert answer["ok"] is False
+    assert answer["data"]["best"] == {"program": "lambda x: x * 2\n", "score": None, "metrics": {}}
+    assert any(reason in each["message"] for each in answer["diagnostics"])
+    assert asked(capsys, "status")["data"]["best"] is None
+    assert asked(capsys, "best", code=1)["ok"] is False
+    assert Path(asked(capsys, "report")["data"]["out"]).is_file()
+
+
+def test_the_number_of_workers_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Best, journal and archive are the same at one and at three."""
+    for workers in ("1", "3"):
+        asked(capsys, "task", *SMALL, "--workers", workers, "--out", f"w{workers}")
+
+    assert told("w1") == told("w3")
+
+
+def test_a_killed_process_costs_at_most_one_generation(capsys: pytest.CaptureFixture[str]) -> None:
+    """Killed twice from outside, the run ends as if it had not been; no process of it is left."""
+    asked(capsys, "task", *SMALL, "--out", "straight")
+    process = started("task", *SMALL, "--out", "killed")
+    wait_for(Path("killed/checkpoint.json"))
+    process.kill()
+    process.wait()
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+
+    status = asked(capsys, "status", "killed")["data"]
+    assert status["state"] == "stopped" and status["generation"] >= 1
+    data = asked(capsys, "--resume", "killed")["data"]
+
+    assert data["generations"] == 5 and told("killed") == told("straight")
+
+
+def test_ctrl_c_stops_after_the_generation_and_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 130, the checkpoint is written, and the run that goes on is the straight run."""
+    asked(capsys, "task", *SMALL, "--out", "straight")
+    process = started("task", *SMALL, "--out", "stopped")
+    wait_for(Path("stopped/checkpoint.json"))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert json.loads(out)["ok"] is False and json.loads(out)["data"]["stopped"] == "interrupted"
+    assert f"memkit evolve --resume {Path.cwd() / 'stopped'}" in err
+    asked(capsys, "--resume", "stopped")
+    assert told("stopped") == told("straight")
+
+
+def test_two_processes_never_work_on_one_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """The second is refused at once; looking is allowed all the time."""
+    process = started("task", "--generations", "100000", "--population", "10", "--out", "busy")
+    try:
+        wait_for(Path("busy/checkpoint.json"))
+        answer = asked(capsys, "--resume", "busy", code=3)
+        assert answer["diagnostics"][0]["code"] == "locked"
+        assert asked(capsys, "status", "busy")["data"]["state"] == "running"
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_a_task_that_changed_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Another evaluator judges otherwise, so going on has to be said, and is written down."""
+    asked(capsys, "task", *SMALL, "--out", "run")
+    Path("task/evaluator.py").write_text(EVALUATOR.replace("+ 3", "+ 4"))
+
+    answer = asked(capsys, "--resume", "run", "--generations", "6", code=2)
+    assert "evaluator.py" in answer["diagnostics"][0]["message"] and answer["diagnostics"][0]["code"] == "changed"
+    data = asked(capsys, "--resume", "run", "--generations", "6", "--accept-changes")["data"]
+
+    assert data["generations"] == 6
+    changes = [change["what"] for change in RunFolder(Path("run")).record.changes]
+    assert changes == ["task: evaluator.py", "generations: 5 → 6"]
+
+
+def test_a_finished_run_goes_on_only_for_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """Resumed as it is, it answers again and changes nothing."""
+    first = asked(capsys, "task", *SMALL, "--out", "run")
+    before = Path("run/checkpoint.json").read_bytes()
+
+    again = asked(capsys, "--resume", "run")
+
+    assert again["data"] == first["data"] and Path("run/checkpoint.json").read_bytes() == before
+    assert asked(capsys, "--resume", "latest", code=1)["diagnostics"][0]["code"] == "not_found"
+
+
+def test_a_checkpoint_that_was_cut_short_is_said_and_survived(capsys: pytest.CaptureFixture[str]) -> None:
+    """The one before takes over; where there is none, or a newer memkit wrote it, the error names the file."""
+    asked(capsys, "task", *SMALL, "--out", "straight")
+    asked(capsys, "task", *SMALL, "--out", "cut")
+    file = Path("cut/checkpoint.json")
+    file.write_bytes(file.read_bytes()[:500])
+
+    answer = asked(capsys, "--resume", "cut")
+    assert "checkpoint.json is cut short" in answer["diagnostics"][0]["message"]
+    assert told("cut") == told("straight")
+    file.write_text(file.read_text().replace('"format": 1', '"format": 99', 1))
+    assert "checkpoint.json has format 99" in asked(capsys, "--resume", "cut", code=3)["diagnostics"][0]["message"]
+    file.write_text("")
+    Path("cut/checkpoint.previous.json").unlink()
+    assert "no other checkpoint" in asked(capsys, "status", "cut", code=3)["diagnostics"][0]["message"]
+
+
+def test_a_model_proposes_and_a_stopped_run_goes_on_with_its_next_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """The answers are kept, the lineage names who proposed, and nothing is asked twice."""
+    better = [BLOCK.replace("x + 1", f"x * x + {number}") for number in (40, 20, 10, 5, 4, 3)]
+    answers = [{"text": f"```python\n{text}```"} for text in better]
+    Path("answers.json").write_text(json.dumps(answers))
+    words = ("task", "--population", "4", "--seed", "1", "--provider", "scripted:answers.json")
+
+    straight = asked(capsys, *words, "--generations", "5", "--out", "straight")["data"]
+    asked(capsys, *words, "--generations", "2", "--out", "halted")
+    asked(capsys, "--resume", "halted", "--generations", "5")
+
+    assert straight["best"]["score"] == 0 and "x * x + 3" in straight["best"]["program"]
+    assert told("halted") == told("straight")
+    steps = asked(capsys, "lineage", "halted")["data"]["ancestors"]
+    assert steps[-1]["operation"] == "model:scripted:answers.json"
+    assert len(Path("halted/answers.jsonl").read_text().splitlines()) == 6
+
+
+def test_an_unconfined_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """In its record, and on its page."""
+    asked(capsys, "task", *SMALL, "--out", "run", "--unsafe")
+    asked(capsys, "report", "run", "--out", "page.html")
+
+    assert "--unsafe" in RunFolder(Path("run")).record.sandbox
+    assert "were not confined" in Path("page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ((), "PROGRAM"),
+        (("toy.py",), "--evaluator"),
+        (("absent.py", "--evaluator", "judge.py"), "absent.py"),
+        (("toy.py", "--evaluator", "absent.py"), "absent.py"),
+        (("toy.py", "--evaluator", "toy.py"), "toy.py"),
+        (("broken.py", "--evaluator", "judge.py"), "broken.py"),
+        (("task", "--islands", "6", "--population", "10"), "islands"),
+        (("task", "--max-cost", "1"), "--price"),
+        (("task", "--price", "cheap"), "two prices"),
+        (("task", "--target", "nan"), "finite"),
+        (("task", "--provider", "refrence"), "reference"),
+        (("task", "--grant-module", "os"), "standard library"),
+        (("task", "--grant-module", "no_such_module"), "not installed"),
+        (("task", "--scratch", "../x"), "scratch"),
+        (("task", "--out", "task"), "evaluator.py already"),
+        (("task", "--accept-changes"), "--resume"),
+        (("--resume", "x", "--seed", "3"), "--seed"),
+        (("task", "--resume", "x"), "leave task out"),
+    ],
+)
+def test_what_makes_no_sense_is_one_clear_line(
+    words: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 2, the reason, and nothing is left behind."""
+    Path("broken.py").write_text("def f(:\n")
+
+    assert reason in asked(capsys, *words, code=2)["diagnostics"][0]["message"]
+
+    assert not Path("memkit-runs").exists() and not Path("here").exists()
