@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,8 @@ def fault(line: str) -> str | None:
         command, words = inner, words[1:]
     if command.name == "plan" and words[:1] == ["verify"]:
         return None
+    if isinstance(command, FirstWordsCommand) and words:
+        command, words = (command.command_of(words[0]), words[1:]) if words[0] in command.words else (command, words)
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     known |= {"--help", "-h", "--version"}
     given = [word.partition("=")[0] for word in words if re.fullmatch(r"--?[a-z][a-z-]*(=.*)?", word)]
@@ -82,7 +85,10 @@ def test_a_message_names_only_commands_that_exist() -> None:
     assert faults(iter(shown)) == []
 
 
-@pytest.mark.parametrize("line", ["memkit memroy list", "memkit memory search x --usr ada", "memkit key create"])
+@pytest.mark.parametrize(
+    "line",
+    ["memkit memroy list", "memkit memory search x --usr ada", "memkit key create", "memkit evolve best x --ot y"],
+)
 def test_the_check_can_fail(line: str) -> None:
     """A misspelt command and an unknown option are found."""
     assert fault(line)

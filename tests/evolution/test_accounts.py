@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import FAMILY, line, make_run
 
@@ -76,6 +76,7 @@ scores = st.none() | st.floats(-1e300, 1e300)
 journals = st.lists(st.tuples(st.integers(1, 12), scores), max_size=40)
 
 
+@settings(deadline=None)
 @given(journals, st.booleans())
 def test_the_best_so_far_never_gets_worse(given_lines: list[tuple[int, float | None]], minimize: bool) -> None:
     """Whatever the scores, the course is monotone, and the chart of it stays within its frame."""
