@@ -20,7 +20,7 @@ from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Decomposer, Plan, Reason
 from .learning import Lesson, learn
 from .notes import Notes
 from .objects import typed_objects
-from .proposals import Asking, Attempt, Gaps, Objection, Proposals
+from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, Proposals
 from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
 from .start import Start, parse_state
 from .strategies import Setting
@@ -49,7 +49,7 @@ class HTNPlanner:
         operators: object = None,
         *,
         domain: Domain | Mapping[str, Any] | None = None,
-        llm_decompose: Decomposer | None = None,
+        llm_decompose: Decomposer | AskedWhole | None = None,
         learned: Sequence[Method] = (),
         promoted_only: bool = False,
         budget: Budget | None = None,

@@ -1,13 +1,18 @@
-"""Plan a task of a domain."""
+"""Plan a task of a domain, with the help of a model where no method applies and one was named."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from memkit.domains import find_domain, load_problem
+from memkit.domains import FOLDER, find_domain, load_problem
 from memkit.errors import UsageError
-from memkit.htn.core import Budget, HTNPlanner, Problem, Result
+from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
+from memkit.learned.shelf import Shelf
+from memkit.use_cases.keep_lessons import Source, keep_lessons
 
 
 @dataclass(frozen=True)
@@ -21,18 +26,97 @@ class Request:
     problem: Path | None = None
 
 
-def plan_task(request: Request, *, root: Path | None = None, budget: Budget | None = None) -> Result:
-    """Return the plan for a request, or what stood in its way; raises ``UsageError`` for files that make no sense."""
-    planner, problem = read_request(request, root=root, budget=budget)
-    return planner.solve_problem(problem)
+@dataclass(frozen=True)
+class Help:
+    """What a planner may use beyond the domain: methods learned before, and a model."""
+
+    provider: str | None = None
+    """None asks nobody."""
+    model: str | None = None
+    learned: Path | None = None
+    """The file of learned methods; the store's own without it."""
+    promoted_only: bool = False
 
 
-def read_request(
-    request: Request, *, root: Path | None = None, budget: Budget | None = None
-) -> tuple[HTNPlanner, Problem]:
-    """Return the planner and the problem that a request means; raises ``UsageError`` for files that make no sense."""
+@dataclass(frozen=True)
+class Planned:
+    """A plan, or what stood in its way, and what was learned on the way."""
+
+    result: Result
+    learned: tuple[str, ...] = ()
+    """The names of learned methods that are new on the shelf."""
+    shelf: str | None = None
+    """What messages call the file they are in."""
+
+
+def plan_task(
+    request: Request,
+    *,
+    root: Path | None = None,
+    budget: Budget | None = None,
+    help: Help = Help(),
+    notice: Callable[[str], None] = lambda message: None,
+) -> Planned:
+    """Return the plan for a request, or what stood in its way.
+
+    Raises:
+        UsageError: A file makes no sense, or the request names no task.
+        EnvironmentFault: The model cannot be asked, or what was learned cannot be written.
+    """
     domain = find_domain(request.domain, root)
-    planner = HTNPlanner(domain=domain, budget=budget)
+    shelf = shelf_of(request.domain, domain, root, help.learned)
+    planner = HTNPlanner(
+        domain=domain,
+        budget=budget,
+        learned=() if shelf is None else shelf.methods(domain, notice),
+        promoted_only=help.promoted_only,
+        **_asking(help, domain, shelf),
+    )
+    problem = problem_of(request, domain, planner)
+    result = planner.solve_problem(problem)
+    if shelf is None:
+        if planner.lessons:
+            notice("What was learned is not kept: this is no domain of a store. Name a file with --learned FILE.")
+        return Planned(result)
+    source = Source(help.provider or "", help.model, problem, datetime.now(UTC))
+    of_store = root if help.learned is None else None
+    return Planned(
+        result, tuple(keep_lessons(shelf, planner.lessons, source, root=of_store, notice=notice)), shelf.shown
+    )
+
+
+def shelf_of(named: str, domain: Domain, root: Path | None, learned: Path | None) -> Shelf | None:
+    """Return where the learned methods of a domain lie, or None for a file that belongs to no store."""
+    if learned is not None:
+        return Shelf.of_file(learned, domain.name)
+    if root is None:
+        return None
+    path = Path(named)
+    is_file = bool(path.suffix) or "/" in named or path.is_file()
+    if is_file and path.resolve().parent != (root / FOLDER).resolve():
+        return None
+    return Shelf.of_store(root, domain.name)
+
+
+def _asking(help: Help, domain: Domain, shelf: Shelf | None) -> dict[str, Any]:
+    """Return what makes a planner ask the model that ``help`` names."""
+    if help.provider is None:
+        return {}
+    from memkit.learned.asking import AskedModel
+    from memkit.learned.gaps import GapLog
+    from memkit.llm.providers import open_model
+
+    model = open_model(help.provider, help.model, folder=Path.cwd())
+    asking: dict[str, Any] = {"llm_decompose": AskedModel(model)}
+    if shelf is not None:
+        name = " ".join(filter(None, [help.provider, help.model]))
+        asking["gaps"] = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
+        asking["objection"] = shelf.objection
+    return asking
+
+
+def problem_of(request: Request, domain: Domain, planner: HTNPlanner) -> Problem:
+    """Return what a request asks for; raises ``UsageError`` where it names no task, or two sources of tasks."""
     if request.task is None and request.problem is None:
         raise UsageError("Name a TASK, such as 'deliver book shop', or a problem file with --problem FILE.")
     if request.task is not None and request.problem is not None:
@@ -41,11 +125,7 @@ def read_request(
     given = load_problem(source, domain) if source else None
     if request.task is not None:
         asked = planner.problem(request.task)
-        return planner, _asked_in(asked, given)
+        return asked if given is None else replace(given, tasks=asked.tasks, ordering=None)
     if given is None or not given.tasks:
         raise UsageError(f"{request.problem} names no tasks. Add 'tasks: [...]', or give a TASK with --state.")
-    return planner, given
-
-
-def _asked_in(asked: Problem, given: Problem | None) -> Problem:
-    return asked if given is None else replace(given, tasks=asked.tasks, ordering=None)
+    return given

@@ -1,0 +1,187 @@
+"""The file of one domain's learned methods: read, added to and taken from, so that git shows it as a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import NotFound, UsageError
+from memkit.htn.checks import check_domain
+from memkit.htn.core import Domain, HtnError, Method
+from memkit.htn.data import method_from_data, method_to_data
+from memkit.htn.learning import content_of
+from memkit.htn.terms import Term, is_variable
+from memkit.memory.locking import locked
+from memkit.store.files import write_whole
+from memkit.store.layout import checked_name, state_folder
+from memkit.store.schema import suggestion
+from memkit.store.yaml import load_yaml
+from memkit.store.yaml_edit import edited
+
+FOLDER = "domains/learned"
+HEADER = """\
+# Methods that a model proposed for tasks that no other method could do. memkit checked each by carrying it out, and
+# uses them below the domain's own. 'memkit domain learned' lists them, 'memkit domain promote' and 'reject' judge them.
+"""
+_SECONDS = 10.0
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where the learned methods of a domain lie."""
+
+    path: Path
+    shown: str
+    """What messages call the file."""
+    domain: str
+    gaps: Path
+    """What was refused, on this machine; also the lock that keeps two processes from changing the shelf at once."""
+
+    @staticmethod
+    def of_store(root: Path, domain: str) -> Shelf:
+        """Return the shelf of a domain in the store at ``root``."""
+        shown = f"{FOLDER}/{checked_name(domain, 'domain')}.yaml"
+        return Shelf(root / shown, shown, domain, state_folder(root) / "gaps" / f"{domain}.jsonl")
+
+    @staticmethod
+    def of_file(path: Path, domain: str) -> Shelf:
+        """Return the shelf in a file of its own, with what was refused beside it."""
+        return Shelf(path, str(path), domain, path.with_name(f"{path.name}.gaps.jsonl"))
+
+    def entries(self) -> list[Entry]:
+        """Return the learned methods as they stand in the file; raises ``UsageError`` where it makes no sense."""
+        return self._listed("methods")
+
+    def rejected(self) -> list[Entry]:
+        """Return the methods that a person rejected."""
+        return self._listed("rejected")
+
+    def methods(self, domain: Domain, left_out: Callable[[str], None]) -> list[Method]:
+        """Return the learned methods that fit ``domain``; ``left_out`` is told of each that does not, and why."""
+        found: list[Method] = []
+        for entry in self.entries():
+            try:
+                method = read_method(entry)
+                check_domain(replace(domain, methods=(*domain.methods, *found, method)))
+            except HtnError as error:
+                left_out(f"{self.shown}: {entry.get('name')} is left out, because it does not fit: {error}")
+                continue
+            found.append(method)
+        return found
+
+    def objection(self, task: Term, subtasks: Sequence[Term]) -> str | None:
+        """Return why a person rejected a method that would do exactly this, or None."""
+        for entry in self.rejected():
+            if _matches(_terms(entry), [task, *subtasks]):
+                return f"a person rejected the method {entry['name']}, which does this: {entry['reason']}"
+        return None
+
+    def find(self, name: str) -> Entry:
+        """Return the entry called ``name``; raises ``NotFound``."""
+        known = {str(entry["name"]): entry for entry in self.entries()}
+        if name not in known:
+            hint = suggestion(name, list(known)) or (f" Known: {', '.join(known)}." if known else " There is none.")
+            raise NotFound(f"{self.shown} has no learned method {name!r}.{hint}")
+        return known[name]
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Keep other processes from changing the file at the same time."""
+        with locked(self.gaps, timeout=_SECONDS):
+            yield
+
+    def with_methods(self, lessons: Sequence[tuple[Method, Mapping[str, Any]]]) -> tuple[str, list[str]]:
+        """Return the file's text with further methods, and their names; what is in it already is not added again."""
+        known = {content_of(read_method(entry)) for entry in self.entries()}
+        taken = {str(entry["name"]) for entry in (*self.entries(), *self.rejected())}
+        added: list[Entry] = []
+        for method, provenance in lessons:
+            if content_of(method) not in known:
+                name = _free(method.name, taken)
+                taken.add(name)
+                added.append({**method_to_data(method), "name": name, "provenance": dict(provenance)})
+        return self._text(lambda data: _append(data, "methods", added)), [entry["name"] for entry in added]
+
+    def without(self, name: str, rejected: Mapping[str, Any] | None = None) -> str:
+        """Return the file's text without a method, noted as rejected where ``rejected`` says so."""
+        self.find(name)
+
+        def change(data: Any) -> None:
+            data["methods"] = [entry for entry in data["methods"] if entry["name"] != name]
+            if rejected is not None:
+                _append(data, "rejected", [dict(rejected)])
+
+        return self._text(change)
+
+    def write(self, text: str) -> None:
+        """Put ``text`` into the file."""
+        write_whole(self.path, text.encode("utf-8"))
+
+    def _text(self, change: Callable[[Any], None]) -> str:
+        present = self.path.read_bytes().decode("utf-8") if self.path.exists() else ""
+        return edited(present or f"{HEADER}domain: {self.domain}\nmethods: []\n", change)
+
+    def _listed(self, key: str) -> list[Entry]:
+        if not self.path.exists():
+            return []
+        document = load_yaml(self.path, name=self.shown)
+        data = document.data
+        if not isinstance(data, dict) or data.get("domain") != self.domain:
+            of = data.get("domain") if isinstance(data, dict) else None
+            raise UsageError(f"{self.shown}:1:1: These are learned methods of {of!r}, not of {self.domain!r}.")
+        listed = data.get(key) or []
+        if not isinstance(listed, list) or not all(isinstance(entry, dict) and "name" in entry for entry in listed):
+            line, column = document.position((key,))
+            raise UsageError(f"{self.shown}:{line}:{column}: This must be a list of methods with names.")
+        return listed
+
+
+def read_method(entry: Mapping[str, Any]) -> Method:
+    """Return the method of an entry, always marked as learned; raises ``HtnError`` where it is none."""
+    return method_from_data({**{key: value for key, value in entry.items() if key != "provenance"}, "learned": True})
+
+
+def _append(data: Any, key: str, entries: Sequence[Entry]) -> None:
+    data[key] = [*(data.get(key) or []), *map(_plain, entries)]
+
+
+def _plain(value: Any) -> Any:
+    """Return data with every text in double quotes that holds more than a word, as people write domains."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return DoubleQuotedScalarString(value) if isinstance(value, str) and not value.isidentifier() else value
+
+
+def _free(name: str, taken: set[str]) -> str:
+    stem, _, number = name.rpartition("_")
+    at = int(number)
+    while f"{stem}_{at}" in taken:
+        at += 1
+    return f"{stem}_{at}"
+
+
+def _terms(entry: Mapping[str, Any]) -> list[Term]:
+    try:
+        method = read_method({key: entry[key] for key in ("name", "task", "subtasks")})
+    except (HtnError, KeyError):
+        return []
+    subtasks = () if callable(method.subtasks) else method.subtasks
+    return [(method.head.name, *method.head.args), *subtasks]
+
+
+def _matches(pattern: Sequence[Term], terms: Sequence[Term]) -> bool:
+    """Return whether terms are what a pattern says, with one object for each variable."""
+    values: dict[Any, Any] = {}
+    if [len(term) for term in pattern] != [len(term) for term in terms]:
+        return False
+    pairs = [pair for one, other in zip(pattern, terms, strict=True) for pair in zip(one, other, strict=True)]
+    return all((values.setdefault(part, value) if is_variable(part) else part) == value for part, value in pairs)
