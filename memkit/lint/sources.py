@@ -68,6 +68,8 @@ def source_at(path: Path, root: Path) -> Source | None:
         return Source(path, _KINDS[parts[0]], root)
     if parts[:2] == ("policies", "tests"):  # tables of tests, which `policy test` reads
         return None
+    if parts[:2] == ("domains", "problems"):  # which promotion and planning read
+        return None
     learned = path.suffix == ".yaml" and parts[:-1] == ("domains", "learned")
     return Source(path, "learned" if learned else "other", root)
 

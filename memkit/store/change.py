@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
@@ -40,25 +40,38 @@ def change_file(
         UsageError: ``new`` is asked for and the file is there, or the file lies outside of the store.
         EnvironmentFault: The file cannot be written, git is missing, or git cannot commit.
     """
-    place = root / path
-    if new and os.path.lexists(place):
+    if new and os.path.lexists(root / path):
         raise UsageError(f"{path} exists already. Edit it, or choose another name.")
-    if not place.parent.resolve().is_relative_to(root.resolve()):
-        raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
+    return change_files(root, {path: content}, message, accept=accept)
+
+
+def change_files(
+    root: Path, files: Mapping[str, str], message: str, *, accept: Callable[[], object] | None = None
+) -> str | None:
+    """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`."""
+    for path in files:
+        if not (root / path).parent.resolve().is_relative_to(root.resolve()):
+            raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
     git = Git(root)
     in_repository = git.is_repository()
     if in_repository:
         _require_quiet(git)
         git.require_identity()
-    before = place.read_bytes() if place.is_file() else None
-    write_whole(place, content.encode("utf-8"))
+    before = {path: _content(root / path) for path in files}
     try:
+        for path, content in files.items():
+            write_whole(root / path, content.encode("utf-8"))
         if accept is not None:
             accept()
-        return git.commit(message, [path]) if in_repository else None
+        return git.commit(message, list(files)) if in_repository else None
     except BaseException:
-        _take_back(git, path, before, in_repository)
+        for path, content_before in before.items():
+            _take_back(git, path, content_before, in_repository)
         raise
+
+
+def _content(place: Path) -> bytes | None:
+    return place.read_bytes() if place.is_file() else None
 
 
 def in_progress(git: Git) -> str | None:
