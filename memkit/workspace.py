@@ -273,7 +273,7 @@ class Workspace:
         if not force and (due is None or pending < due):
             return None
         try:
-            commit = self.git.commit(subject or _subject(pending), ["archive"])
+            commit = self.git.commit(subject or _subject(pending), self._remembered())
         except MemkitError as error:
             if force:
                 raise
@@ -281,6 +281,11 @@ class Workspace:
             return None
         self._pending_file.unlink(missing_ok=True)
         return commit
+
+    def _remembered(self) -> list[str]:
+        """Return the folders of what programs write into a store, beside what people write there."""
+        learned = "domains/learned"  # git refuses a path that is not there
+        return ["archive", learned] if (self.root / learned).is_dir() else ["archive"]
 
     def end_batch(self, *, added: int = 0, subject: str = "") -> None:
         """Commit what a chat, import or erasure wrote; where that cannot be done it is said, and nothing is lost."""

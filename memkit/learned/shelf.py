@@ -147,17 +147,17 @@ def read_method(entry: Mapping[str, Any]) -> Method:
 
 
 def _append(data: Any, key: str, entries: Sequence[Entry]) -> None:
-    data[key] = [*(data.get(key) or []), *map(_plain, entries)]
+    data[key] = [*(data.get(key) or []), *map(plain, entries)]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return data with every text in double quotes that holds more than a word, as people write domains."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return DoubleQuotedScalarString(value) if isinstance(value, str) and not value.isidentifier() else value
 
 

@@ -12,6 +12,7 @@ from memkit.domains import FOLDER, find_domain, load_problem
 from memkit.errors import UsageError
 from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
 from memkit.learned.shelf import Shelf
+from memkit.loop.interface import Model
 from memkit.use_cases.keep_lessons import Source, keep_lessons
 
 
@@ -63,14 +64,14 @@ def plan_task(
         UsageError: A file makes no sense, or the request names no task.
         EnvironmentFault: The model cannot be asked, or what was learned cannot be written.
     """
-    domain = find_domain(request.domain, root)
+    domain, model = find_domain(request.domain, root), _open(help)
     shelf = shelf_of(request.domain, domain, root, help.learned)
     planner = HTNPlanner(
         domain=domain,
         budget=budget,
         learned=() if shelf is None else shelf.methods(domain, notice),
         promoted_only=help.promoted_only,
-        **_asking(help, domain, shelf),
+        **_asking(model, help, domain, shelf),
     )
     problem = problem_of(request, domain, planner)
     result = planner.solve_problem(problem)
@@ -78,7 +79,7 @@ def plan_task(
         if planner.lessons:
             notice("What was learned is not kept: this is no domain of a store. Name a file with --learned FILE.")
         return Planned(result)
-    source = Source(help.provider or "", help.model, problem, datetime.now(UTC))
+    source = Source(help.provider or "", help.model or getattr(model, "name", None), problem, datetime.now(UTC))
     of_store = root if help.learned is None else None
     return Planned(
         result, tuple(keep_lessons(shelf, planner.lessons, source, root=of_store, notice=notice)), shelf.shown
@@ -98,15 +99,21 @@ def shelf_of(named: str, domain: Domain, root: Path | None, learned: Path | None
     return Shelf.of_store(root, domain.name)
 
 
-def _asking(help: Help, domain: Domain, shelf: Shelf | None) -> dict[str, Any]:
-    """Return what makes a planner ask the model that ``help`` names."""
+def _open(help: Help) -> Model | None:
     if help.provider is None:
+        return None
+    from memkit.llm.providers import open_model
+
+    return open_model(help.provider, help.model, folder=Path.cwd())
+
+
+def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None) -> dict[str, Any]:
+    """Return what makes a planner ask a model, and remember on the shelf what was refused."""
+    if model is None:
         return {}
     from memkit.learned.asking import AskedModel
     from memkit.learned.gaps import GapLog
-    from memkit.llm.providers import open_model
 
-    model = open_model(help.provider, help.model, folder=Path.cwd())
     asking: dict[str, Any] = {"llm_decompose": AskedModel(model)}
     if shelf is not None:
         name = " ".join(filter(None, [help.provider, help.model]))

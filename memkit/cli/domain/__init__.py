@@ -1,0 +1,1 @@
+"""The domain commands, one file each."""
