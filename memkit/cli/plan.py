@@ -12,7 +12,7 @@ from memkit.cli.plan_execution import Wish, execute, execution_options, runs
 from memkit.errors import StoreFault, UsageError
 from memkit.htn.core import FOUND, GAVE_UP, Budget, Result, tree_text
 from memkit.store.layout import find_store
-from memkit.use_cases.plan_task import Request, plan_task, read_request
+from memkit.use_cases.plan_task import Help, Request, plan_task, read_request
 from memkit.use_cases.verify_plan import verify_plan
 
 _FLAGS = ("--json", "--no-input", "--debug")
@@ -40,6 +40,10 @@ class PlanCommand(MemkitCommand):
 @click.option("--state", type=_FILE, help="Objects and facts to start from (default: those of the domain).")
 @click.option("--problem", type=_FILE, help="Objects, facts and tasks, instead of TASK.")
 @click.option("--explain", is_flag=True, help="Show how the task was broken down.")
+@click.option("--provider", help="Whom to ask where no method applies: reference, scripted:FILE, anthropic, openai.")
+@click.option("--model", help="The model's name, for providers that have several.")
+@click.option("--learned", type=_FILE, help="Where learned methods are kept (default: the store's domains/learned).")
+@click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
 @click.option("--max-nodes", type=click.IntRange(min=1), default=1_000_000, help="Give up after so many (1000000).")
 @click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
 @execution_options
@@ -51,6 +55,10 @@ def plan(
     state: Path | None,
     problem: Path | None,
     explain: bool,
+    provider: str | None,
+    model: str | None,
+    learned: Path | None,
+    promoted_only: bool,
     max_nodes: int,
     timeout: float,
     wish: Wish,
@@ -68,10 +76,13 @@ def plan(
         raise UsageError("Which domain? Name a file, or a domain of the store or a starter: --domain errands.")
     request = Request(domain, " ".join(task) or None, state, problem)
     budget = Budget(nodes=max_nodes, seconds=timeout)
+    help = Help(provider, model, learned, promoted_only, front.note)
     if wish.executes:
-        execute(front, wish, lambda: read_request(request, root=_store(front), budget=budget))
-    result = plan_task(request, root=_store(front), budget=budget)
-    front.answer(result.to_data(), _lines(result, explain), ok=result.found)
+        execute(front, wish, lambda: read_request(request, root=_store(front), budget=budget, help=help))
+    planned = plan_task(request, root=_store(front), budget=budget, help=help)
+    result = planned.result
+    data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
+    front.answer(data, _lines(result, explain), ok=result.found)
 
 
 @click.command("verify", cls=MemkitCommand)

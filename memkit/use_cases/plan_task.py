@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +11,12 @@ from typing import Any
 from memkit.domains import FOLDER, find_domain, load_problem
 from memkit.errors import UsageError
 from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
+from memkit.htn.learning import Lesson
 from memkit.learned.shelf import Shelf
 from memkit.loop.interface import Model
 from memkit.use_cases.keep_lessons import Source, keep_lessons
+
+NOT_KEPT = "What was learned is not kept: this is no domain of a store. Name a file with --learned FILE."
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Help:
     learned: Path | None = None
     """The file of learned methods; the store's own without it."""
     promoted_only: bool = False
+    tell: Callable[[str], None] = lambda message: None
+    """Told what a person should know: what was learned, and what could not be kept or used."""
 
 
 @dataclass(frozen=True)
@@ -46,44 +51,55 @@ class Planned:
     result: Result
     learned: tuple[str, ...] = ()
     """The names of learned methods that are new on the shelf."""
-    shelf: str | None = None
-    """What messages call the file they are in."""
 
 
 def plan_task(
+    request: Request, *, root: Path | None = None, budget: Budget | None = None, help: Help | None = None
+) -> Planned:
+    """Return the plan for a request, or what stood in its way; raises as :func:`read_request`."""
+    names: list[str] = []
+    planner, problem = read_request(request, root=root, budget=budget, help=help, learned=names)
+    return Planned(planner.solve_problem(problem), tuple(names))
+
+
+def read_request(
     request: Request,
     *,
     root: Path | None = None,
     budget: Budget | None = None,
-    help: Help = Help(),
-    notice: Callable[[str], None] = lambda message: None,
-) -> Planned:
-    """Return the plan for a request, or what stood in its way.
+    help: Help | None = None,
+    learned: list[str] | None = None,
+) -> tuple[HTNPlanner, Problem]:
+    """Return the planner and the problem that a request means; ``learned`` gains the names of what is learned later.
 
     Raises:
         UsageError: A file makes no sense, or the request names no task.
-        EnvironmentFault: The model cannot be asked, or what was learned cannot be written.
+        EnvironmentFault: The model cannot be asked.
     """
+    help, learned = help or Help(), [] if learned is None else learned
     domain, model = find_domain(request.domain, root), _open(help)
     shelf = shelf_of(request.domain, domain, root, help.learned)
+    store = root if help.learned is None else None
+
+    def keep(problem: Problem, lessons: Sequence[Lesson]) -> None:
+        if shelf is None:
+            help.tell(NOT_KEPT)
+            return
+        named = help.model or getattr(model, "name", None)
+        source = Source(help.provider or "", named, problem, datetime.now(UTC))
+        for name in keep_lessons(shelf, lessons, source, root=store, notice=help.tell):
+            learned.append(name)
+            help.tell(f"Learned {name}, in {shelf.shown}: read it, then promote or reject it with 'memkit domain'.")
+
     planner = HTNPlanner(
         domain=domain,
         budget=budget,
-        learned=() if shelf is None else shelf.methods(domain, notice),
+        learned=() if shelf is None else shelf.methods(domain, help.tell),
         promoted_only=help.promoted_only,
+        keep=keep,
         **_asking(model, help, domain, shelf),
     )
-    problem = problem_of(request, domain, planner)
-    result = planner.solve_problem(problem)
-    if shelf is None:
-        if planner.lessons:
-            notice("What was learned is not kept: this is no domain of a store. Name a file with --learned FILE.")
-        return Planned(result)
-    source = Source(help.provider or "", help.model or getattr(model, "name", None), problem, datetime.now(UTC))
-    of_store = root if help.learned is None else None
-    return Planned(
-        result, tuple(keep_lessons(shelf, planner.lessons, source, root=of_store, notice=notice)), shelf.shown
-    )
+    return planner, _problem(request, domain, planner)
 
 
 def shelf_of(named: str, domain: Domain, root: Path | None, learned: Path | None) -> Shelf | None:
@@ -122,8 +138,7 @@ def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None
     return asking
 
 
-def problem_of(request: Request, domain: Domain, planner: HTNPlanner) -> Problem:
-    """Return what a request asks for; raises ``UsageError`` where it names no task, or two sources of tasks."""
+def _problem(request: Request, domain: Domain, planner: HTNPlanner) -> Problem:
     if request.task is None and request.problem is None:
         raise UsageError("Name a TASK, such as 'deliver book shop', or a problem file with --problem FILE.")
     if request.task is not None and request.problem is not None:
