@@ -71,7 +71,7 @@ def domain_from_data(data: Mapping[str, Any]) -> Domain:
         predicates=_signatures(data, "predicates"),
         functions=_signatures(data, "functions"),
         operators=tuple(_each(data, "operators", _operator)),
-        methods=tuple(_each(data, "methods", _method)),
+        methods=tuple(_each(data, "methods", method_from_data)),
         tasks=_tasks(data.get("tasks")),
         objects={**_objects(data, "constants"), **_objects(data, "objects")},
         state=None if data.get("state") is None else state,
@@ -260,7 +260,8 @@ def _flag(data: Mapping[str, Any], key: str) -> bool:
     return value
 
 
-def _method(data: Any) -> Method:
+def method_from_data(data: Any) -> Method:
+    """Return the method that plain data describes; raise DomainError with the path of the key at fault."""
     _known_keys(data, _METHOD_KEYS, "a method")
     name = _named(data, "a method")
     with located("task"):

@@ -20,7 +20,7 @@ from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Decomposer, Plan, Reason
 from .learning import Lesson, learn
 from .notes import Notes
 from .objects import typed_objects
-from .proposals import Asking, Attempt, Gaps, Objection, Proposals
+from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, Proposals
 from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
 from .start import Start, parse_state
 from .strategies import Setting
@@ -49,7 +49,7 @@ class HTNPlanner:
         operators: object = None,
         *,
         domain: Domain | Mapping[str, Any] | None = None,
-        llm_decompose: Decomposer | None = None,
+        llm_decompose: Decomposer | AskedWhole | None = None,
         learned: Sequence[Method] = (),
         promoted_only: bool = False,
         budget: Budget | None = None,
@@ -57,6 +57,7 @@ class HTNPlanner:
         rounds: int = 3,
         gaps: Gaps | None = None,
         objection: Objection | None = None,
+        keep: Callable[[Problem, Sequence[Lesson]], None] = lambda problem, lessons: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
@@ -67,6 +68,7 @@ class HTNPlanner:
         """Those among them that this planner learned, with where they come from."""
         self.last_result: Result | None = None
         self._promoted_only = promoted_only
+        self._keep = keep
         self._budget = budget or Budget()
         self._asking = None if llm_decompose is None else Asking(llm_decompose, questions, rounds)
         if self._asking is not None:
@@ -187,6 +189,8 @@ class HTNPlanner:
         self.lessons += lessons
         self.learned += [lesson.method for lesson in lessons]
         self._ready.clear()
+        if lessons:
+            self._keep(problem, lessons)
 
     @property
     def _used(self) -> Sequence[Method]:

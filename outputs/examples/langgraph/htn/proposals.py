@@ -12,7 +12,7 @@ import inspect
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from .calls import Members, fault_of
 from .compiled import compile_method
@@ -65,6 +65,14 @@ class Gap:
         return Gap(term_text(task), hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest())
 
 
+class AskedWhole(Protocol):
+    """A model that is asked with the whole question."""
+
+    def ask(self, question: Question) -> Any:
+        """Return an answer in the form of the question's schema, or anything else, which is refused; None for none."""
+        ...
+
+
 class Gaps(Protocol):
     """Remembers what was proposed for a gap and refused."""
 
@@ -110,7 +118,7 @@ class Accepted:
 class Asking:
     """Whom to ask, how often, and what is remembered of the answers."""
 
-    decompose: Decomposer
+    decompose: Decomposer | AskedWhole
     questions: int = 8
     """Of one search."""
     rounds: int = 3
@@ -130,7 +138,7 @@ class Asking:
         if self.whole is not None:
             return True
         try:
-            inspect.signature(self.decompose).bind("task", "state", [])
+            inspect.signature(cast(Decomposer, self.decompose)).bind("task", "state", [])
         except (TypeError, ValueError):
             return False
         return True
@@ -211,11 +219,12 @@ class Proposals:
         why = tuple(str(reason) for reason in self._notes.reasons() if reason.code != "proposal")
         if (ask := self._asking.whole) is not None:
             return ask(self._question(now, why, refused))
+        decompose: Any = self._asking.decompose
         task, view = TaskText(now.task), StateView(dict(now.facts), "text")
         if not self._asking.takes_reasons:
-            return self._asking.decompose(task, view)
+            return decompose(task, view)
         told = [*why, *(f"{task}: proposal rejected: {each.reason}" for each in refused)]
-        return self._asking.decompose(task, view, told)  # type: ignore[call-arg]
+        return decompose(task, view, told)
 
     def _question(self, now: _Moment, why: tuple[str, ...], refused: Sequence[Refusal]) -> Question:
         declared = {**self._domain.objects, **self._problem.objects}

@@ -16,7 +16,7 @@ from .conditions import Compare, Condition, Equal, Every, Exists, ForAll, Litera
 from .domain import Domain, Method, Operator, Problem
 from .effects import Change
 from .evaluation import Members, StepState
-from .goals import declared_effects
+from .goals import declared_effects, end_of
 from .interface import Step
 from .numbers import Arithmetic, Number, fluents_of
 from .proposals import Accepted
@@ -90,16 +90,6 @@ def _parts(tree: Sequence[Node], domain: Domain, methods: Sequence[Method]) -> I
             yield None if method is None else Chosen(method, dict(node["bindings"]), args)
 
 
-def _end_of(tree: Sequence[Node], at: int) -> int:
-    """Return the position after the last node below the one at ``at``."""
-    inside = {tree[at]["id"]}
-    end = at + 1
-    while end < len(tree) and tree[end]["parent"] in inside:
-        inside.add(tree[end]["id"])
-        end += 1
-    return end
-
-
 def _regressed(
     tree: Sequence[Node],
     at: int,
@@ -112,12 +102,12 @@ def _regressed(
     for part in parts[:at]:
         if isinstance(part, Applied):
             state.advance(part.operator, part.step)
-    example = [part for part in parts[at + 1 : _end_of(tree, at)] if part is not None]
+    example = [part for part in parts[at + 1 : end_of(tree, at)] if part is not None]
     return regress(example, declared_effects(domain, (tree[at]["name"], *tree[at]["args"])), state)
 
 
 def _operators_below(tree: Sequence[Node], at: int, parts: Sequence[Applied | Chosen | None]) -> list[Applied]:
-    return [part for part in parts[at + 1 : _end_of(tree, at)] if isinstance(part, Applied)]
+    return [part for part in parts[at + 1 : end_of(tree, at)] if isinstance(part, Applied)]
 
 
 def _lifted(

@@ -98,5 +98,6 @@ def tree_text(tree: Sequence[Node]) -> str:
             lines.append(f"{indent}{steps}. {node['task']}")
         else:
             mark = ", learned" if node.get("learned") else ""
+            mark += ", goal not verified" if node.get("goal") == "not verified" else ""
             lines.append(f"{indent}{node['task']}  ({node['method']}{mark})")
     return "\n".join(lines)

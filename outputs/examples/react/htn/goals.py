@@ -12,6 +12,8 @@ from typing import Any
 
 from .conditions import Condition, bound
 from .domain import Domain, Method, Task
+from .evaluation import StepState, holds
+from .interface import Step
 from .terms import Head, Term
 
 Node = Mapping[str, Any]
@@ -80,3 +82,37 @@ def without_goals(tree: Sequence[Node], domain: Domain) -> tuple[Node, ...]:
 
 def _proved(node: Node, domain: Domain) -> str:
     return "verified" if declared_effects(domain, (node["name"], *node["args"])) else "not verified"
+
+
+def end_of(tree: Sequence[Node], at: int) -> int:
+    """Return the position after the last node below the one at ``at``."""
+    inside = {tree[at]["id"]}
+    end = at + 1
+    while end < len(tree) and tree[end]["parent"] in inside:
+        inside.add(tree[end]["id"])
+        end += 1
+    return end
+
+
+def missed_effects(tree: Sequence[Node], method: str, domain: Domain, state: StepState) -> list[str]:
+    """Return the declared effects that a method did not bring about where a decomposition uses it.
+
+    Args:
+        tree: The decomposition, in preorder.
+        method: The method's name.
+        domain: The domain.
+        state: The state at the start, which is moved to its end.
+    """
+    operators = {operator.name: operator for operator in domain.operators}
+    wanted: dict[int, list[Condition]] = {}
+    for at, node in enumerate(tree):
+        if node.get("method") == method:
+            effects = declared_effects(domain, (node["name"], *node["args"]))
+            wanted.setdefault(end_of(tree, at), []).extend(effects)
+    missed: list[str] = []
+    for at in range(len(tree) + 1):
+        missed += [str(effect) for effect in wanted.get(at, ()) if not holds(effect, {}, state, ())]
+        if at < len(tree) and "operator" in tree[at]:
+            step = Step(str(tree[at]["name"]), tuple(tree[at]["args"]))
+            state.advance(operators[tree[at]["operator"]], step)
+    return missed
