@@ -69,7 +69,7 @@ class PlanRuns:
         self, domain: Domain, learned: list[Method], problem: Problem, *, now: datetime, user: str | None
     ) -> PlanRun:
         """Make the folder of a new run and write down what it is to do."""
-        name = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        name = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         known = {method.name for method in domain.methods}
         domain = replace(domain, methods=(*domain.methods, *(each for each in learned if each.name not in known)))
         run = PlanRun(name, now.isoformat().replace("+00:00", "Z"), domain, problem, self._folder / name, user)

@@ -82,7 +82,7 @@ def _check_names(user: str, session: str) -> None:
 
 
 def _new_session(workspace: Workspace) -> str:
-    return f"{workspace.clock():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{workspace.clock():%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
 def _last_session(workspace: Workspace, user: str) -> str:

@@ -11,12 +11,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from memkit.cli.main import run
+from memkit.memory.gate import event_problems
+from memkit.memory.record import Origin
+from memkit.use_cases.open_chat import _new_session
 
 Say = Callable[..., dict[str, Any]]
 
@@ -551,3 +556,11 @@ def test_a_formula_is_found_by_evolution(say: Say, tmp_path: Path) -> None:
     assert not results[0]["error"]
     assert "lambda x" in results[0]["result"]
     assert results[0]["result"] == results[1]["result"]
+
+
+def test_no_moment_makes_a_session_whose_name_looks_like_a_personal_number() -> None:
+    """Date and time side by side have the digits of one; a conversation must open at any minute."""
+    for minute in range(24 * 60):
+        moment = datetime(2026, 11, 21, minute // 60, minute % 60, 7, tzinfo=UTC)
+        name = _new_session(SimpleNamespace(clock=lambda moment=moment: moment))
+        assert not event_problems({}, Origin(actor="user", user_id="ada", session_id=name)), name
