@@ -141,6 +141,12 @@ class HTNPlanner:
         """Return what carries out the plans of this planner; ``more`` is as in :class:`execution.Executor`."""
         return Executor(self, act, **more)
 
+    def known_only(self, budget: Budget) -> HTNPlanner:
+        """Return a planner that knows the same, asks no model, and spends no more than ``budget`` on a search."""
+        other = self.over(self.domain)
+        other._asking, other._budget = None, budget
+        return other
+
     def over(self, domain: Domain) -> HTNPlanner:
         """Return a planner like this one over another domain; what either learns, both know."""
         other = copy.copy(self)

@@ -1,0 +1,294 @@
+"""Why a task cannot be done: how far each of its methods comes, and what is missing there.
+
+This is worked out after a search has failed, by plain evaluation and apart from the search: method by method, the
+conditions in the order in which they are written, then the subtasks one after the other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .conditions import Check, Condition, Literal, bound, condition_variables
+from .domain import Method, Problem, computed_subtasks
+from .errors import HtnError
+from .evaluation import Binding, Impossible, Members, StepState, holds, shortfall
+from .interface import Budget, Reason, Step
+from .objects import typed_objects
+from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
+from .verify import step_fault
+
+if TYPE_CHECKING:
+    from .planner import HTNPlanner
+
+ROWS = 50
+"""Bindings of a method's variables that are followed at once."""
+TRIED = 5
+"""Bindings under which the subtasks are tried."""
+DEEPEST = 8
+"""Levels of subtasks that are explained."""
+EFFORT = Budget(nodes=5_000, seconds=0.5)
+"""What a subtask may cost to find out whether it can be done."""
+
+
+@dataclass
+class Obstacle:
+    """How far a task comes in one way, and what stops it there."""
+
+    task: Term
+    words: str
+    """What stops it; empty where the obstacles below it say so."""
+    code: str = "condition"
+    method: str | None = None
+    condition: str | None = None
+    held: tuple[str, ...] = ()
+    """Conditions that hold, with the values that were found for their variables."""
+    done: tuple[str, ...] = ()
+    """Steps that could be taken before."""
+    below: list[Obstacle] = field(default_factory=list)
+
+    @property
+    def progress(self) -> int:
+        """Return how much could be done before it stopped."""
+        return len(self.held) + 100 * (len(self.done) + sum(bool(each.done) for each in self.below)) + bool(self.below)
+
+    def reasons(self, outer: str = "") -> Iterator[Reason]:
+        """Yield what is missing, each with the way that leads to it."""
+        about = f"{term_text(self.task)}, method {self.method}" if self.method else term_text(self.task)
+        held = f"{_all_hold(self.held)}, then " * bool(self.held)
+        after = f"after {', '.join(self.done)}: " * bool(self.done)
+        if self.words:
+            told = f"{outer}{about}: {held}{after}{self.words}"
+            yield Reason(self.code, told, term_text(self.task), self.method, self.condition)
+        inner = f"{outer}{about}: {after}" if self.method else outer
+        for each in self.below:
+            yield from each.reasons(inner)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the obstacle, and those below it, as plain data."""
+        return {
+            "task": term_text(self.task),
+            "method": self.method,
+            "code": self.code,
+            "message": self.words,
+            "condition": self.condition,
+            "held": list(self.held),
+            "done": list(self.done),
+            "below": [each.to_data() for each in self.below],
+        }
+
+
+def explain_failure(
+    planner: HTNPlanner, problem: Problem, *, seconds: float = 3.0, clock: Callable[[], float] = time.monotonic
+) -> list[Obstacle]:
+    """Return what stands in the way of a problem: of its first task that cannot be done, or of its goal.
+
+    After so many ``seconds`` what is left is named and not explained any further.
+    """
+    return _Explainer(planner, problem, seconds, clock).run()
+
+
+def obstacle_lines(obstacles: Sequence[Obstacle], depth: int = 0) -> Iterator[str]:
+    """Yield obstacles as an indented text: a task, below it each method and how far it comes."""
+    task: Term | None = None
+    for each in obstacles:
+        indent = "  " * depth
+        if each.task != task:
+            task = each.task
+            yield f"{indent}{term_text(task)}"
+        after = f"after {', '.join(each.done)}" * bool(each.done)
+        told = "; ".join(part for part in (_all_hold(each.held), after, each.words) if part)
+        yield f"{indent}  ({each.method}) {told}".rstrip() if each.method else f"{indent}  {told}"
+        yield from obstacle_lines(each.below, depth + 2)
+
+
+class _Explainer:
+    def __init__(self, planner: HTNPlanner, problem: Problem, seconds: float, clock: Callable[[], float]) -> None:
+        self._clock, self._deadline = clock, clock() + seconds
+        self._planner = planner.known_only(EFFORT)
+        self._domain = planner.domain
+        self._problem = problem
+        self._objects: Members = typed_objects(planner.domain, problem)
+        self._operators = {operator.name: operator for operator in planner.domain.operators}
+        self._methods = [*planner.domain.methods, *planner.learned]
+
+    def run(self) -> list[Obstacle]:
+        """Go through the tasks until one cannot be done."""
+        state = StepState(self._problem, self._objects)
+        for task in self._problem.tasks:
+            steps = self._solved(task, state)
+            if steps is None:
+                return self._task(task, state, ())
+            self._advance(state, steps)
+        unmet = ((goal, shortfall(goal, {}, state, ())) for goal in self._problem.goal)
+        return [Obstacle(("goal",), f"the goal {words}", "goal", condition=str(goal)) for goal, words in unmet if words]
+
+    def _task(self, task: Term, state: StepState, above: tuple[Term, ...]) -> list[Obstacle]:
+        """Return why a task cannot be done from a state, one obstacle for each way."""
+        if task[0] in self._operators:
+            return [self._step(task, state)]
+        methods = [method for method in self._methods if method.task == task[0]]
+        if not methods:
+            known = sorted({*self._operators, *(method.task for method in self._methods)})
+            near = difflib.get_close_matches(str(task[0]), known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            return [Obstacle(task, f"no operator and no method is called {task[0]}{hint}", "unknown")]
+        if task in above:
+            return [Obstacle(task, "leads back to itself", "loop")]
+        if len(above) >= DEEPEST or self._clock() > self._deadline:
+            return [Obstacle(task, "cannot be done; to say why would take too long", "budget")]
+        return [self._way(method, task, state, above) for method in methods]
+
+    def _step(self, task: Term, state: StepState) -> Obstacle:
+        operator = self._operators[task[0]]
+        fault = step_fault(operator, Step(str(task[0]), task[1:]), state, self._objects)
+        if fault is None:
+            try:
+                self._advance(self._copy(state), [Step(str(task[0]), task[1:])])
+            except Impossible as error:
+                fault = str(error)
+        return Obstacle(task, fault or "could be taken here, and yet nothing after it works out")
+
+    def _way(self, method: Method, task: Term, state: StepState, above: tuple[Term, ...]) -> Obstacle:
+        misfit = self._misfit(method, task)
+        if misfit is not None:
+            return Obstacle(task, misfit[1], misfit[0], method.name)
+        rows: list[Binding] = [{} if method.any_arguments else dict(zip(method.head.args, task[1:], strict=False))]
+        types = {**(method.head.types or {}), **{p.name: p.type for p in method.variables}}
+        held: tuple[Condition, ...] = ()
+        for condition in method.preconditions:
+            wider = [each for row in rows for each in self._rows(condition, row, types, state, task)][:ROWS]
+            if not wider:
+                words, unmet = self._unmet(condition, rows[0], types, state, task)
+                return Obstacle(task, words, "condition", method.name, unmet, _texts(held, rows[0]))
+            rows, held = wider, (*held, condition)
+        ways = [self._subtasks(method, task, row, types, state, (*above, task)) for row in rows[:TRIED]]
+        best = max(ways, key=lambda way: way.progress)
+        return replace(best, held=_texts(held, rows[ways.index(best)]))
+
+    def _misfit(self, method: Method, task: Term) -> tuple[str, str] | None:
+        if method.any_arguments:
+            return None
+        args = method.head.args
+        if len(args) != len(task) - 1:
+            return "arity", f"takes {len(args)} argument{'s' * (len(args) != 1)}, not {len(task) - 1}"
+        for wanted, given in zip(args, task[1:], strict=True):
+            if not is_variable(wanted) and wanted != given:
+                return "type", f"is for {wanted}, not {given}"
+            kind = (method.head.types or {}).get(wanted, ROOT_TYPE)
+            if kind != ROOT_TYPE and given not in self._objects.get(kind, {}):
+                return "type", f"{given} is not a {kind}{self._known(kind, given)}"
+        return None
+
+    def _known(self, kind: str, given: Any) -> str:
+        members = [str(member) for member in self._objects.get(kind, {})]
+        near = difflib.get_close_matches(str(given), members, n=1)
+        if near:
+            return f"; did you mean {near[0]}?"
+        shown = ", ".join(members[:8]) + ", …" * (len(members) > 8)
+        return f"; there is {shown}" if members else f"; there is no {kind} at all"
+
+    def _rows(
+        self, condition: Condition, row: Binding, types: Mapping[str, str], state: StepState, task: Term
+    ) -> Iterator[Binding]:
+        """Yield every extension of a binding under which a condition holds."""
+        if isinstance(condition, Literal) and condition.positive and variables_of(condition.atom):
+            for wider in state.matches(condition.atom, row):
+                if self._typed(wider, types):
+                    yield wider
+            return
+        for wider in self._bound(condition_variables(condition), row, types):
+            if holds(condition, wider, state, task[1:]):
+                yield wider
+
+    def _bound(self, names: Sequence[str], row: Binding, types: Mapping[str, str]) -> Iterator[Binding]:
+        free = [name for name in names if name not in row]
+        if not free:
+            yield row
+            return
+        for value in self._objects.get(types.get(free[0], ROOT_TYPE), {}):
+            yield from self._bound(free[1:], {**row, free[0]: value}, types)
+
+    def _typed(self, row: Binding, types: Mapping[str, str]) -> bool:
+        kinds = ((value, types.get(name, ROOT_TYPE)) for name, value in row.items())
+        return all(kind == ROOT_TYPE or value in self._objects.get(kind, {}) for value, kind in kinds)
+
+    def _unmet(
+        self, condition: Condition, row: Binding, types: Mapping[str, str], state: StepState, task: Term
+    ) -> tuple[str, str]:
+        """Return in words, and as text, which condition does not hold under the best binding that there is."""
+        text = str(bound(condition, row))
+        if isinstance(condition, Check):
+            return f"{condition} is not true", text
+        if any(name not in row for name in condition_variables(condition)):
+            return f"nothing fits '{text}'", text
+        return shortfall(condition, row, state, task[1:]) or f"'{text}' does not hold", text
+
+    def _subtasks(
+        self,
+        method: Method,
+        task: Term,
+        row: Binding,
+        types: Mapping[str, str],
+        state: StepState,
+        above: tuple[Term, ...],
+    ) -> Obstacle:
+        """Go through the subtasks of a method until one cannot be done."""
+        here, done = self._copy(state), list[str]()
+        subtasks = self._ground(method, task, row, types, state)
+        if subtasks is None:
+            return Obstacle(task, "its function gave no subtasks in this state", "condition", method.name)
+        for subtask in subtasks:
+            steps = self._solved(subtask, here)
+            if steps is None:
+                return Obstacle(task, "", method=method.name, done=tuple(done), below=self._task(subtask, here, above))
+            self._advance(here, steps)
+            done += map(str, steps)
+        words = "could be done like this, and yet what comes after it, or the goal, does not work out"
+        return Obstacle(task, words, "after", method.name, done=tuple(done))
+
+    def _ground(
+        self, method: Method, task: Term, row: Binding, types: Mapping[str, str], state: StepState
+    ) -> Sequence[Term] | None:
+        if callable(method.subtasks):
+            return computed_subtasks(state.ask(method.subtasks, task[1:]), method.name)
+        free = [name for each in method.subtasks for name in variables_of(each)]
+        row = next(self._bound(list(dict.fromkeys(free)), row, types), row)
+        return [tuple(row.get(part, part) if is_variable(part) else part for part in each) for each in method.subtasks]
+
+    def _solved(self, task: Term, state: StepState) -> list[Step] | None:
+        """Return steps that do a task from a state, or None where there are none, or finding them takes too long."""
+        try:
+            return self._planner.solve_problem(self._from(state, task)).plan
+        except HtnError:
+            return None
+
+    def _from(self, state: StepState, *tasks: Term) -> Problem:
+        return replace(
+            self._problem,
+            tasks=tasks,
+            state=tuple(state.facts),
+            numbers=dict(state.numbers),
+            ordering=None,
+            goal=(),
+        )
+
+    def _copy(self, state: StepState) -> StepState:
+        return StepState(self._from(state), self._objects)
+
+    def _advance(self, state: StepState, steps: Sequence[Step]) -> None:
+        for step in steps:
+            state.advance(self._operators[step.name], step)
+
+
+def _all_hold(conditions: Sequence[str]) -> str:
+    """Return that conditions hold, in words; an empty text for none."""
+    quoted = ", ".join(f"'{text}'" for text in conditions)
+    return f"{quoted} hold{'s' * (len(conditions) == 1)}" if conditions else ""
+
+
+def _texts(conditions: Sequence[Condition], row: Binding) -> tuple[str, ...]:
+    return tuple(str(bound(condition, row)) for condition in conditions)
