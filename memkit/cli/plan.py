@@ -10,9 +10,10 @@ import click
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.plan_execution import Wish, execute, execution_options, runs
 from memkit.errors import StoreFault, UsageError
-from memkit.htn.core import FOUND, GAVE_UP, Budget, Result, tree_text
+from memkit.htn.core import FOUND, GAVE_UP, Budget, tree_text
+from memkit.htn.explanation import obstacle_lines
 from memkit.store.layout import find_store
-from memkit.use_cases.plan_task import Help, Request, plan_task, read_request
+from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, read_request
 from memkit.use_cases.verify_plan import verify_plan
 
 _FLAGS = ("--json", "--no-input", "--debug")
@@ -39,7 +40,7 @@ class PlanCommand(MemkitCommand):
 @click.option("--domain", metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
 @click.option("--state", type=_FILE, help="Objects and facts to start from (default: those of the domain).")
 @click.option("--problem", type=_FILE, help="Objects, facts and tasks, instead of TASK.")
-@click.option("--explain", is_flag=True, help="Show how the task was broken down.")
+@click.option("--explain", is_flag=True, help="Show how the task was broken down, or what stood in its way.")
 @click.option("--provider", help="Whom to ask where no method applies: reference, scripted:FILE, anthropic, openai.")
 @click.option("--model", help="The model's name, for providers that have several.")
 @click.option("--learned", type=_FILE, help="Where learned methods are kept (default: the store's domains/learned).")
@@ -73,16 +74,18 @@ def plan(
             raise UsageError("A run knows its task and its domain. Give --resume RUN alone.")
         execute(front, wish, _nothing_planned)
     if domain is None:
-        raise UsageError("Which domain? Name a file, or a domain of the store or a starter: --domain errands.")
+        raise UsageError("Missing option '--domain'. Name a file, or a domain of the store or a starter.")
     request = Request(domain, " ".join(task) or None, state, problem)
     budget = Budget(nodes=max_nodes, seconds=timeout)
     help = Help(provider, model, learned, promoted_only, front.note)
     if wish.executes:
         execute(front, wish, lambda: read_request(request, root=_store(front), budget=budget, help=help))
-    planned = plan_task(request, root=_store(front), budget=budget, help=help)
+    planned = plan_task(request, root=_store(front), budget=budget, help=help, explain=explain)
     result = planned.result
     data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
-    front.answer(data, _lines(result, explain), ok=result.found)
+    if planned.obstacles is not None:
+        data["explanation"] = [obstacle.to_data() for obstacle in planned.obstacles]
+    front.answer(data, _lines(planned, explain), ok=result.found)
 
 
 @click.command("verify", cls=MemkitCommand)
@@ -117,10 +120,13 @@ def _store(front: Front) -> Path | None:
         return None
 
 
-def _lines(result: Result, explain: bool) -> list[str]:
+def _lines(planned: Planned, explain: bool) -> list[str]:
+    result = planned.result
     if result.outcome == FOUND and result.plan is not None:
         steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
         shown = [tree_text(result.tree)] if explain and result.tree else steps
         return shown or ["Nothing needs to be done."]
     head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
+    if planned.obstacles:
+        return [head, *obstacle_lines(planned.obstacles)]
     return [head, *(f"- {reason}" for reason in result.reasons)]

@@ -77,7 +77,7 @@ def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, work
         return CarriedOut(result, _nothing("run", REFUSED, obstacles), False)
     now = workspace.clock() if workspace else utc_now()
     user = how.user or (workspace.settings["user"] if workspace else None)
-    run = runs.begin(planner.domain, planner.learned, problem, now=now, user=user)
+    run = runs.begin(planner.domain, list(planner.usable), problem, now=now, user=user)
     return _carried_out(run, planner, toolbox, how, result)
 
 

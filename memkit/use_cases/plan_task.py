@@ -11,6 +11,7 @@ from typing import Any
 from memkit.domains import FOLDER, find_domain, load_problem
 from memkit.errors import UsageError
 from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
+from memkit.htn.explanation import Obstacle, explain_failure
 from memkit.htn.learning import Lesson
 from memkit.learned.shelf import Shelf
 from memkit.loop.interface import Model
@@ -51,15 +52,24 @@ class Planned:
     result: Result
     learned: tuple[str, ...] = ()
     """The names of learned methods that are new on the shelf."""
+    obstacles: tuple[Obstacle, ...] | None = None
+    """How far each method comes, where there is no plan and that was asked for."""
 
 
 def plan_task(
-    request: Request, *, root: Path | None = None, budget: Budget | None = None, help: Help | None = None
+    request: Request,
+    *,
+    root: Path | None = None,
+    budget: Budget | None = None,
+    help: Help | None = None,
+    explain: bool = False,
 ) -> Planned:
     """Return the plan for a request, or what stood in its way; raises as :func:`read_request`."""
     names: list[str] = []
     planner, problem = read_request(request, root=root, budget=budget, help=help, learned=names)
-    return Planned(planner.solve_problem(problem), tuple(names))
+    result = planner.solve_problem(problem)
+    obstacles = tuple(explain_failure(planner, problem)) if explain and not result.found else None
+    return Planned(result, tuple(names), obstacles)
 
 
 def read_request(

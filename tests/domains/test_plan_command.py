@@ -55,6 +55,29 @@ def test_the_envelope_holds_plan_tree_outcome_and_reasons(capsys: pytest.Capture
     assert [(node["id"], node["parent"]) for node in found["data"]["tree"]] == [(0, None), (1, 0), (2, 0)]
 
 
+def test_what_stood_in_the_way_is_explained_method_by_method(capsys: pytest.CaptureFixture[str]) -> None:
+    """--explain on a failure shows how far each method comes, as text and as data."""
+    state = "objects: {home: place, shop: place, book: parcel}\nstate: [at shop]\n"
+    Path("state.yaml").write_text(state)
+    asked = ["deliver book home", "--domain", "errands", "--state", "state.yaml", "--explain"]
+
+    code, answer = envelope(asked, capsys)
+    assert run(["plan", *asked]) == 1
+
+    assert capsys.readouterr().out.splitlines() == [
+        "No plan.",
+        "deliver book home",
+        "  (walk_and_give) 'at shop', 'not = shop home' hold; after go shop home",
+        "    hand_over book",
+        "      'has book' does not hold",
+        "  (already_there) 'at home' does not hold",
+    ]
+    first = answer["data"]["explanation"][0]
+    assert code == 1
+    assert (first["method"], first["done"]) == ("walk_and_give", ["go shop home"])
+    assert first["below"][0]["message"] == "'has book' does not hold"
+
+
 def test_no_plan_is_exit_one_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     """A task that cannot be done says why, in words and as data."""
     code, answer = envelope(["deliver cake shop", "--domain", "errands"], capsys)

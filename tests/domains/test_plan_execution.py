@@ -237,7 +237,7 @@ def test_what_a_tool_observes_decides_how_it_goes_on(store: Path, capsys: pytest
         ([*BRING, "--run", "--assume", "done"], 2, "goes with --resume"),
         (["--resume", "nothing"], 1, "There is no run 'nothing'"),
         (["--resume", "nothing", "--domain", "parcels"], 2, "Give --resume RUN alone"),
-        (["bring town", "--run"], 2, "Which domain?"),
+        (["bring town", "--run"], 2, "Missing option '--domain'"),
         ([*BRING, "--run", "--observe", "drvie"], 2, "Did you mean 'drive'"),
         (["greet", "--domain", "parcels", "--run"], 1, "no tool is bound to it"),
         (["bring moon", "--domain", "parcels", "--run"], 1, "No plan."),
