@@ -126,7 +126,7 @@ class HTNPlanner:
             self.last_result = self._result(found, notes, meter, None)
             return self.last_result
         attempt = self._attempt(everything, problem, find_members, meter)
-        proposals = Proposals(self._asking, problem, self.domain, self._used, notes, attempt)
+        proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt)
         asking = replace(setting, compiled=everything, notes=notes, propose=proposals)
         self.last_result = self._result(search(asking, meter, turns=False), notes, meter, proposals)
         self._learn(problem, self.last_result, find_members(), proposals)
@@ -189,7 +189,7 @@ class HTNPlanner:
         ground = [each.method for name, each in proposals.accepted.items() if name in used]
         if not ground or result.plan is None:
             return
-        if verify(self.domain, problem, result.plan, extra=[*self._used, *ground]):
+        if verify(self.domain, problem, result.plan, extra=[*self.usable, *ground]):
             return
         lessons = learn(result.tree, proposals.accepted, self.domain, problem, members, self.learned)
         self.lessons += lessons
@@ -199,13 +199,14 @@ class HTNPlanner:
             self._keep(problem, lessons)
 
     @property
-    def _used(self) -> Sequence[Method]:
+    def usable(self) -> Sequence[Method]:
+        """Return the learned methods that plans may use."""
         return () if self._promoted_only else self.learned
 
     def _compiled(self, typed: bool) -> tuple[CompiledDomain, Sequence[Reason], CompiledDomain]:
         """Return the domain without methods that lead nowhere, reasons why they do, and the whole domain."""
         if typed not in self._ready:
-            learned = [tested(method, self.domain) for method in self._used]
+            learned = [tested(method, self.domain) for method in self.usable]
             everything = compile_domain(self.domain, [*goal_methods(self.domain), *learned], typed=typed)
             self._ready[typed] = (*without_dead_ends(everything), everything)
         return self._ready[typed]

@@ -113,7 +113,7 @@ class _Explainer:
         self._problem = problem
         self._objects: Members = typed_objects(planner.domain, problem)
         self._operators = {operator.name: operator for operator in planner.domain.operators}
-        self._methods = [*planner.domain.methods, *planner.learned]
+        self._methods = [*planner.domain.methods, *planner.usable]
 
     def run(self) -> list[Obstacle]:
         """Go through the tasks until one cannot be done."""
