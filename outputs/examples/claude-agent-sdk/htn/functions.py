@@ -14,6 +14,8 @@ from .world import World
 
 Apply = Callable[[Term], Term | None]
 """Carries a step out and returns the values of its parameters, or None where it cannot be done."""
+Charging = Callable[[str, Apply, World], Apply]
+"""Makes an operator's function into one that also pays for the step."""
 Expansion = tuple[CompiledMethod | None, Term, Sequence[Term], int]
 """The method (or an accepted proposal; None where no choice of a method was made), the values of its variables, what
 comes first now, and how many subtasks the method has."""
@@ -24,13 +26,19 @@ class Functions:
     """What a search calls for a step or a task."""
 
     def __init__(
-        self, compiled: CompiledDomain, world: World, notes: Notes | None, goal: CompiledMethod | None
+        self,
+        compiled: CompiledDomain,
+        world: World,
+        notes: Notes | None,
+        goal: CompiledMethod | None,
+        charging: Charging | None,
     ) -> None:
         self.steps: dict[Any, tuple[Apply, CompiledOperator] | None] = _Lazy(self._step)
         self.expanders: dict[Any, list[Expand]] = _Lazy(self._expanders)
         self._compiled = compiled
         self._world = world
         self._notes = notes
+        self._charging = charging
         self.expanders[Own.UNORDERED] = [next_of_unordered]
         if goal is not None:
             self.expanders[Own.GOAL] = [self._linked(goal.program(self._size, noted=self._noted), goal, None)]
@@ -39,7 +47,8 @@ class Functions:
         operator = self._compiled.operators.get(name)
         if operator is None:
             return None
-        return self._linked(operator.program(noted=self._noted), operator, operator), operator
+        apply: Apply = self._linked(operator.program(noted=self._noted), operator, operator)
+        return (apply if self._charging is None else self._charging(name, apply, self._world)), operator
 
     def _expanders(self, task: str) -> list[Expand]:
         methods = self._compiled.methods.get(task, ())

@@ -12,6 +12,15 @@ FOUND = "found"
 NO_PLAN = "no_plan"
 GAVE_UP = "gave_up"
 
+TURNS = "turns"
+"""Depth first, and where that turns back often, in turns with searching length by length and with random restarts."""
+DEPTH = "depth"
+"""Depth first only, in the order of the domain."""
+LENGTH = "length"
+"""Depth first with few tasks waiting at a time, then with twice as many (iterative deepening)."""
+CHEAPEST = "cheapest"
+"""The plan whose steps cost least in all (branch and bound)."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -73,6 +82,8 @@ class Result:
     nodes: int = 0
     proposals: Mapping[str, int] = field(default_factory=dict)
     """How many proposals of the model were ``accepted`` and ``rejected``."""
+    cost: float | None = None
+    """What the plan costs, where the cheapest was looked for."""
 
     @property
     def found(self) -> bool:
@@ -87,6 +98,22 @@ class Result:
             "tree": [dict(node) for node in self.tree],
             "reasons": [reason.to_data() for reason in self.reasons],
         }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to do a task, as a ranking function sees it."""
+
+    method: str
+    bindings: Mapping[str, Any]
+    subtasks: Sequence[Term]
+
+
+class Rank(Protocol):
+    """Something that says which way to do a task is to be tried first."""
+
+    def __call__(self, task: Term, choice: Choice, state: Any, /) -> Any:
+        """Return a value to sort by: the lowest first, and ways of the same value in the order of the domain."""
 
 
 class Decomposer(Protocol):

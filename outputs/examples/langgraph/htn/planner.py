@@ -16,14 +16,28 @@ from .errors import HtnError, ProblemError
 from .execution.executor import Executor
 from .execution.interface import Act, call_function
 from .goals import goal_methods, tested, without_goals
-from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Decomposer, Plan, Reason, Result
+from .interface import (
+    CHEAPEST,
+    DEPTH,
+    FOUND,
+    GAVE_UP,
+    LENGTH,
+    NO_PLAN,
+    TURNS,
+    Budget,
+    Decomposer,
+    Plan,
+    Rank,
+    Reason,
+    Result,
+)
 from .learning import Lesson, learn
 from .notes import Notes
 from .objects import typed_objects
 from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, Proposals
 from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
 from .start import Start, parse_state
-from .strategies import Setting
+from .strategies import Setting, by_rank
 from .terms import Term, is_variable, parse_term, term_text
 from .tree import Tree, plan_of, tree_of
 from .verify import verify
@@ -58,8 +72,16 @@ class HTNPlanner:
         gaps: Gaps | None = None,
         objection: Objection | None = None,
         keep: Callable[[Problem, Sequence[Lesson]], None] = lambda problem, lessons: None,
+        strategy: str = TURNS,
+        rank: Rank | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Hold a domain; ``strategy`` is one of ``turns``, ``depth``, ``length`` and ``cheapest``.
+
+        ``rank(task, choice, state)`` gives what the ways to do a task are sorted by before they are tried.
+        """
+        if strategy not in (TURNS, DEPTH, LENGTH, CHEAPEST):
+            raise HtnError(f"{strategy!r} is not a strategy. Take {TURNS}, {DEPTH}, {LENGTH} or {CHEAPEST}.")
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
         self.domain = _with(given, methods_from(methods), operators_from(operators))
         self.learned: list[Method] = list(learned)
@@ -74,6 +96,8 @@ class HTNPlanner:
         if self._asking is not None:
             self._asking.gaps = gaps or self._asking.gaps
             self._asking.objection = objection or self._asking.objection
+        self._strategy = strategy
+        self._reorder = None if rank is None else by_rank(rank)
         self._clock = clock
         self._ready: dict[bool, tuple[CompiledDomain, Sequence[Reason], CompiledDomain]] = {}
 
@@ -116,8 +140,9 @@ class HTNPlanner:
             goal=compile_goal(problem.goal, self.domain) if problem.goal else None,
             new_world=lambda: make_world(problem, find_members, meter.tick),
             depth=self._budget.depth,
+            reorder=self._reorder,
         )
-        found, notes = search(setting, meter), Notes()
+        found, notes = search(setting, meter, self._strategy), Notes()
         if found.outcome != FOUND:
             notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._clock)
             for reason in dead_ends:
@@ -128,7 +153,7 @@ class HTNPlanner:
         attempt = self._attempt(everything, problem, find_members, meter)
         proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt)
         asking = replace(setting, compiled=everything, notes=notes, propose=proposals)
-        self.last_result = self._result(search(asking, meter, turns=False), notes, meter, proposals)
+        self.last_result = self._result(search(asking, meter), notes, meter, proposals)
         self._learn(problem, self.last_result, find_members(), proposals)
         return self.last_result
 
@@ -168,7 +193,7 @@ class HTNPlanner:
                 depth=_TRY.depth,
                 notes=notes,
             )
-            found = search(setting, part, turns=False)
+            found = search(setting, part)
             return Result(found.outcome, plan_of(found.decisions), (), reasons_of(found, notes), part.nodes)
 
         return attempt
@@ -176,10 +201,11 @@ class HTNPlanner:
     def _result(self, found: Outcome, notes: Notes, meter: Meter, proposals: Proposals | None) -> Result:
         counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
         if found.outcome != FOUND:
-            return Result(found.outcome, None, (), reasons_of(found, notes), meter.nodes, counts)
+            return Result(found.outcome, None, (), reasons_of(found, notes), meter.nodes, proposals=counts)
         tree = Tree(lambda: without_goals(tree_of(found.decisions), self.domain))
         rejected = tuple(reason for reason in notes.reasons() if reason.code == "proposal")
-        return Result(FOUND, plan_of(found.decisions), tree, rejected, meter.nodes, counts)
+        reasons = rejected if found.bound is None else (*rejected, found.bound)
+        return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
 
     def _learn(self, problem: Problem, result: Result, members: Members, proposals: Proposals) -> None:
         """Keep the proposals that a plan uses, now that the whole plan stands; the others were no help here."""

@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 from .codegen import Own
 from .compiled import CompiledDomain, CompiledMethod
 from .domain import Domain, Problem
-from .interface import GAVE_UP, Budget, Reason
+from .interface import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget, Reason
 from .notes import Notes
 from .ordering import done_before
 from .search import Decision
 from .state import Facts, StateView
-from .strategies import DepthFirst, Restarts, Setting, Strategy
+from .strategies import Cheapest, DepthFirst, Restarts, Setting, Strategy
 from .terms import ROOT_TYPE, Term
 from .world import Members, World
 
 _LOOK_AT_CLOCK_EVERY = 256
 _FAILURES_ALONE = 1_000
 """How often plain depth-first search may turn back alone; most domains say well enough where to go."""
+_NODES_ALONE = 40_000
+_FIRST_LENGTH = 4
+"""Tasks that may wait besides those of the problem, when a search begins that allows more and more."""
 _TURN = 1_000
 """Nodes for which each strategy goes on when they take turns."""
 
@@ -86,7 +89,8 @@ class Outcome:
     outcome: str
     decisions: Sequence[Decision] = ()
     bound: Reason | None = None
-    """Which bound was reached, where the search gave up."""
+    """Which bound was reached, where the search gave up, or gave up looking for a cheaper plan."""
+    cost: float | None = None
 
 
 def make_world(problem: Problem, find_members: Callable[[], Members], tick: Callable[[int], None]) -> World:
@@ -109,27 +113,44 @@ def all_declared(domain: Domain, problem: Problem, find_members: Callable[[], Me
     return bool(declared) and find_members()[ROOT_TYPE].keys() <= declared
 
 
-def search(setting: Setting, meter: Meter, *, turns: bool = True) -> Outcome:
-    """Search depth first, and where that takes long, in turns with other strategies; without ``turns`` only so."""
-    plain = DepthFirst(setting)
+def search(setting: Setting, meter: Meter, strategy: str = DEPTH) -> Outcome:
+    """Search with a strategy of :mod:`interface` until something comes of it or the budget is spent."""
+    running = _started(setting, strategy)
     try:
-        while plain.outcome is None and not (turns and plain.failures > _FAILURES_ALONE):
-            meter.run(plain, _TURN)
-        strategies: list[Strategy] = [plain]
-        if plain.outcome is None:
-            strategies += [DepthFirst(setting, length=4), Restarts(setting)]
-        while all(each.outcome is None for each in strategies):
-            for each in strategies:
-                meter.run(each, 3 * _TURN if each is plain else _TURN)
+        while running[0].outcome is None and not (strategy == TURNS and _is_stuck(running[0])):
+            meter.run(running[0], _TURN)
+        if running[0].outcome is None:
+            running += [DepthFirst(setting, length=_FIRST_LENGTH), Restarts(setting)]
+        while all(each.outcome is None for each in running):
+            for each in running:
+                meter.run(each, 3 * _TURN if each is running[0] else _TURN)
                 if each.outcome is not None:
                     break
     except OutOfBudget as stopped:
-        return Outcome(GAVE_UP, bound=Reason("budget", str(stopped)))
-    ended = next(each for each in strategies if each.outcome is not None)
+        return _bounded(running[0], str(stopped))
+    ended = next(each for each in running if each.outcome is not None)
     if ended.outcome == GAVE_UP:
-        words = f"gave up: a line of the search was longer than {setting.depth}"
+        return _bounded(ended, f"gave up: a line of the search was longer than {setting.depth}")
+    return Outcome(str(ended.outcome), ended.decisions, cost=ended.cost)
+
+
+def _is_stuck(plain: Strategy) -> bool:
+    """Return whether it is time for other strategies: it turned back often, or goes on and on without an end."""
+    return plain.failures > _FAILURES_ALONE or plain.nodes > _NODES_ALONE
+
+
+def _started(setting: Setting, strategy: str) -> list[Strategy]:
+    if strategy == CHEAPEST:
+        return [Cheapest(setting)]
+    return [DepthFirst(setting, length=_FIRST_LENGTH if strategy == LENGTH else None)]
+
+
+def _bounded(first: Strategy, words: str) -> Outcome:
+    """Return what there is where a bound was reached: nothing, or a plan that need not be the cheapest."""
+    if first.cost is None:
         return Outcome(GAVE_UP, bound=Reason("budget", words))
-    return Outcome(str(ended.outcome), ended.decisions)
+    words = f"{words} looking for a cheaper plan; there may be one"
+    return Outcome(FOUND, first.decisions, Reason("budget", words), first.cost)
 
 
 def reasons_of(found: Outcome, notes: Notes) -> tuple[Reason, ...]:
@@ -145,7 +166,7 @@ def explain(setting: Setting, nodes: int | None, clock: Callable[[], float]) -> 
     notes = Notes()
     most = _EXPLAINED if nodes is None else replace(_EXPLAINED, nodes=min(nodes, _EXPLAINED.nodes or nodes))
     meter = Meter(most, clock)
-    search(replace(setting, notes=notes), meter, turns=False)
+    search(replace(setting, notes=notes, reorder=None), meter)
     return notes
 
 

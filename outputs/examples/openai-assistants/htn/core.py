@@ -8,7 +8,21 @@ from .effects import Change, Effect, When, parse_effect
 from .errors import DomainError, HtnError, PlanError, ProblemError
 from .execution import Action, Answer, Execution, Executor, Journal
 from .forms import parse_condition
-from .interface import FOUND, GAVE_UP, NO_PLAN, Budget, Plan, Reason, Result, Step
+from .interface import (
+    CHEAPEST,
+    DEPTH,
+    FOUND,
+    GAVE_UP,
+    LENGTH,
+    NO_PLAN,
+    TURNS,
+    Budget,
+    Choice,
+    Plan,
+    Reason,
+    Result,
+    Step,
+)
 from .numbers import Arithmetic, Number, parse_number
 from .planner import HTNPlanner
 from .state import StateView
@@ -17,15 +31,20 @@ from .tree import tree_text
 from .verify import read_plan, verify
 
 __all__ = [
+    "CHEAPEST",
+    "DEPTH",
     "FOUND",
     "GAVE_UP",
+    "LENGTH",
     "NO_PLAN",
+    "TURNS",
     "Action",
     "Answer",
     "Arithmetic",
     "Budget",
     "Change",
     "Check",
+    "Choice",
     "Compare",
     "Condition",
     "Domain",

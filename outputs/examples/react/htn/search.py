@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from .codegen import Own
 from .compiled import CompiledDomain, CompiledMethod, CompiledOperator
+from .costs import Costs
 from .functions import Expansion, Functions
 from .notes import Notes
 from .terms import Term
@@ -30,6 +31,8 @@ class Cell:
     task: Term
     rest: Cell | None
     length: int
+    least: float = 0.0
+    """What it costs at least to do all of it, where costs matter."""
 
 
 END = Cell((), None, 0)
@@ -60,6 +63,7 @@ class Frame:
     mark: int
     decided: int
     key: tuple[Cell, int]
+    paid: float
     tainted: int = maxsize
     """The lowest frame that a cut below this one depended on; a tainted failure is not remembered."""
 
@@ -101,6 +105,7 @@ class Search:
         notes: Notes | None = None,
         propose: Propose | None = None,
         reorder: Reorder | None = None,
+        costs: Costs | None = None,
     ) -> None:
         self.compiled = compiled
         self.world = world
@@ -108,6 +113,7 @@ class Search:
         self.limits = limits
         self.propose = propose
         self.reorder = reorder
+        self.costs = costs
         self.nodes = 0
         self.failures = 0
         """How often it had to turn back."""
@@ -115,10 +121,11 @@ class Search:
         self.cut_by_length = False
         self.decisions: list[Decision] = []
         self.opened: Open | None = None
-        self._functions = Functions(compiled, world, notes, goal)
+        self._functions = Functions(compiled, world, notes, goal, None if costs is None else costs.charging)
         self._frames: list[Frame] = []
         self._cells: dict[tuple[Term, Cell], Cell] = {}
-        self._visited: set[tuple[Cell, int]] = set()
+        self._visited: dict[tuple[Cell, int], float] = {}
+        """Networks with the states they were met in, and the least that had been paid then."""
         self._pruned: list[Open] = []
         self._passed_on: list[Open] = []
         self._start = len(world.facts.trail)
@@ -153,6 +160,11 @@ class Search:
             network = self._next()
         self._network = network
 
+    def look_on(self) -> None:
+        """Go on after a plan was found, for one that costs less."""
+        self._close(0)
+        self._network = self._next()
+
     def leave(self) -> None:
         """Take back all changes of the state."""
         self.world.facts.undo(self._start)
@@ -179,7 +191,8 @@ class Search:
             key = (task, rest)
             cell = self._cells.get(key)
             if cell is None:
-                cell = self._cells[key] = Cell(task, rest, rest.length + 1)
+                least = 0.0 if self.costs is None else self.costs.least(task) + rest.least
+                cell = self._cells[key] = Cell(task, rest, rest.length + 1, least)
             rest = cell
         return rest
 
@@ -191,17 +204,21 @@ class Search:
 
     def _branch(self, network: Cell) -> bool:
         """Open a choice point for the first task and return True, unless it leads nowhere new."""
-        facts = self.world.facts
+        facts, paid = self.world.facts, 0.0 if self.costs is None else self.costs.paid
+        if self.costs is not None and paid + network.least >= self.costs.most:
+            return False
         key = (network, facts.key)
-        if key in self._visited:
+        if key in self._visited and self._visited[key] <= paid:
             self._note_passed_on()
             return False
         if self._is_cut(network):
             return False
-        self._visited.add(key)
+        self._visited[key] = paid
         rest, changes = network.rest or END, len(facts.trail)
         opened = Open(network.task, rest.length, changes, len(self._frames), self.opened)
-        self._frames.append(Frame(self._expansions(network.task), rest, opened, changes, len(self.decisions), key))
+        self._frames.append(
+            Frame(self._expansions(network.task), rest, opened, changes, len(self.decisions), key, paid)
+        )
         return True
 
     def _note_passed_on(self) -> None:
@@ -249,6 +266,8 @@ class Search:
             self.world.facts.undo(frame.mark)
             del self.decisions[frame.decided :]
             self.opened = frame.opened.previous
+            if self.costs is not None:
+                self.costs.paid = frame.paid
             expansion = next(frame.expansions, None)
             if expansion is not None:
                 source, values, subtasks, width = expansion
@@ -264,7 +283,7 @@ class Search:
     def _drop(self, frame: Frame) -> None:
         """Remember a failure only if it did not hang on a cut further up."""
         if frame.tainted < len(self._frames):
-            self._visited.discard(frame.key)
+            self._visited.pop(frame.key, None)
             self._taint(frame.tainted)
 
     def _expansions(self, task: Term) -> Iterator[Expansion]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from .compiled import CompiledDomain, CompiledMethod
+from .costs import Costs
 from .functions import Expansion
-from .interface import FOUND, GAVE_UP, NO_PLAN
+from .interface import FOUND, GAVE_UP, NO_PLAN, Choice, Rank
 from .notes import Notes
 from .search import Decision, Limits, Propose, Reorder, Search
 from .terms import Term
@@ -32,7 +33,9 @@ class Setting:
     propose: Propose | None = None
     reorder: Reorder | None = None
 
-    def search(self, world: World, limits: Limits, reorder: Reorder | None = None) -> Search:
+    def search(
+        self, world: World, limits: Limits, reorder: Reorder | None = None, costs: Costs | None = None
+    ) -> Search:
         """Return a search from the start."""
         return Search(
             self.compiled,
@@ -43,7 +46,24 @@ class Setting:
             notes=self.notes,
             propose=self.propose,
             reorder=reorder or self.reorder,
+            costs=costs,
         )
+
+
+def by_rank(rank: Rank) -> Reorder:
+    """Return the order that a caller's function gives to the ways to do a task."""
+
+    def ranked(task: Term, found: list[Expansion], world: World) -> list[Expansion]:
+        def value(expansion: Expansion) -> Any:
+            source, values, subtasks, _ = expansion
+            if source is None:
+                return ()
+            bindings = dict(zip(source.variables, values, strict=True))
+            return rank(task, Choice(source.source.name, bindings, subtasks), world.view)
+
+        return sorted(found, key=value)
+
+    return ranked
 
 
 class Strategy(Protocol):
@@ -53,6 +73,8 @@ class Strategy(Protocol):
     """What came of it, None while it is not at an end."""
     decisions: Sequence[Decision]
     nodes: int
+    failures: int
+    cost: float | None
 
     def advance(self, nodes: int) -> None:
         """Look at so many more nodes, or fewer if it ends."""
@@ -67,25 +89,30 @@ class DepthFirst:
         self.nodes = 0
         self.failures = 0
         """How often it had to turn back."""
+        self.cost: float | None = None
+        """What the cheapest plan costs that was found so far, where costs matter."""
         self._setting = setting
         self._world = setting.new_world()
         self._limits = Limits(length=None if length is None else len(setting.tasks) + length)
-        self._search = setting.search(self._world, self._limits)
+        self._search = self._begin()
 
     def advance(self, nodes: int) -> None:
         """Look at so many more nodes, or fewer if it ends."""
         last = self.nodes + nodes
         while self.outcome is None and self.nodes < last:
-            nodes, failures = self._search.nodes, self._search.failures
+            nodes_before, failures_before = self._search.nodes, self._search.failures
             try:
                 self._search.advance(last - self.nodes)
             finally:
-                self.nodes += self._search.nodes - nodes
-                self.failures += self._search.failures - failures
+                self.nodes += self._search.nodes - nodes_before
+                self.failures += self._search.failures - failures_before
             if self._search.found:
-                self.outcome, self.decisions = FOUND, self._search.decisions
+                self._found()
             elif self._search.exhausted:
                 self._widen()
+
+    def _found(self) -> None:
+        self.outcome, self.decisions = FOUND, self._search.decisions
 
     def _widen(self) -> None:
         """Begin again with what made this pass turn back allowed, if anything did."""
@@ -98,7 +125,33 @@ class DepthFirst:
             self._limits = replace(self._limits, repeats=max(1, 2 * self._limits.repeats))
         else:
             self.outcome = NO_PLAN
-        self._search = self._setting.search(self._world, self._limits)
+        self._search = self._begin()
+
+    def _begin(self) -> Search:
+        return self._setting.search(self._world, self._limits)
+
+
+class Cheapest(DepthFirst):
+    """Searches depth first for one plan, then for ever cheaper ones (branch and bound), until there is none."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._costs = Costs(setting.compiled)
+        super().__init__(setting)
+
+    def _found(self) -> None:
+        if self._costs.paid < self._costs.most:
+            self.cost = self._costs.most = self._costs.paid
+            self.decisions = list(self._search.decisions)
+        self._search.look_on()
+
+    def _widen(self) -> None:
+        super()._widen()
+        if self.outcome == NO_PLAN and self.cost is not None:
+            self.outcome = FOUND
+
+    def _begin(self) -> Search:
+        self._costs.paid = 0.0
+        return self._setting.search(self._world, self._limits, costs=self._costs)
 
 
 class Restarts:
@@ -108,6 +161,8 @@ class Restarts:
         self.outcome: str | None = None
         self.decisions: Sequence[Decision] = ()
         self.nodes = 0
+        self.failures = 0
+        self.cost: float | None = None
         self._setting = setting
         self._world = setting.new_world()
         self._random = random.Random(0)
@@ -120,9 +175,12 @@ class Restarts:
         last = self.nodes + nodes
         while self.outcome is None and self.nodes < last:
             search = self._search or self._restart()
-            before = search.nodes
-            search.advance(min(last, self._end) - self.nodes)
-            self.nodes += search.nodes - before
+            nodes_before, failures_before = search.nodes, search.failures
+            try:
+                search.advance(min(last, self._end) - self.nodes)
+            finally:
+                self.nodes += search.nodes - nodes_before
+                self.failures += search.failures - failures_before
             if search.found:
                 self.outcome, self.decisions = FOUND, search.decisions
             elif search.exhausted or self.nodes >= self._end:
