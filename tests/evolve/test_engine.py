@@ -397,6 +397,21 @@ def test_a_best_that_is_not_confirmed_is_none() -> None:
     assert searcher.reasons["not confirmed: constant on other inputs"] >= 1
 
 
+def test_a_best_is_worth_the_worse_of_both_scores() -> None:
+    """A program that shines on the inputs it was bred on counts as what it is elsewhere."""
+
+    def confirm(program: str) -> Score:
+        return Score(100.0 if "*" in program else 50.0)
+
+    searcher = search(lambda program: float(len(program)), confirm=confirm)
+    best = searcher.run(5)
+
+    assert searcher.best_fitness == 50.0 and "*" not in best
+    assert {each.score.value for each in searcher.drain() if each.program == best and each.operation != "migrate"} == {
+        50.0
+    }
+
+
 class Scripted:
     """Answers with one text."""
 
