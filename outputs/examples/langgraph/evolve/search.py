@@ -59,8 +59,8 @@ class EvolutionarySearcher:
             the fitness → the width of a cell. Left out, the species decides.
         proposers: Models or other sources of changes; asked the more often the more they have contributed.
         proposals: Which share of the children the proposers make; the others are mutants and crossings.
-        confirm: Judges a program that would be the best once more, on other inputs say; where its score does not
-            count, neither does the first.
+        confirm: Judges a program that would be the best once more, on other inputs say. Where its score does not
+            count, neither does the first; where both do, the worse of them is what the program is worth.
 
     Example:
         >>> from functools import partial

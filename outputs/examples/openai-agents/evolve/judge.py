@@ -79,9 +79,8 @@ class Judge:
     def _noted(self, key: str, birth: Birth, island: int, generation: int, score: Score) -> Member:
         """Write down the score of a new program."""
         member = self.member(key, birth.genome, score)
-        doubt = self._doubt(birth.genome) if self._beats(member) else None
-        if doubt is not None:
-            score = replace(score, value=None, reason=f"not confirmed: {doubt}")
+        if self._beats(member):
+            score = self._confirmed(birth.genome, score)
             member = self.member(key, birth.genome, score)
         self._values[key] = score.value
         self._behaviours.add(digest(repr(self._species.behaviour(birth.genome))))
@@ -95,10 +94,14 @@ class Judge:
             self.best = member
         return member
 
-    def _doubt(self, genome: Genome) -> str | None:
-        """Return why a program that would be the best does not hold when it is judged once more."""
-        second = self._confirm(self._species.program(genome)) if self._confirm is not None else None
-        return second.reason if second is not None and second.value is None else None
+    def _confirmed(self, genome: Genome, score: Score) -> Score:
+        """Return what a program that would be the best is worth once it was judged again: the worse of both scores."""
+        if self._confirm is None:
+            return score
+        second = self._confirm(self._species.program(genome))
+        if second.value is None or score.value is None:
+            return replace(score, value=None, reason=f"not confirmed: {second.reason}")
+        return replace(score, value=self._sign * max(self._sign * score.value, self._sign * second.value))
 
     def is_known(self, genome: Genome) -> bool:
         """Tell whether ``genome`` was judged."""
@@ -127,9 +130,10 @@ class Judge:
         best = self.best
         if best is None or not self._ties(member.loss) or member.size > best.size:
             return False
-        if best.id != member.id and self._doubt(member.genome) is None:
-            self.best = member
-        return self.best is member
+        if best.id != member.id:
+            worth = self.member(member.id, member.genome, self._confirmed(member.genome, member.score))
+            best = self.best = worth if self._ties(worth.loss) else best
+        return best.id == member.id
 
     def _ties(self, loss: float) -> bool:
         """Tell whether ``loss`` is the best loss, to rounding."""

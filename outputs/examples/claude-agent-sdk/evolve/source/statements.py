@@ -40,7 +40,7 @@ class Work:
         known = self.expressions(TRUTH, spot)
         if known and self.random.random() < 0.5:
             return self.random.choice(known)
-        names = self.kinds.scope(spot.function).names(NUMBER, spot.node.lineno)
+        names = self.kinds.names(NUMBER, spot.function, spot.node.lineno)
         if not names:
             return self.random.choice(known) if known else None
         numbers = self.expressions(NUMBER, spot) or [ast.Constant(0)]
@@ -150,9 +150,9 @@ def _unfolded(spot: Spot, work: Work) -> str | None:
 
 def _assigned(spot: Spot, work: Work) -> str | None:
     """Return the text with a new value for a number or list that has one already, before a statement."""
-    scope, line = work.kinds.scope(spot.function), spot.node.lineno
+    line = spot.node.lineno
     kind = work.random.choice((NUMBER, NUMBER, TRUTH, UNKNOWN))
-    names, values = scope.names(kind, line), work.expressions(kind, spot)
+    names, values = work.kinds.names(kind, spot.function, line), work.expressions(kind, spot)
     if not names or not values:
         return None
     target = ast.Name(work.random.choice(names), ast.Store())

@@ -40,13 +40,18 @@ class Context:
         return self.kinds.of(self.place.node, self.place.function)
 
     def leaf(self) -> ast.expr:
-        """Return a number: a name that has one here, or a small constant."""
-        names = self.kinds.scope(self.place.function).names(NUMBER, self.place.node.lineno)
+        """Return a number: a name that has one here or may have one, or a small constant."""
+        names = self._names(NUMBER)
+        if not names or self.random.random() < 0.3:
+            names = self._names(UNKNOWN) or names
         if names and self.random.random() < 0.6:
             return ast.Name(self.random.choice(names), ast.Load())
         if self.random.random() < 0.7:
             return number(self.random.randint(0, 3))
         return number(round(self.random.uniform(0, 2), 2))
+
+    def _names(self, kind: str) -> list[str]:
+        return self.kinds.names(kind, self.place.function, self.place.node.lineno)
 
 
 Change = Callable[[ast.expr, Context], ast.expr | None]
@@ -187,6 +192,18 @@ def _wrapped_number(node: ast.expr, context: Context) -> ast.expr:
     return ast.BinOp(sides[0], operator, sides[1])
 
 
+def _combined(node: ast.expr, context: Context) -> ast.expr | None:
+    """Return an operation on something that may be a number, with another such thing or its own neighbour."""
+    if not isinstance(node, ast.Subscript | ast.Name | ast.Attribute):
+        return None
+    others = [item for item in context.material if type(item) is type(node)]
+    at = node.slice if isinstance(node, ast.Subscript) else None
+    if isinstance(node, ast.Subscript) and isinstance(at, ast.Constant) and isinstance(at.value, int):
+        others += [ast.Subscript(node.value, number(at.value + step), ast.Load()) for step in (1, -1)]
+    other = context.random.choice(others) if others else context.leaf()
+    return ast.BinOp(node, context.random.choice(_ARITHMETIC)(), other)
+
+
 def _by_one(node: ast.expr, context: Context) -> ast.expr:
     """Return the number before, or after: bounds of loops and slices are off by one."""
     return ast.BinOp(node, context.random.choice((ast.Add, ast.Sub))(), ast.Constant(1))
@@ -258,4 +275,5 @@ _BY_KIND: dict[str, tuple[Change, ...]] = {
     TRUTH: (_negated, _joined),
     LIST: (_ordered,),
     TEXT: (),
+    UNKNOWN: (_combined, _combined),
 }

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..blocks import Blocks, lines_of, newline_of
+from .kinds import SCOPES
 
 Suite = list[ast.stmt]
 _WORD = re.compile(r"\w")
@@ -29,7 +30,7 @@ class Place:
     node: ast.expr
     parent: ast.AST
     function: ast.AST
-    """The function whose names it sees, or the module."""
+    """The function or comprehension whose names it sees, or the module."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Parsed:
     @cached_property
     def places(self) -> list[Place]:
         """Return every expression within the blocks that can be replaced, outer ones first."""
-        return list(self._expressions(self.tree, self.tree))
+        return list(self._expressions(self.tree, self.tree, self.tree))
 
     @cached_property
     def spots(self) -> list[Spot]:
@@ -181,18 +182,20 @@ class Parsed:
         depth = (len(line) - len(line.lstrip(" "))) // 4
         return self.step * depth + line[4 * depth :]
 
-    def _expressions(self, node: ast.AST, function: ast.AST) -> Iterator[Place]:
-        """Yield the places below ``node``."""
-        inner = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else function
+    def _expressions(self, node: ast.AST, function: ast.AST, around: ast.AST) -> Iterator[Place]:
+        """Yield the places below ``node``, which stands in ``function``, and that ``around`` something."""
+        inner, outer = (node, function) if isinstance(node, SCOPES) else (function, around)
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "bases"):
                 continue
             for child in value if isinstance(value, list) else (value,):
                 if not isinstance(child, ast.AST) or isinstance(child, _FIXED):
                     continue
+                # what a comprehension goes through does not see what it names
+                seen = outer if isinstance(node, ast.comprehension) and name == "iter" else inner
                 if isinstance(child, ast.expr) and self._is_replaceable(child):
-                    yield Place(child, node, inner)
-                yield from self._expressions(child, inner)
+                    yield Place(child, node, seen)
+                yield from self._expressions(child, seen, outer)
 
     def _is_replaceable(self, node: ast.expr) -> bool:
         """Tell whether another expression may stand where ``node`` does."""

@@ -101,7 +101,7 @@ class Programs:
         if not sums:
             return None
         place = random.choice(sums)
-        names = read.kinds.scope(place.function).names(NUMBER, place.node.lineno)
+        names = read.kinds.names(NUMBER, place.function, place.node.lineno)
         if not names:
             return None
         term: ast.expr = ast.Name(random.choice(names), ast.Load())

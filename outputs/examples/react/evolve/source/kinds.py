@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 NUMBER, TRUTH, TEXT, LIST, UNKNOWN = "number", "truth", "text", "list", "unknown"
+FUNCTION, MODULE = "function", "module"
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
+"""What has names of its own."""
 
 _GIVES = {
     NUMBER: "abs ceil cos dot exp fabs float floor fsum hypot int len log log10 log2 max mean median min norm pow prod "
@@ -18,6 +23,7 @@ _GIVES = {
 }
 _BY_CALL = {name: kind for kind, names in _GIVES.items() for name in names.split()}
 _BY_ANNOTATION = {"int": NUMBER, "float": NUMBER, "bool": TRUTH, "str": TEXT, "list": LIST, "Sequence": LIST}
+_TAKE_LISTS = ("len", "sorted", "sum", "enumerate", "zip", "list", "reversed", "any", "all")
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -36,10 +42,6 @@ class Scope:
         self.kinds[name] = kind if known in (None, UNKNOWN) else known if kind in (known, UNKNOWN) else UNKNOWN
         self.since[name] = min(line, self.since.get(name, line))
 
-    def names(self, kind: str, line: int) -> list[str]:
-        """Return the names of ``kind`` that have a value before ``line``."""
-        return [name for name, known in self.kinds.items() if known == kind and self.since[name] < line]
-
 
 class Kinds:
     """What is known about the values of a program; nothing is run to know it."""
@@ -49,10 +51,6 @@ class Kinds:
         self._scopes: dict[ast.AST, Scope] = {}
         self._parents: dict[ast.AST, ast.AST] = {}
         self._enter(tree, None)
-
-    def scope(self, function: ast.AST) -> Scope:
-        """Return the names of ``function``."""
-        return self._scopes.get(function) or self._scopes[self._module]
 
     def of(self, node: ast.expr, function: ast.AST) -> str:
         """Return the kind of ``node`` within ``function``."""
@@ -80,24 +78,36 @@ class Kinds:
             if isinstance(item, ast.Name) and item.id not in bound
         )
 
+    def names(self, kind: str, function: ast.AST, line: int) -> list[str]:
+        """Return the names of ``kind`` that have a value in ``function`` on ``line``, without those of the module."""
+        found = dict[str, str]()
+        for scope, before in self._around(function, line):
+            if scope is not self._scopes[self._module] or function is self._module:
+                found = {**{name: kind for name, kind in scope.kinds.items() if scope.since[name] < before}, **found}
+        return [name for name, known in found.items() if known == kind]
+
     def _has_value(self, name: str, function: ast.AST, line: int) -> bool:
         if name in _BUILTINS:
             return True
-        inner: ast.AST | None = function
-        while inner is not None:
-            since = self.scope(inner).since.get(name)
-            if since is not None:
-                return since < line if inner is function else True
-            inner = self._parents.get(inner)
-        return False
+        known = (scope.since[name] < before for scope, before in self._around(function, line) if name in scope.since)
+        return next(known, False)
 
     def _of_name(self, name: str, function: ast.AST) -> str:
-        inner: ast.AST | None = function
+        known = (scope.kinds[name] for scope, _ in self._around(function, 0) if name in scope.kinds)
+        return next(known, UNKNOWN)
+
+    def _around(self, function: ast.AST, line: int) -> Iterator[tuple[Scope, float]]:
+        """Yield the scopes that ``function`` sees, its own first, each with the line before which names have a value.
+
+        A function is called when what is around it has run; a comprehension runs where it stands.
+        """
+        inner: ast.AST | None = function if function in self._scopes else self._module
+        before: float = line
         while inner is not None:
-            if name in self.scope(inner).kinds:
-                return self.scope(inner).kinds[name]
+            yield self._scopes[inner], before
+            if not isinstance(inner, COMPREHENSIONS):
+                before = math.inf
             inner = self._parents.get(inner)
-        return UNKNOWN
 
     @staticmethod
     def _of_call(node: ast.Call) -> str:
@@ -117,9 +127,9 @@ class Kinds:
         for node in nodes:
             self._learn(node, function, scope)
         for node in nodes:
-            self._learn_from_use(node, scope)
+            self._learn_from_use(node, function)
         for node in nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            if isinstance(node, SCOPES):
                 self._enter(node, function)
 
     def _learn(self, node: ast.AST, function: ast.AST, scope: Scope) -> None:
@@ -129,44 +139,59 @@ class Kinds:
                 self._bind(target, self.of(node.value, function), scope)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
             self._bind(node.target, self.of(node.value, function), scope)
-        elif isinstance(node, ast.For):
-            counts = isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range"
-            self._bind(node.target, NUMBER if counts else UNKNOWN, scope)
+        elif isinstance(node, ast.For | ast.comprehension):
+            called = getattr(node.iter.func, "id", "") if isinstance(node.iter, ast.Call) else ""
+            line = node.lineno if isinstance(node, ast.For) else 0
+            self._bind(node.target, NUMBER if called == "range" else UNKNOWN, scope, line)
+            if called == "enumerate" and isinstance(node.target, ast.Tuple):
+                self._bind(node.target.elts[0], NUMBER, scope, line)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             self._bind(node.optional_vars, UNKNOWN, scope)
         elif isinstance(node, ast.ExceptHandler) and node.name:
             scope.learn(node.name, UNKNOWN, node.lineno)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
-                scope.learn((alias.asname or alias.name).partition(".")[0], "module", 0)
+                scope.learn((alias.asname or alias.name).partition(".")[0], MODULE, 0)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            scope.learn(node.name, "function", 0)
+            scope.learn(node.name, FUNCTION, 0)
 
-    def _bind(self, target: ast.expr, kind: str, scope: Scope) -> None:
+    def _bind(self, target: ast.expr, kind: str, scope: Scope, line: int | None = None) -> None:
         if isinstance(target, ast.Name):
-            scope.learn(target.id, kind, target.lineno)
+            scope.learn(target.id, kind, target.lineno if line is None else line)
         elif isinstance(target, ast.Tuple | ast.List):
             for part in target.elts:
-                self._bind(part, UNKNOWN, scope)
+                self._bind(part, UNKNOWN, scope, line)
         elif isinstance(target, ast.Starred):
-            self._bind(target.value, LIST, scope)
+            self._bind(target.value, LIST, scope, line)
 
-    @staticmethod
-    def _learn_from_use(node: ast.AST, scope: Scope) -> None:
-        """Learn that names in arithmetic, and beside numbers in comparisons, are numbers."""
-        used = list[ast.expr]()
-        if isinstance(node, ast.BinOp):
-            sides = [node.left, node.right]
-            used = sides if not isinstance(node.op, ast.Add | ast.Mult) or any(map(_is_number, sides)) else []
-        elif isinstance(node, ast.Compare) and any(map(_is_number, node.comparators)):
-            used = [node.left]
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            used = [node.operand]
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
-            used = node.args
-        for item in used:
-            if isinstance(item, ast.Name) and scope.kinds.get(item.id) == UNKNOWN:
-                scope.kinds[item.id] = NUMBER
+    def _learn_from_use(self, node: ast.AST, function: ast.AST) -> None:
+        """Learn that names in arithmetic are numbers, and that names that are gone through or indexed are lists."""
+        for item, kind in _uses(node):
+            if not isinstance(item, ast.Name):
+                continue
+            known = (scope for scope, _ in self._around(function, 0) if item.id in scope.kinds)
+            scope = next(known, None)
+            if scope is not None and scope.kinds[item.id] == UNKNOWN:
+                scope.kinds[item.id] = kind
+
+
+def _uses(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yield what a node uses as a number or as a list."""
+    if isinstance(node, ast.BinOp):
+        sides = [node.left, node.right]
+        if not isinstance(node.op, ast.Add | ast.Mult) or any(map(_is_number, sides)):
+            yield from ((side, NUMBER) for side in sides)
+    elif isinstance(node, ast.Compare) and any(map(_is_number, node.comparators)):
+        yield node.left, NUMBER
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield node.operand, NUMBER
+    elif isinstance(node, ast.For | ast.comprehension):
+        yield node.iter, LIST
+    elif isinstance(node, ast.Subscript):
+        yield node.value, LIST
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        kind = NUMBER if node.func.id in ("range", "abs", "round") else LIST if node.func.id in _TAKE_LISTS else ""
+        yield from ((item, kind) for item in node.args if kind)
 
 
 def kind_of_form(node: ast.expr) -> str:
@@ -181,6 +206,8 @@ def kind_of_form(node: ast.expr) -> str:
         return NUMBER
     if isinstance(node, ast.List | ast.ListComp):
         return LIST
+    if isinstance(node, ast.Lambda):
+        return FUNCTION
     return TEXT if isinstance(node, ast.JoinedStr) else UNKNOWN
 
 
@@ -207,5 +234,5 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a function that see its names; functions within it, but not what they hold."""
     for child in ast.iter_child_nodes(function):
         yield child
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if not isinstance(child, SCOPES):
             yield from _own_nodes(child)
