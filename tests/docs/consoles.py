@@ -32,11 +32,14 @@ def matches(expected: list[str], printed: list[str]) -> bool:
     return re.fullmatch("".join(shown), "".join(f"{line}\n" for line in printed)) is not None
 
 
-def run(commands: list[str], folder: Path) -> list[list[str]]:
-    """Run commands in one shell and return what each printed, its exit code in brackets at the end unless it is 0."""
+def run(commands: list[str], folder: Path, *, programs: Path = Path(sys.executable).parent) -> list[list[str]]:
+    """Run commands in one shell and return what each printed, its exit code in brackets at the end unless it is 0.
+
+    ``programs`` is the folder from which memkit is run.
+    """
     keys = {"HOME": str(folder), "MEMKIT_KEYS": str(folder / "keys"), "LC_ALL": "C.UTF-8"}
     identity = {f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    path = f"{programs}:{os.environ['PATH']}"
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMKIT_")}
     script = "".join(f'{command}\necho "{DONE}$?"\n' for command in commands)
     done = subprocess.run(

@@ -116,8 +116,9 @@ def test_what_lies_outside_of_the_block_never_changes(capsys: pytest.CaptureFixt
     assert rest.endswith("# EVOLVE-BLOCK-END\n")
     record = RunFolder(Path("here")).record
     assert record.command[:3] == ("memkit", "evolve", "task") and "--seed" in record.command
-    assert set(record.digests) == {"program.py", "evaluator.py"} and "landlock" in record.sandbox
-    assert (Path("here") / "task" / "program.py").read_text() == BLOCK
+    assert set(record.digests) == {"initial_program.py", "evaluator.py"} and "landlock" in record.sandbox
+    again = asked(capsys, "here/task", *SMALL)["data"]
+    assert again["best"] == data["best"], "the copy of a task in its run is the task"
 
 
 @pytest.mark.parametrize(
@@ -209,6 +210,19 @@ def test_a_task_that_changed_is_noticed(capsys: pytest.CaptureFixture[str]) -> N
     assert data["generations"] == 6
     changes = [change["what"] for change in RunFolder(Path("run")).record.changes]
     assert changes == ["task: evaluator.py", "generations: 5 → 6"]
+
+
+def test_what_is_written_beside_a_task_is_no_change_of_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a run that lies in the task's folder, nor the best program that somebody put there."""
+    monkeypatch.chdir("task")
+    asked(capsys, ".", *SMALL, "--out", "run")
+    asked(capsys, "best", "run", "--out", "best.py")
+
+    assert asked(capsys, "--resume", "run", "--generations", "6")["data"]["generations"] == 6
+    asked(capsys, ".", *SMALL, "--out", "other")
+    assert set(RunFolder(Path("other")).record.digests) == {"initial_program.py", "evaluator.py", "best.py"}
 
 
 def test_a_finished_run_goes_on_only_for_a_reason(capsys: pytest.CaptureFixture[str]) -> None:

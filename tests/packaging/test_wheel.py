@@ -21,6 +21,7 @@ from memkit.generate.rendering import render
 from memkit.generate.source import installed_source, unpacked_source
 from memkit.generate.targets import find_target
 from memkit.use_cases.release_templates import release_templates
+from tests.docs.consoles import matches, run, steps
 
 CHECKOUT = Path(memkit.__file__).resolve().parent.parent
 CARRIED = ("templates", "skills", "policies", "domains")
@@ -114,3 +115,14 @@ def test_a_project_of_the_first_release_is_updated_from_the_wheel(installed: Pat
     assert data["conflicts"] == []
     assert mine.read_text() == "MINE = 1\n"
     assert call(installed / "memkit", "update", project, "--check", cwd=tmp_path).returncode == 0
+
+
+def test_the_walk_through_evolution_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    """Every console of the page on evolution, far from the checkout, prints what the page shows."""
+    shown = list(steps((CHECKOUT / "docs" / "evolution.md").read_text(encoding="utf-8")))
+
+    printed = run([command for command, _ in shown], tmp_path, programs=installed)
+
+    assert len(printed) == len(shown) > 10
+    for (command, expected), lines in zip(shown, printed, strict=True):
+        assert matches(expected, lines), f"$ {command}\n" + "\n".join(lines)

@@ -24,6 +24,8 @@ LATEST = "latest"
 OUTSIDE = "memkit-runs"
 """The folder of runs, in the current one, where there is no store."""
 _LOCK, _TASK = "lock", "task"
+_PATIENCE = 0.5
+"""Seconds to wait for a lock: who only asks whether it is held lets go of it at once."""
 
 
 class RunFolder:
@@ -86,7 +88,7 @@ class RunFolder:
             RunBusy: One is at work on it.
         """
         try:
-            with locked(self.path / _LOCK, timeout=0.0):
+            with locked(self.path / _LOCK, timeout=_PATIENCE):
                 yield
         except StoreLocked:
             raise RunBusy(
@@ -101,11 +103,11 @@ class RunFolder:
         if not (self.path / _LOCK).exists():
             return False
         try:
-            with self.held():
+            with locked(self.path / _LOCK, timeout=0.0):
                 return False
-        except RunBusy:
+        except StoreLocked:
             return True
-        except RunFault:
+        except (StoreReadOnly, OSError):
             return False
 
 
