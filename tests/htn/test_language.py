@@ -116,10 +116,12 @@ def test_conditions_are_read_in_every_form(forms: list[object], condition: Condi
         assert parse_condition(form) == condition, form
 
 
-@pytest.mark.parametrize("text", ["or a b", "exists file", "forall", "and", "increase_done", "any thing", "(or a b)"])
+@pytest.mark.parametrize(
+    "text", ["or a b", "exists file", "forall", "and", "increase_done", "any thing", "(or a b)", "called f(x)"]
+)
 def test_words_of_conditions_stay_names_of_facts_where_no_list_follows(text: str) -> None:
     """The short propositional forms may use any name."""
-    words = text.strip("()").split()
+    words = (text[1:-1] if text.startswith("(") else text).split()
 
     assert parse_condition(text) == Literal(tuple(words))
 
