@@ -27,6 +27,8 @@ from .numbers import Arithmetic, parse_number
 from .terms import Parameter, Term, parse_parameters, parse_term, term_text, tokens
 
 _CALL = re.compile(r'[^\s(),"]+\(.*\)', re.DOTALL)
+_LIST = re.compile(r"(?:^|\s)\(")
+"""A bracket that opens a list; one that follows a letter is part of a word, as in ``called f(x)``."""
 
 
 def parse_conditions(value: object) -> tuple[Condition, ...]:
@@ -115,7 +117,7 @@ def _text_condition(text: str, depth: int) -> Condition:
         return negated(_text_condition(rest, depth + 1))
     if _CALL.fullmatch(stripped) and stripped.partition("(")[0] not in _WORDS:
         return _atomic(_term(stripped))
-    if "(" in stripped or ")" in stripped:
+    if _LIST.search(stripped) or stripped.count("(") != stripped.count(")"):
         return _list_condition(read_expression(stripped), depth)
     return _plain_condition(tokens(stripped))
 

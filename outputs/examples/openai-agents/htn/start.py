@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
+from .conditions import Literal
 from .errors import DomainError, located
 from .expressions import read_expression
-from .forms import ordered
+from .forms import ordered, parse_condition
 from .numbers import finite, is_numeral, number_text, parse_fluent, parse_number
 from .terms import Term, is_variable, parse_term, term_text
 
@@ -77,11 +78,11 @@ def _of_objects(fact: Term) -> Term:
 
 def _denied(item: object) -> Term | None:
     """Return the fact that an entry says does not hold, or None."""
-    text = isinstance(item, str) and item.lstrip(" (").startswith("not")
-    parts: Any = read_expression(str(item)) if text else item
-    if not isinstance(parts, tuple | list) or len(parts) < 2 or parts[0] != "not":
+    listed = isinstance(item, tuple | list) and bool(item) and item[0] == "not"
+    if not listed and not (isinstance(item, str) and item.lstrip(" (").startswith("not")):
         return None
-    return parse_term(parts[1] if len(parts) == 2 else tuple(parts[1:]))
+    condition = parse_condition(item)
+    return condition.atom if isinstance(condition, Literal) and not condition.positive else None
 
 
 def _fact_key(fact: Term) -> list[tuple[str, str]]:
