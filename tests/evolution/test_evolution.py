@@ -209,14 +209,14 @@ def test_no_answer_of_a_model_is_paid_for_twice(tmp_path: Path) -> None:
     """A generation that is repeated after a kill takes the answers that are there already."""
     begin(tmp_path / "straight")
     first = Model()
-    work(tmp_path / "straight", search_with(first, tmp_path / "straight", {})[0], 4)
+    work(tmp_path / "straight", search_with(first, tmp_path / "straight", {})[0], 7)
     begin(tmp_path / "killed")
     work(tmp_path / "killed", search_with(Model(), tmp_path / "killed", {})[0], 3)
     shorter = Model()
     file = tmp_path / "killed" / "checkpoint.json"
     file.write_bytes(b"")  # as if the third generation had been judged and never written down
 
-    work(tmp_path / "killed", search_with(shorter, tmp_path / "killed", {})[0], 4)
+    work(tmp_path / "killed", search_with(shorter, tmp_path / "killed", {})[0], 7)
 
     assert told(tmp_path / "killed") == told(tmp_path / "straight")
     assert 0 < shorter.asked < first.asked
