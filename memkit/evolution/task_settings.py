@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,8 @@ from memkit.store.yaml import load_yaml
 
 _THRESHOLDS = (0.5, 0.75, 0.9)
 """OpenEvolve's own, where a task names none."""
-_KNOWN_FEATURES = {"complexity": "size", "size": "size", "branches": "branches"}
-_HARMLESS = ("log_level", "log_dir", "checkpoint_interval", "file_suffix", "language", "evolution_trace")
-"""What is about OpenEvolve's own files and says nothing about the search."""
-
-
-@dataclass(frozen=True)
-class ModelHint:
-    """A model that the task was made for; which one is asked is said with ``--provider`` and ``--model``."""
-
-    name: str
-    weight: float = 1.0
+_HARMLESS = ("log_level", "log_dir", "checkpoint_interval", "file_suffix", "language", "evolution_trace", "llm")
+"""What is about OpenEvolve's own files and connections, and says nothing about the search."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +35,8 @@ class TaskSettings:
     """What models are told about the task."""
     rewrites: bool = False
     """Whether models are asked for whole programs, not for SEARCH/REPLACE parts."""
-    models: tuple[ModelHint, ...] = ()
-    temperature: float | None = None
     max_length: int | None = None
     """Characters of a program."""
-    features: tuple[str, ...] = ()
-    """What the archive tells programs apart by: ``size``, ``branches``, or metrics."""
     modules: tuple[str, ...] = ()
     """Installed modules that programs may import although the first one does not (``memkit: {modules: […]}``)."""
     scratch: str | None = None
@@ -69,7 +56,7 @@ def read_task_settings(file: Path) -> TaskSettings:
     data = load_yaml(file).data
     if data is None:
         return TaskSettings()
-    reading = _Reading(data if isinstance(data, dict) else {}, file.name)
+    reading = _Reading(data if isinstance(data, dict) else {})
     if not isinstance(data, dict):
         reading.ignored.append(f"{file.name} holds no settings")
     values: dict[str, Any] = {
@@ -81,10 +68,7 @@ def read_task_settings(file: Path) -> TaskSettings:
         "stages": reading.truth("evaluator.cascade_evaluation"),
         "thresholds": reading.numbers("evaluator.cascade_thresholds"),
         "instructions": reading.text("prompt.system_message") or reading.text("llm.system_message"),
-        "models": _models(reading),
-        "temperature": reading.number("llm.temperature"),
         "max_length": reading.whole("max_code_length", least=1),
-        "features": _features(reading),
         "modules": reading.texts("memkit.modules"),
         "scratch": reading.text("memkit.scratch"),
         "constant_answers": reading.truth("memkit.constant_answers"),
@@ -92,14 +76,14 @@ def read_task_settings(file: Path) -> TaskSettings:
     by_diff = reading.truth("diff_based_evolution")
     values["rewrites"] = None if by_diff is None else not by_diff
     given = {name: value for name, value in values.items() if value is not None}
-    return TaskSettings(**given, ignored=(*reading.ignored, *reading.unread()))
+    return TaskSettings(**given, ignored=(*reading.ignored, *reading.unread(), *_models(reading)))
 
 
 class _Reading:
     """Reads values by dotted names and remembers which were read."""
 
-    def __init__(self, data: Mapping[str, Any], file: str) -> None:
-        self._data, self._file = data, file
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
         self._read: set[str] = set()
         self.ignored: list[str] = []
 
@@ -166,28 +150,14 @@ class _Reading:
                 yield str(name)
 
 
-def _models(reading: _Reading) -> tuple[ModelHint, ...] | None:
-    """Return the models that the task names, in either of the two ways."""
-    entries = reading.value("llm.models")
-    listed = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, Sequence) else []
-    found = [ModelHint(entry["name"], _weight(entry.get("weight"))) for entry in listed if _is_name(entry.get("name"))]
-    for which in ("primary", "secondary"):
-        name, weight = reading.value(f"llm.{which}_model"), reading.value(f"llm.{which}_model_weight")
-        found += [ModelHint(name, _weight(weight))] if _is_name(name) else []
-    return tuple(found) or None
-
-
-def _features(reading: _Reading) -> tuple[str, ...] | None:
-    """Return the features of the archive; those that the search has under another name, under that."""
-    names = reading.texts("database.feature_dimensions")
-    if not names:
-        return None
-    kept = [_KNOWN_FEATURES.get(name, name) for name in names if name not in ("diversity", "score", "combined_score")]
-    return tuple(dict.fromkeys(kept)) or None
-
-
-def _weight(value: Any) -> float:
-    return float(value) if _is_number(value) and value > 0 else 1.0
+def _models(reading: _Reading) -> Iterator[str]:
+    """Yield in words which models the task names: who runs it chooses with whom to speak, and pays."""
+    listed = reading.value("llm.models")
+    entries = [entry.get("name") for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+    names = [*entries, reading.value("llm.primary_model"), reading.value("llm.secondary_model")]
+    named = ", ".join(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+    if named:
+        yield f"models are chosen with --provider (the task was made for {named})"
 
 
 def _is_number(value: Any) -> bool:
@@ -196,7 +166,3 @@ def _is_number(value: Any) -> bool:
 
 def _is_list(value: Any, of: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and all(map(of, value))
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)

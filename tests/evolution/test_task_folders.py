@@ -8,7 +8,7 @@ import pytest
 
 from memkit.errors import UsageError
 from memkit.evolution.task import find_task
-from memkit.evolution.task_settings import ModelHint, TaskSettings, read_task_settings
+from memkit.evolution.task_settings import TaskSettings, read_task_settings
 
 OPENEVOLVE = """\
 max_iterations: 200
@@ -64,17 +64,12 @@ def test_a_folder_in_the_usual_form_is_a_task(tmp_path: Path) -> None:
         thresholds=(0.5, 0.75),
         instructions="You optimise packing.\n",
         rewrites=True,
-        models=(ModelHint("gemini-2.5-flash", 0.8), ModelHint("gemini-2.5-pro")),
-        temperature=0.4,
         max_length=9000,
-        features=("size", "speed"),
         ignored=(
-            "llm.api_base",
-            "llm.api_key",
             "prompt.num_top_programs",
-            "database.population_size",
-            "database.num_islands",
+            "database",
             "evaluator.parallel_evaluations",
+            "models are chosen with --provider (the task was made for gemini-2.5-flash, gemini-2.5-pro)",
         ),
     )
 
@@ -101,7 +96,10 @@ def test_a_program_and_its_evaluator_are_a_task_too(tmp_path: Path) -> None:
         ("evaluator: fast\nnew_key: {a: 1}\n", ("evaluator", "new_key")),
         ("evaluator: {timeout: -1}\n", ("evaluator.timeout is -1, not a number above 0",)),
         ("evaluator: {cascade_thresholds: [a]}\n", ("evaluator.cascade_thresholds is ['a'], not a list of numbers",)),
-        ("llm: {models: [{name: a, weight: -1}, b, {weight: 2}]}\n", ()),
+        (
+            "llm: {models: [{name: a, weight: -1}, b, {weight: 2}], api_key: none}\n",
+            ("models are chosen with --provider (the task was made for a)",),
+        ),
         ("memkit: {modules: numpy}\n", ("memkit.modules is 'numpy', not a list of texts",)),
     ],
 )
