@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -183,6 +186,43 @@ def test_ctrl_c_stops_after_the_generation_and_says_how_to_go_on(capsys: pytest.
     assert f"memkit evolve --resume {Path.cwd() / 'stopped'}" in err
     asked(capsys, "--resume", "stopped")
     assert told("stopped") == told("straight")
+
+
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_a_second_ctrl_c_ends_at_once(capsys: pytest.CaptureFixture[str], workers: str) -> None:
+    """Even while evaluations hang; what was there before the generation is there to go on from."""
+    Path("judge.py").write_text(
+        EVALUATOR.replace("    return", "    candidate.program(1) == 2 or __import__('time').sleep(50)\n    return")
+    )
+    process = started("toy.py", "--evaluator", "judge.py", "--timeout", "60", "--workers", workers, "--out", "stopped")
+    wait_for(Path("stopped/run.json"))
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    before = time.monotonic()
+    out, err = process.communicate(timeout=60)
+
+    assert time.monotonic() - before < 20 and process.returncode == 130
+    assert json.loads(out)["data"]["generations"] == 0 and "--resume" in err
+    assert asked(capsys, "status", "stopped")["data"]["state"] == "stopped"
+
+
+def test_a_terminal_is_shown_a_bar_that_goes_away() -> None:
+    """It is drawn over on one line, on standard error, with the best score in it."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "memkit", "evolve", "task", *SMALL])
+    shown = b""
+    while True:
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:  # Linux says so when the other side has closed
+            break
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    drawn = shown.decode().split("\r\x1b[K")
+    assert len(drawn) == 5 + 2 and re.match(r"\[#####\.{19}\] generation 1 of 5: best -", drawn[1])
+    assert drawn[-1].startswith("Best score")
 
 
 def test_two_processes_never_work_on_one_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from memkit.evolution.runs.account import account_of
 from memkit.evolution.runs.answers import Answers
 from memkit.evolution.runs.checkpoints import Checkpoint, Found
-from memkit.evolution.runs.evolution import Evolution, Progress, Watch
+from memkit.evolution.runs.evolution import INTERRUPTED, Evolution, Progress, Watch
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.outcome import Evolved
 from memkit.evolution.runs.record import RunRecord
@@ -51,7 +51,10 @@ def carry_on(
     evolution = Evolution(folder, searcher, record.settings, watch)
     if found.checkpoint is not None:
         evolution.restore(found.checkpoint)
-    stopped = evolution.run(stopped=_still(found.checkpoint, record))
+    try:
+        stopped = evolution.run(stopped=_still(found.checkpoint, record))
+    except KeyboardInterrupt:  # within a generation, which is lost; the folder holds the one before
+        stopped = INTERRUPTED
     return _outcome(folder, seed, stopped, found.notes, answers)
 
 
