@@ -7,13 +7,14 @@ asks for tool calls; each completion plays the script again over the results so 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
 from memkit.llm.claims import MANY, Claim, read_claim, read_claims, slot_of, to_second_person
+from memkit.llm.gaps import read_gap, subtasks_for
 from memkit.llm.questions import Asked, key_words, read_question
 from memkit.llm.recalled import Recalled, recalled_records, said_turns
 from memkit.llm.requests import Action, read_action, read_forget, read_task
@@ -103,6 +104,9 @@ def hear(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Heard | None
 def _answer(heard: Heard) -> Script:
     """Answer a whole message: one kind of request, or sentence by sentence."""
     text = heard.text.strip()
+    gap = read_gap(text) if heard.offers("propose_subtasks") else None
+    if gap is not None:
+        return (yield from _propose(gap))
     small = _small_talk(text)
     if small is not None:
         return small
@@ -326,6 +330,14 @@ def _last_written(earlier: Sequence[Message]) -> list[str]:
         elif message.get("role") == "assistant" and not ids:
             ids += re.findall(r"\((?:stored|already known): ([^\s()]+)\)", message.get("content", ""))
     return list(dict.fromkeys(ids))
+
+
+def _propose(gap: Mapping[str, Any]) -> Script:
+    """Answer a planner that no method helps on."""
+    subtasks = subtasks_for(gap)
+    if subtasks:
+        yield "propose_subtasks", {"subtasks": subtasks}
+    return ""
 
 
 def _plan(task: str) -> Script:
