@@ -277,7 +277,7 @@ class Proposals:
             if plain.outcome == FOUND:
                 raise Rejected(self._missing(plain, now))
             found = plain
-        raise Rejected(str(found.reasons[-1]) if found.reasons else "it could not be carried out")
+        raise Rejected(str(found.reasons[-1]) if found.reasons else "carrying it out never ends in steps")
 
     def _missing(self, result: Result, now: _Moment) -> str:
         """Return which declared effect a plan does not bring about."""
@@ -347,8 +347,9 @@ def _read(item: Any) -> Term:
         term = parse_term(item)
     except (HtnError, RecursionError) as error:
         raise Rejected(getattr(error, "message", "a subtask is nested too deep")) from None
-    if any(len(str(part)) > LONGEST_SUBTASK for part in term):
-        raise Rejected("a subtask has a name of more than a thousand characters")
+    length = sum(len(str(part)) + 1 for part in term) - 1
+    if length > LONGEST_SUBTASK:
+        raise Rejected(f"a subtask is {length} characters long")
     if any(is_variable(part) for part in term):
         raise Rejected(f"'{term_text(term)}' has a variable; subtasks name objects")
     return term
