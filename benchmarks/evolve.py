@@ -1,8 +1,13 @@
-"""Measure the evolutionary search: how often it finds a function, against DEAP's trees with the same evaluations.
+"""Measure the evolutionary search: how often it finds a function, against DEAP and gplearn with the same evaluations.
 
-``python benchmarks/evolve.py --json`` prints one row a case: ``{case, ours, peer, ratio, …}``. ``ours`` and ``peer``
-are hits, of ``runs`` runs with different seeds; a hit is a mean squared error below 1e-6 (for the Nguyen functions,
-which ``--nguyen`` adds: a largest error below 0.01). DEAP is left out where it is not installed.
+``python benchmarks/evolve.py --json`` prints one row a case: ``{case, ours, peer, ratio, …}``, and one for all cases
+of a kind. ``ours``, ``peer`` (DEAP) and ``gplearn`` are hits, of ``runs`` runs with different seeds; a hit is a mean
+squared error below 1e-6 for polynomials, and a largest error below 0.01 for the Nguyen functions, which ``--nguyen``
+adds. Each side may spend the same evaluations and stops early at the same mean squared error. Seconds are processor
+time, all sides in one process, one after the other. A peer that is not installed is left out.
+
+An evaluation is one candidate that is judged. Ours works out the weights of a candidate's terms before it is judged
+(linear least squares), which costs time and no evaluation.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import math
 import operator
 import random
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -34,6 +40,8 @@ class Case:
     points: Points
     population: int
     generations: int
+    enough: float
+    """The mean squared error at which every side stops."""
     functions: tuple[str, ...] = ()
     is_hit: Callable[[Sequence[float]], bool] = lambda errors: sum(error**2 for error in errors) / len(errors) < 1e-6
 
@@ -48,11 +56,13 @@ class Row:
     ratio: float | None
     runs: int
     evaluations: int
-    """Evaluations that both sides may spend in a run."""
+    """Evaluations that each side may spend in a run."""
     ours_spent: float
     """Evaluations that ours spent on average."""
     ours_seconds: float
     peer_seconds: float | None
+    gplearn: int | None
+    gplearn_seconds: float | None
 
 
 def polynomial(coefficients: Sequence[int]) -> Callable[[float], float]:
@@ -64,11 +74,11 @@ def toy_cases(count: int) -> Iterator[Case]:
     """Yield polynomials at a budget of 30 programs and 50 generations: three known ones and ``count`` random ones."""
     named = {"x^2+2x+1": [1, 2, 1], "3x+7": [7, 3], "x^3-x+5": [5, -1, 0, 1]}
     for name, coefficients in named.items():
-        yield Case(name, polynomial(coefficients), LINE, 30, 50)
+        yield Case(name, polynomial(coefficients), LINE, 30, 50, 1e-12)
     chance = random.Random(1)
     for index in range(count):
         coefficients = [chance.randint(-5, 5) for _ in range(5)]
-        yield Case(f"degree 4, {index + 1}: {coefficients}", polynomial(coefficients), LINE, 30, 50)
+        yield Case(f"degree 4, {index + 1}: {coefficients}", polynomial(coefficients), LINE, 30, 50, 1e-12)
 
 
 def nguyen_cases() -> Iterator[Case]:
@@ -96,6 +106,7 @@ def nguyen_cases() -> Iterator[Case]:
             points,
             200,
             100,
+            1e-6,
             calls,
             lambda e: max(map(abs, e)) < 0.01,
         )
@@ -121,6 +132,7 @@ def ours(case: Case, seed: int) -> tuple[bool, int]:
         fitness_fn=partial(fitness_mean_squared_error, target=pairs),
         population_size=case.population,
         functions=case.functions,
+        target_fitness=case.enough,
         seed=seed,
     )
     best = searcher.run(generations=case.generations)
@@ -181,7 +193,7 @@ def peer(case: Case, seed: int) -> bool:
     population = [box.individual() for _ in range(case.population)]
     best = tools.HallOfFame(1)
     spent = 0
-    while spent < case.population * case.generations:
+    while spent < case.population * case.generations and not (best and best[0].fitness.values[0] <= case.enough):
         fresh = [individual for individual in population if not individual.fitness.valid]
         for individual in fresh:
             individual.fitness.values = evaluate(individual)
@@ -192,38 +204,105 @@ def peer(case: Case, seed: int) -> bool:
     return case.is_hit(errors_of(case, gp.compile(best[0], chosen)))
 
 
+def gplearn(case: Case, seed: int) -> bool:
+    """Return whether one run of gplearn finds the function within the same number of evaluations."""
+    import numpy
+    from gplearn.functions import make_function
+    from gplearn.genetic import SymbolicRegressor
+
+    def exponential(values: Any) -> Any:
+        with numpy.errstate(over="ignore"):
+            return numpy.exp(numpy.minimum(values, 100.0))
+
+    made = {"exp": make_function(function=exponential, name="exp", arity=1)}
+    regressor = SymbolicRegressor(
+        population_size=case.population,
+        generations=case.generations,
+        function_set=["add", "sub", "mul", "div", *(made.get(name, name) for name in case.functions)],
+        metric="mse",
+        const_range=(-5.0, 5.0),
+        stopping_criteria=case.enough,
+        random_state=seed,
+    )
+    points = numpy.array(case.points)
+    wanted = numpy.array([case.target(*point) for point in case.points])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        regressor.fit(points, wanted)
+        return case.is_hit(list(regressor.predict(points) - wanted))
+
+
+def timed(runs: int, run: Callable[[int], Any]) -> tuple[list[Any], float]:
+    """Return what ``run`` gives for each seed, and the processor time of all."""
+    started = time.process_time()
+    return [run(seed) for seed in range(runs)], time.process_time() - started
+
+
 def measured(case: Case, runs: int) -> Row:
     """Return the row of one case."""
-    started = time.perf_counter()
-    results = [ours(case, seed) for seed in range(runs)]
-    between = time.perf_counter()
+    results, seconds = timed(runs, partial(ours, case))
     hits = sum(hit for hit, _ in results)
     spent = sum(count for _, count in results) / runs
+    others: list[tuple[int | None, float | None]] = []
+    for name, side in (("deap", peer), ("gplearn", gplearn)):
+        found, taken = timed(runs, partial(side, case)) if find_spec(name) else (None, None)
+        others.append((None if found is None else sum(found), taken))
+    (deap_hits, deap_seconds), (gplearn_hits, gplearn_seconds) = others
+    ratio = hits / deap_hits if deap_hits else None
     budget = case.population * case.generations
-    if find_spec("deap") is None:
-        return Row(case.name, hits, None, None, runs, budget, spent, between - started, None)
-    others = sum(peer(case, seed) for seed in range(runs))
-    ratio = hits / others if others else None
-    return Row(case.name, hits, others, ratio, runs, budget, spent, between - started, time.perf_counter() - between)
+    return Row(
+        case.name, hits, deap_hits, ratio, runs, budget, spent, seconds, deap_seconds, gplearn_hits, gplearn_seconds
+    )
+
+
+def total(name: str, rows: Sequence[Row]) -> Row:
+    """Return one row for several cases."""
+
+    def added(label: str) -> Any:
+        values = [getattr(row, label) for row in rows]
+        return None if None in values else sum(values)
+
+    hits, deap_hits, runs = added("ours"), added("peer"), added("runs")
+    return Row(
+        name,
+        hits,
+        deap_hits,
+        hits / deap_hits if deap_hits else None,
+        runs,
+        max(row.evaluations for row in rows),
+        sum(row.ours_spent * row.runs for row in rows) / runs,
+        added("ours_seconds"),
+        added("peer_seconds"),
+        added("gplearn"),
+        added("gplearn_seconds"),
+    )
+
+
+def shown(row: Row) -> str:
+    """Return a row as a line for people."""
+    sides = [("DEAP", row.peer, row.peer_seconds), ("gplearn", row.gplearn, row.gplearn_seconds)]
+    others = [f"{name} {hits} in {seconds:.1f} s" for name, hits, seconds in sides if seconds is not None]
+    return "; ".join([f"{row.case}: {row.ours} of {row.runs} in {row.ours_seconds:.1f} s", *others])
 
 
 def main() -> None:
-    """Print one row a case."""
+    """Print one row a case, and one for all of a kind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=20, help="runs of each polynomial")
     parser.add_argument("--random", type=int, default=5, help="how many random polynomials of degree 4")
     parser.add_argument("--nguyen", action="store_true", help="the Nguyen functions, three seeds each")
     options = parser.parse_args()
-    planned = [(case, options.seeds) for case in toy_cases(options.random)]
-    planned += [(case, 3) for case in nguyen_cases()] if options.nguyen else []
-    for case, runs in planned:
-        row = measured(case, runs)
-        if options.json:
-            print(json.dumps(asdict(row)), flush=True)
-        else:
-            other = "not installed" if row.peer is None else f"{row.peer} in {row.peer_seconds:.1f} s"
-            print(f"{row.case}: {row.ours} of {runs} in {row.ours_seconds:.1f} s; DEAP {other}", flush=True)
+    kinds = [("polynomials, all", list(toy_cases(options.random)), options.seeds)]
+    kinds += [("Nguyen, all", list(nguyen_cases()), 3)] if options.nguyen else []
+    for kind, cases, runs in kinds:
+        rows = []
+        for case in cases if runs else []:
+            rows.append(measured(case, runs))
+            print(json.dumps(asdict(rows[-1])) if options.json else shown(rows[-1]), flush=True)
+        if rows:
+            row = total(kind, rows)
+            print(json.dumps(asdict(row)) if options.json else shown(row), flush=True)
 
 
 if __name__ == "__main__":
