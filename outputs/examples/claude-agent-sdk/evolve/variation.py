@@ -68,14 +68,14 @@ def made(kind: str, vocabulary: Vocabulary, random: Random, given: list[Node | N
 
 def mutated(tree: Node, vocabulary: Vocabulary, random: Random) -> Node:
     """Return ``tree`` with one random change."""
-    path, node = random.choice(list(tree.walk()))
+    path, node = tree.nth(random.randrange(tree.size))
     change = random.choice(_CHANGES if node.parts or node.kind == "name" else _CONSTANT_CHANGES)
     return tree.replaced(path, change(node, vocabulary, random))
 
 
 def crossed(tree: Node, other: Node, random: Random) -> Node:
     """Return ``tree`` with a random part of ``other`` in place of a part of the same type."""
-    path, node = random.choice(list(tree.walk()))
+    path, node = tree.nth(random.randrange(tree.size))
     parts = [part for _, part in other.walk() if part.gives == node.gives]
     return tree.replaced(path, random.choice(parts)) if parts else tree
 

@@ -11,8 +11,9 @@ from .errors import DoesNotApply, EvolveError, RefusedProgram
 from .interface import Opening
 from .operations import FUNCTIONS, OPERATIONS, TESTS
 from .reading import Expression, read_program
+from .sums import Sums, constants_in
 from .terms import ONE, Terms, expanded, product_of, rounded, simplified, sum_of, terms_of
-from .tree import Node, constant, number_of, operation
+from .tree import Node, constant, name, number_of, operation
 from .values import Column, column
 from .variation import Vocabulary, crossed, mutated, random_leaf, random_tree
 
@@ -25,7 +26,12 @@ class Expressions:
     """Varies expressions."""
 
     def __init__(
-        self, seed: Expression, functions: Sequence[str], columns: Sequence[Sequence[float]], max_size: int
+        self,
+        seed: Expression,
+        functions: Sequence[str],
+        columns: Sequence[Sequence[float]],
+        max_size: int,
+        wanted: Sequence[float] | None = None,
     ) -> None:
         self._seed = seed
         self._max_size = max(max_size, seed.body.size)
@@ -36,19 +42,28 @@ class Expressions:
         tests = [item.name for item in TESTS] if any(OPERATIONS[kind] in TESTS for kind in used) else []
         self._vocabulary = Vocabulary(seed.parameters, tuple(dict.fromkeys([*_BASIC, *functions, *used, *tests])))
         self._calls = [kind for kind in self._vocabulary.kinds if OPERATIONS[kind] in FUNCTIONS]
+        self._sums = (
+            None if wanted is None else Sums(wanted, self.values, self._new_term, self._vocabulary, self._max_size)
+        )
 
     def first(self, random: Random, count: int) -> list[Node]:
         """Return the seed program, mutants of it and random trees of several depths."""
         mutants = [self.mutate(self._seed.body, random) for _ in range(count // 3)]
         trees = [random_tree(self._vocabulary, random, 2 + index % 3) for index in range(count - len(mutants) - 1)]
+        if self._sums is not None:
+            return [self._seed.body, *mutants, *(self._sums.best([tree]) for tree in trees)]
         return [self._seed.body, *mutants, *(self._within(tree, self._seed.body) for tree in trees)]
 
     def mutate(self, genome: Node, random: Random) -> Node:
         """Return ``genome`` with one change, and within the limits of size and depth."""
+        if self._sums is not None:
+            return self._sums.mutated(genome, random)
         return self._within(mutated(genome, self._vocabulary, random), genome)
 
     def cross(self, genome: Node, other: Node, random: Random) -> Node:
         """Return ``genome`` with a part of ``other``."""
+        if self._sums is not None:
+            return self._sums.crossed(genome, other, random)
         return self._within(crossed(genome, other, random), genome)
 
     def _within(self, child: Node, parent: Node) -> Node:
@@ -61,10 +76,12 @@ class Expressions:
     def directions(self, genome: Node, random: Random) -> Opening | None:
         """Return ``genome`` plus a new term: a product of parameters, a function of a part, or a random tree.
 
-        Where there is no room for it, it takes the place of others.
+        Where there is no room for it, it takes the place of others. None where mutation does that already.
         """
+        if self._sums is not None:
+            return None
         term = self._new_term(genome, random)
-        terms = terms_of(genome)
+        terms = dict(terms_of(genome))
         while terms:
             opening = _addition(genome, terms, term)
             if self._has_room(opening):
@@ -77,13 +94,15 @@ class Expressions:
         return _largest(opening).size <= self._max_size
 
     def _new_term(self, genome: Node, random: Random) -> Node:
-        """Return something that may be missing in ``genome``."""
+        """Return what ``genome`` may be missing: a product, a function of a part of it, or a random tree."""
         choice = random.random()
         parameters = self._vocabulary.parameters
         if parameters and choice < 0.5:
             return product_of([random.choice(parameters) for _ in range(random.randint(1, 4))])
         parts = [node for _, node in genome.walk() if node.gives == "number"]
-        if self._calls and choice < 0.75:
+        if parameters and choice < 0.6:
+            return simplified(operation("multiply", random.choice(parts), name(random.choice(parameters))))
+        if self._calls and choice < 0.8:
             kind = random.choice(self._calls)
             operands = [random.choice([*parts, random_leaf(self._vocabulary, random)]) for _ in OPERATIONS[kind].takes]
             return simplified(operation(kind, *operands))
@@ -91,6 +110,8 @@ class Expressions:
 
     def openings(self, genome: Node, random: Random, most: int) -> list[Opening]:
         """Return the weights of the terms of ``genome`` with its constant part, and the constants inside the terms."""
+        if self._sums is not None:
+            return self._sums.openings(genome, random, most)
         terms = {**terms_of(genome), ONE: terms_of(genome).get(ONE, 0)}
         bases = list(terms)
         if len(bases) > most:
@@ -105,11 +126,7 @@ class Expressions:
 
     def _inner(self, genome: Node, random: Random, most: int) -> list[Opening]:
         """Return the constants that are not the weight of a term; exponents stay as they are."""
-        paths = [
-            path
-            for path, node in genome.walk()
-            if node.kind == "constant" and path and genome.at(path[:-1]).kind != "power"
-        ]
+        paths = constants_in(genome)
         if len(paths) > most:
             paths = random.sample(paths, most)
         if not paths:

@@ -18,7 +18,8 @@ Terms = Mapping[Node, float]
 """Term → weight; the term ``ONE`` carries the constant part."""
 
 
-def terms_of(node: Node) -> dict[Node, float]:
+@lru_cache(maxsize=20_000)
+def terms_of(node: Node) -> Terms:
     """Return ``node`` as a weighted sum, equal terms put together, in the order in which they are written."""
     found: dict[Node, float] = {}
     stack: list[tuple[Node, float]] = [(node, 1)]

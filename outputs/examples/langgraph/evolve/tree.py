@@ -26,6 +26,8 @@ class Node:
     size: int = field(init=False)
     depth: int = field(init=False)
     _key: int = field(init=False)
+    _text: tuple[str, int] | None = field(init=False)
+    """The written form and how strongly it binds, once somebody asked; programs share most of their parts."""
 
     def __post_init__(self) -> None:
         size, depth = 1, 0
@@ -36,6 +38,7 @@ class Node:
         put(self, "size", size)
         put(self, "depth", depth + 1)
         put(self, "_key", hash((self.kind, self.parts, self.value)))
+        put(self, "_text", None)
 
     def __hash__(self) -> int:
         return self._key
@@ -48,7 +51,14 @@ class Node:
         return self.kind == other.kind and self.value == other.value and self.parts == other.parts
 
     def __str__(self) -> str:
-        return _written(self)[0]
+        return self.written()[0]
+
+    def written(self) -> tuple[str, int]:
+        """Return the node's text and how strongly it binds."""
+        if self._text is None:
+            object.__setattr__(self, "_text", _written(self))
+        assert self._text is not None
+        return self._text
 
     @property
     def gives(self) -> str:
@@ -69,6 +79,19 @@ class Node:
         for index in path:
             node = node.parts[index]
         return node
+
+    def nth(self, index: int) -> tuple[tuple[int, ...], Node]:
+        """Return what ``walk`` yields after ``index`` others."""
+        node, path = self, []
+        while index:
+            index -= 1
+            for place, part in enumerate(node.parts):
+                if index < part.size:
+                    path.append(place)
+                    node = part
+                    break
+                index -= part.size
+        return tuple(path), node
 
     def replaced(self, path: tuple[int, ...], new: Node) -> Node:
         """Return the tree with ``new`` at ``path``."""
@@ -130,5 +153,5 @@ def _written(node: Node) -> tuple[str, int]:
 
 def _inside(node: Node, least: int) -> str:
     """Return the text of ``node``, in parentheses where it binds less than ``least``."""
-    text, binds = _written(node)
+    text, binds = node.written()
     return text if binds >= least else f"({text})"

@@ -57,7 +57,7 @@ class Judge:
         if behaviour in self._behaviours:
             return False
         self._behaviours.add(behaviour)
-        return not self.is_known(genome)
+        return True
 
     def judge(self, births: Sequence[tuple[int, Birth]], generation: int) -> list[Member]:
         """Have what the islands ask for judged, and return it in the order of asking."""

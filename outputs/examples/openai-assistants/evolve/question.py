@@ -60,11 +60,14 @@ def ask_for_expression(
             raise EvolveError(
                 f"The seed program takes {len(start.parameters)} arguments and the target {len(cases.columns)}."
             )
-        return _exact(Expressions(start, functions, cases.columns, max_size), start.parameters, cases)
+        wanted = cases.wanted if minimize else None
+        species = Expressions(start, functions, cases.columns, max_size, wanted)
+        return _exact(species, start.parameters, cases)
     shown = _shown_cases(fitness, start, minimize=minimize)
     points = shown.columns if shown is not None else probe_points(len(start.parameters))
-    species = Expressions(start, functions, points, max_size)
-    return Question(species, is_error=shown is not None and minimize)
+    wanted = shown.wanted if shown is not None and minimize else None
+    species = Expressions(start, functions, points, max_size, wanted)
+    return Question(species, is_error=wanted is not None)
 
 
 def _stated_cases(fitness: Fitness) -> Cases | None:
