@@ -52,8 +52,8 @@ class Names:
 
     def constant(self, value: object) -> str:
         """Return an expression for a value that is known beforehand."""
-        if type(value) is str:
-            return repr(value)
+        if isinstance(value, str):
+            return repr(str.__str__(value))  # the plain text, whatever a subclass makes of repr
         name = self._take("k")
         self.constants[name] = value
         return name
@@ -116,7 +116,9 @@ def number(value: Number, names: Names) -> str:
     """Return an expression for a number, which comes to NaN where it has no value."""
     if isinstance(value, Arithmetic):
         return f"reckon({value.operator!r}, {number(value.left, names)}, {number(value.right, names)})"
-    return f"numbers.get({names.fact(value)}, NO_VALUE)" if isinstance(value, tuple) else repr(value)
+    if isinstance(value, tuple):
+        return f"numbers.get({names.fact(value)}, NO_VALUE)"
+    return repr(value) if type(value) is int else names.constant(value)
 
 
 def every_way(parameters: Sequence[Parameter], condition: Condition, names: Names) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from .conditions import Equal, Literal, condition_variables
@@ -58,6 +59,13 @@ class _Needs:
         self.crowded: set[Call] = set()
         self.earlier = [may_precede(method) for method in methods]
         self.effects = self._all_effects()
+        self.own = [
+            [each for each in conjuncts(method.preconditions) if isinstance(each, Literal | Equal)]
+            for method in methods
+        ]
+        # The fixpoint asks the same again and again.
+        self._over_head = cache(self._find_over_head)
+        self._at_beginning = cache(self._find_at_beginning)
         self.needs: dict[Call, Needs] = {}
         for operator in domain.operators:
             call = (operator.name, len(operator.parameters))
@@ -87,30 +95,35 @@ class _Needs:
 
     def _of_method(self, number: int) -> Needs:
         """Return what a method needs, over the arguments of its task."""
-        method = self.methods[number]
-        own = [each for each in conjuncts(method.preconditions) if isinstance(each, Literal | Equal)]
-        names = {arg: f"?{at}" for at, arg in reversed(list(enumerate(method.head.args))) if is_variable(arg)}
-        known = names.keys()
-        all_needs = [*own, *self._of_subtasks(number)]
-        return frozenset(replaced(each, names) for each in all_needs if known >= set(condition_variables(each)))
+        found = (self._over_head(number, each) for each in (*self.own[number], *self._of_subtasks(number)))
+        return frozenset(each for each in found if each is not None)
 
     def _of_subtasks(self, number: int) -> Needs:
         """Return what the subtasks of a method need when it begins, over the method's variables."""
-        method = self.methods[number]
-        if callable(method.subtasks):
-            return frozenset()
-        found: set[Literal | Equal] = set()
-        for at, step in enumerate(method.subtasks):
-            earlier = [method.subtasks[other][0] for other in self.earlier[number][at]]
-            if any(name in self.opaque for name in earlier):
-                continue
-            before = [effect for name in earlier for effect in self.effects.get(name, ())]
-            names = {f"?{position}": arg for position, arg in enumerate(step[1:])}
-            for each in self.needs.get((step[0], len(step) - 1), ()):
-                need = replaced(each, names)
-                if isinstance(need, Equal) or not any(self._may_meet(effect, need, number) for effect in before):
-                    found.add(need)
-        return frozenset(found)
+        subtasks = self.methods[number].subtasks
+        found = (
+            self._at_beginning(number, at, each)
+            for at, step in enumerate(() if callable(subtasks) else subtasks)
+            for each in self.needs.get((step[0], len(step) - 1), ())
+        )
+        return frozenset(each for each in found if each is not None)
+
+    def _find_over_head(self, number: int, need: Literal | Equal) -> Literal | Equal | None:
+        """Return a method's need over the arguments of its task, None where it speaks of other variables too."""
+        args = self.methods[number].head.args
+        names = {arg: f"?{at}" for at, arg in reversed(list(enumerate(args))) if is_variable(arg)}
+        return replaced(need, names) if names.keys() >= set(condition_variables(need)) else None
+
+    def _find_at_beginning(self, number: int, at: int, need: Literal | Equal) -> Literal | Equal | None:
+        """Return a subtask's need over the method's variables, None where what is done before may see to it."""
+        subtasks = self.methods[number].subtasks
+        assert not callable(subtasks)
+        earlier = [subtasks[other][0] for other in self.earlier[number][at]]
+        if any(name in self.opaque for name in earlier):
+            return None
+        own = replaced(need, {f"?{position}": arg for position, arg in enumerate(subtasks[at][1:])})
+        before = (effect for name in earlier for effect in self.effects.get(name, ()))
+        return None if isinstance(own, Literal) and any(self._may_meet(each, own, number) for each in before) else own
 
     def _may_meet(self, effect: Effect, need: Literal, number: int) -> bool:
         """Return whether an effect can make a needed condition true."""

@@ -9,9 +9,7 @@ For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to``
         def expand(task):
             if not (len(task) == 3):
                 return
-            _, a0, a1, = task
-            v0 = a0
-            v1 = a1
+            _, v0, v1, = task
             found = index0.get(v1, NONE)
             for _, v2, _, in found:
                     yield source, (v0, v1, v2), (('get_to', v0, v2,), ('drive', v0, v2, v1,), ), 2
@@ -96,14 +94,13 @@ class Function:
         if args is None:
             return
         self.fail(f"len(task) == {len(args) + 1}", MISFIT)
-        self.line(f"_, {''.join(f'a{at}, ' for at in range(len(args)))}= task")
+        first = [is_variable(arg) and args.index(arg) == at for at, arg in enumerate(args)]
+        parts = [self.names.variable(arg) if first[at] else f"a{at}" for at, arg in enumerate(args)]
+        self.line(f"_, {''.join(part + ', ' for part in parts)}= task")
+        self._bound += [arg for at, arg in enumerate(args) if first[at]]
         for at, arg in enumerate(args):
-            if is_variable(arg) and arg not in self._bound:
-                self._bound.append(arg)
-                self.line(f"{self.names.variable(arg)} = a{at}")
-                wanted = is_of_types(f"a{at}", types.get(arg, ()), self.names)
-            else:
-                wanted = f"a{at} == {self.names.value(arg)}"
+            same = f"a{at} == {self.names.value(arg)}"
+            wanted = is_of_types(parts[at], types.get(arg, ()), self.names) if first[at] else same
             if wanted:
                 self.fail(wanted, MISFIT)
 
