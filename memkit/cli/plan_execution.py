@@ -20,7 +20,7 @@ from memkit.htn.core import Action, HTNPlanner, Problem
 from memkit.store.layout import find_store
 from memkit.terminal import harmless, one_line
 from memkit.use_cases.carry_out_plan import (
-    FORESEEN,
+    REFUSED,
     CarriedOut,
     Carrying,
     carry_out_plan,
@@ -223,7 +223,10 @@ def _reason_lines(execution: Mapping[str, Any]) -> Iterator[str]:
         yield heads[execution["outcome"]]
     elif execution["reasons"]:
         yield "Stopped:" if execution["outcome"] != "unknown" else "Waiting:"
-    yield from (f"- {reason['message']}" for reason in execution["reasons"])
+    for number, reason in enumerate(execution["reasons"]):
+        if number == 1 and execution["outcome"] in ("failed", "denied"):
+            yield "No other plan:"
+        yield f"- {reason['message']}"
 
 
 def _ending(execution: Mapping[str, Any]) -> str:
@@ -249,7 +252,11 @@ def _foreseen_lines(execution: Mapping[str, Any]) -> Iterator[str]:
         marked += [f"{fluent} = {value:g}" for fluent, value in changes["numbers"].items()]
         if marked:
             yield f"       {', '.join(marked)}"
-    yield from _reason_lines(execution) if execution["outcome"] != FORESEEN else ()
+    if execution["outcome"] == REFUSED:
+        yield "A run would stop at:"
+        yield from (f"- {reason['message']}" for reason in execution["reasons"])
+    else:
+        yield from _reason_lines(execution)
     yield "Dry run: nothing was run or kept."
 
 

@@ -364,11 +364,12 @@ def test_a_run_that_was_killed_in_a_tool_asks_what_became_of_it(
 def test_a_step_that_says_it_is_idempotent_is_done_again_after_a_kill(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The domain's word is enough; nobody is asked."""
+    """The domain's word is enough; nobody is asked. The tool learns that it is the same try."""
+    again = "echo $PLAN_STEP >> steps; [ -e once ] || { touch once; kill -9 $PPID; }"
     data = json.loads(json.dumps(DOMAIN))
     data["operators"][1]["idempotent"] = True
     (store / "domains" / "parcels.yaml").write_text(yaml.safe_dump(data))
-    declare(store, tool("drive", "true", PLACES), tool("leave", "[ -e once ] || { touch once; kill -9 $PPID; }", PLACE))
+    declare(store, tool("drive", "true", PLACES), tool("leave", again, PLACE))
     assert process(store, *BRING, "--run").returncode == -9
     name = plan(capsys, "runs")[1]["data"]["runs"][0]["run"]
 
@@ -377,6 +378,7 @@ def test_a_step_that_says_it_is_idempotent_is_done_again_after_a_kill(
     assert code == 0
     assert found["data"]["execution"]["completed"] == 2
     assert (calls(store, "drive"), calls(store, "leave")) == (1, 2)
+    assert (store / "steps").read_text().splitlines() == [f"{name}:2"] * 2
 
 
 @pytest.mark.parametrize("name", ["run.json", "journal.jsonl"])
