@@ -9,12 +9,17 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from .errors import LoopError, ToolDeclarationError
 from .interface import JSON, DeclaredTool
 
+STEP_VARIABLE = "PLAN_STEP"
+"""Names, in the environment of a program, the try of a step: the same once more means a repetition and no new order."""
+_STEP: ContextVar[str | None] = ContextVar("step", default=None)
 OUTPUT_LIMIT = 64_000
 """Bytes of a program's output that are read; a program that writes more is stopped."""
 
@@ -32,6 +37,16 @@ def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path) -> st
     if isinstance(tool.run, str):
         return _called(find_function(tool.run), args)
     return _run_program(tool, list(tool.run), args, root)
+
+
+@contextmanager
+def named_step(key: str) -> Iterator[None]:
+    """Tell every program that runs within the block, in its environment, which try of which step it is."""
+    token = _STEP.set(key)
+    try:
+        yield
+    finally:
+        _STEP.reset(token)
 
 
 def find_function(reference: str) -> Callable[..., JSON]:
@@ -62,7 +77,13 @@ def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON
         try:
             root.mkdir(parents=True, exist_ok=True)  # a memory folder in which nothing was kept yet
             program = subprocess.Popen(
-                command, cwd=root, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                cwd=root,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=None if (step := _STEP.get()) is None else {**os.environ, STEP_VARIABLE: step},
             )
         except OSError as error:
             raise ToolFailure(f"{command[0]} could not be started: {error.strerror or error}.") from error

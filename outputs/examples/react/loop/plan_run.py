@@ -8,6 +8,7 @@ from typing import Any
 
 from .bound import AnsweredErrors
 from .choice import EVOLUTIONARY, Choice
+from .declared import named_step
 from .fencing import unfenced
 from .interface import JSON, ToolOutcome, ToolSpec
 from .planner import Evaluator, HybridPlanner, Pursuit, result_data, term_text
@@ -85,7 +86,8 @@ class ToolHands:
 
     def _done(self, action: Any) -> ToolOutcome:
         if action.operator.tool:
-            return self._toolbox.perform(action.operator.tool, self.arguments(action))
+            with named_step(action.key):
+                return self._toolbox.perform(action.operator.tool, self.arguments(action))
         if action.operator.function is None:
             return self._manual(action)
         answer = ""

@@ -61,7 +61,11 @@ class Course:
         if not tried:
             return None
         here = self.world.snapshot()
-        return "it failed in this very state" if any(seen is None or seen == here for seen in tried) else None
+        return (
+            "it was tried here already, and nothing has changed"
+            if any(seen is None or seen == here for seen in tried)
+            else None
+        )
 
     @property
     def result(self) -> Result:

@@ -259,7 +259,9 @@ def foresee(domain: Domain, problem: Problem, plan: Sequence[Step]) -> Iterator[
 def _worded(reason: Reason) -> Reason:
     """Return a reason of the search, in plain words where it is the guard against trying again what failed."""
     if GUARD in (reason.condition or ""):
-        return Reason("failed_before", f"{reason.task}: it failed in this very state already", reason.task)
+        return Reason(
+            "failed_before", f"{reason.task}: it was tried here already, and nothing has changed", reason.task
+        )
     return reason
 
 
