@@ -1,0 +1,246 @@
+"""From the text of a domain to the planner's domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from memkit.htn.checks import check_domain
+from memkit.htn.core import Domain, HtnError, Literal, Method, Operator, Parameter, Task
+from memkit.htn.start import read_items
+from memkit.htn.terms import Head
+
+from .conditions import read_conditions
+from .effects import TOTAL_COST, read_effects
+from .forms import Form, Part, Word, form, parse, sections, word
+from .networks import KEYS, read_network
+from .notes import read_notes
+from .source import Source
+from .types import Types
+from .vocabulary import Vocabulary, bound, typed_groups
+
+_SECTIONS = (
+    ":requirements", ":types", ":constants", ":predicates", ":functions", ":task", ":method", ":action",
+)  # fmt: skip
+_UNSUPPORTED = {
+    ":durative-action": "durative actions",
+    ":derived": "derived predicates",
+    ":constraints": "constraints on the course of a plan",
+    ":process": "processes",
+    ":event": "events",
+    ":class": "classes",
+}
+_DOMAIN_NOTES = ("description", "state")
+
+
+@dataclass
+class _Reading:
+    """A domain half read."""
+
+    source: Source
+    words: Vocabulary
+    constants: dict[str, str] = field(default_factory=dict)
+    places: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    """Where the things stand that a check of the whole domain may find fault with."""
+    costs: bool = False
+
+
+def domain_from(source: Source) -> Domain:
+    """Return the domain of a text; raises ``UsageError`` with line and column for the first thing that is wrong."""
+    given = parse(source)
+    name = defined_name(source, given, "domain")
+    types = Types(source)
+    reading = _Reading(source, Vocabulary(source, types))
+    parts = _by_section(source, given)
+    types.declare([group for each in parts[":types"] for group in typed_groups(source, each[1:])])
+    for each in parts[":constants"]:
+        reading.words.add_objects(each, reading.constants)
+    predicates = _predicates(reading, parts[":predicates"])
+    functions = _functions(reading, parts[":functions"])
+    tasks = _tasks(reading, parts[":task"])
+    actions = [(each, *_headed(reading, each)) for each in parts[":action"]]
+    methods = [_method(reading, each, number) for number, each in enumerate(parts[":method"])]
+    operators = [_operator(reading, *each, number) for number, each in enumerate(actions)]
+    notes = read_notes(source, given, _DOMAIN_NOTES)
+    with _blamed(reading, given.at):
+        state, numbers = read_items(notes["state"]) if "state" in notes else (None, {})
+        domain = Domain(
+            name=str(name), description=str(notes.get("description", "")), types=types.above, predicates=predicates,
+            functions=functions, operators=tuple(operators), methods=tuple(methods), tasks=tasks,
+            objects=reading.constants, state=None if state is None else tuple(state), numbers=numbers,
+        )  # fmt: skip
+        check_domain(domain)
+    return domain
+
+
+def defined_name(source: Source, given: Form, what: str) -> Word:
+    """Return the name behind ``define``; raises ``UsageError`` where the text defines something else."""
+    heading = form(source, given[1], f"({what} NAME)") if len(given) > 1 else given
+    if heading.head != what or len(heading) != 2:
+        found = f"it defines a {heading.head}" if heading.head in ("domain", "problem") else "it does not"
+        raise source.error(heading.at, f"a {what} file begins with (define ({what} NAME); {found}.")
+    return word(source, heading[1], f"the name of the {what}")
+
+
+def _by_section(source: Source, given: Form) -> dict[str, list[Form]]:
+    found: dict[str, list[Form]] = {key: [] for key in _SECTIONS}
+    for part in given[2:]:
+        section = form(source, part, "a part of the domain")
+        if section.head in _UNSUPPORTED:
+            raise source.error(section.at, f"{_UNSUPPORTED[section.head]} ({section[0]}) are not supported.")
+        if section.head not in found:
+            shown = section[0] if section and isinstance(section[0], Word) else "(…)"
+            message = f"a domain has no part {shown} that memkit reads. It reads {', '.join(_SECTIONS)}."
+            raise source.error(section.at, message)
+        found[section.head].append(section)
+    return found
+
+
+def _predicates(reading: _Reading, parts: list[Form]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for part in (each for section in parts for each in section[1:]):
+        given = form(reading.source, part, "a predicate")
+        name = word(reading.source, given[0] if given else given, "the name of a predicate")
+        parameters = reading.words.parameters(given[1:], loose=True)
+        reading.words.declare(reading.words.predicates, name, len(parameters), "predicate")
+        reading.places["predicates", str(name)] = given.at
+        found[str(name)] = tuple(parameter.type for parameter in parameters)
+    return found
+
+
+def _functions(reading: _Reading, parts: list[Form]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for section in parts:
+        rest: Iterator[Part] = iter(section[1:])
+        for part in rest:
+            if isinstance(part, Word) and part == "-":
+                kind = next(rest, part)
+                if not (isinstance(kind, Word) and kind.key == "number"):
+                    raise reading.source.error(kind.at, "functions have numbers as values; others are not supported.")
+                continue
+            given = form(reading.source, part, "a function")
+            name = word(reading.source, given[0] if given else given, "the name of a function")
+            if name.key == TOTAL_COST:
+                reading.costs = True
+                continue
+            parameters = reading.words.parameters(given[1:], loose=True)
+            reading.words.declare(reading.words.functions, name, len(parameters), "function")
+            reading.places["functions", str(name)] = given.at
+            found[str(name)] = tuple(parameter.type for parameter in parameters)
+    return found
+
+
+def _tasks(reading: _Reading, parts: list[Form]) -> dict[str, Task]:
+    found: dict[str, Task] = {}
+    for each in parts:
+        name = _named(reading, each)
+        given = sections(reading.source, each[2:], (":parameters", ":effect", ":effects"), f"the task {name}")
+        parameters = _parameters(reading, given, loose=True)
+        reading.words.declare(reading.words.tasks, name, len(parameters), "task")
+        reading.places["tasks", str(name)] = each.at
+        effect = given.get(":effect", given.get(":effects"))
+        effects = () if effect is None else read_conditions(reading.words, effect, bound(parameters))
+        if not all(isinstance(condition, Literal) for condition in effects):
+            raise reading.source.error(each.at, f"the effects of the task {name} are facts, or (not …) of facts.")
+        if read_notes(reading.source, each, ("declared",)).get("declared", True):
+            found[str(name)] = Task(str(name), parameters, effects)
+    return found
+
+
+def _named(reading: _Reading, given: Form) -> Word:
+    if len(given) < 2:
+        raise reading.source.error(given.at, f"{given[0]} needs a name.")
+    return word(reading.source, given[1], f"the name of a {given.head[1:]}")
+
+
+def _parameters(reading: _Reading, given: dict[str, Form], *, loose: bool = False) -> tuple[Parameter, ...]:
+    return reading.words.parameters(given.get(":parameters", []), loose=loose)
+
+
+def _headed(reading: _Reading, each: Form) -> tuple[Word, dict[str, Form], tuple[Parameter, ...]]:
+    """Declare an action, so that methods which stand before it can name it."""
+    name = _named(reading, each)
+    known = (":parameters", ":precondition", ":preconditions", ":effect", ":effects")
+    given = sections(reading.source, each[2:], known, f"the action {name}")
+    parameters = _parameters(reading, given)
+    reading.words.declare(reading.words.tasks, name, len(parameters), "action")
+    return name, given, parameters
+
+
+def _operator(
+    reading: _Reading, each: Form, name: Word, given: dict[str, Form], parameters: tuple[Parameter, ...], number: int
+) -> Operator:
+    variables = bound(parameters)
+    precondition = given.get(":precondition", given.get(":preconditions", Form(each.at)))
+    effect = given.get(":effect", given.get(":effects", Form(each.at)))
+    reading.places["operators", number] = each.at
+    reading.places["operators", number, "preconditions"] = precondition.at
+    for key in ("add", "remove", "effects", "cost"):
+        reading.places["operators", number, key] = effect.at
+    effects = read_effects(reading.words, effect, variables)
+    notes = read_notes(reading.source, each, ("description", "tool", "idempotent"))
+    with _blamed(reading, each.at):
+        return Operator(
+            str(name), read_conditions(reading.words, precondition, variables), parameters=parameters,
+            effects_add=effects.add, effects_remove=effects.remove, effects_more=effects.more,
+            cost=_cost(reading, effects.cost), **_typed(notes),
+        )  # fmt: skip
+
+
+def _cost(reading: _Reading, cost: Any) -> Any:
+    """Return what a step costs: where a domain counts costs, a step that says nothing of them costs nothing."""
+    if cost is not None:
+        return cost
+    return 0 if reading.costs else 1
+
+
+def _typed(notes: dict[str, Any]) -> dict[str, Any]:
+    return {key: value is True if key in ("idempotent", "learned") else str(value) for key, value in notes.items()}
+
+
+def _method(reading: _Reading, each: Form, number: int) -> Method:
+    name = _named(reading, each)
+    known = (":parameters", ":task", ":precondition", ":preconditions", *KEYS)
+    given = sections(reading.source, each[2:], known, f"the method {name}")
+    if ":task" not in given:
+        raise reading.source.error(each.at, f"the method {name} does not say which task it does: :task (deliver ?p).")
+    reading.places["methods", number] = each.at
+    for key, keyword in (("task", ":task"), ("preconditions", ":precondition"), ("variables", ":parameters")):
+        reading.places["methods", number, key] = given[keyword].at if keyword in given else each.at
+    return method_of(reading.words, str(name), given, _parameters(reading, given), each)
+
+
+def method_of(
+    words: Vocabulary, name: str, given: dict[str, Form], parameters: tuple[Parameter, ...], each: Form
+) -> Method:
+    """Return the method that a list of sections describes."""
+    variables = bound(parameters)
+    task = words.term(given[":task"], words.tasks, "task", variables)
+    precondition = given.get(":precondition", given.get(":preconditions"))
+    conditions = () if precondition is None else read_conditions(words, precondition, variables)
+    network = read_network(words, given, variables)
+    types = {p.name: p.type for p in parameters if p.name in task[1:] and p.type != "object"}
+    notes = read_notes(words.source, each, ("description", "learned", "undeclared"))
+    hidden = {*task[1:], *notes.pop("undeclared", ())}
+    try:
+        return Method(
+            name, Head(str(task[0]), task[1:], types), (*conditions, *network.conditions), network.subtasks,
+            variables=[parameter for parameter in parameters if parameter.name not in hidden],
+            ordering=network.ordering, **_typed(notes),
+        )  # fmt: skip
+    except HtnError as error:
+        raise words.source.error(each.at, error.message) from None
+
+
+@contextmanager
+def _blamed(reading: _Reading, at: int) -> Iterator[None]:
+    """Give an error of the planner the place of what it is about."""
+    try:
+        yield
+    except HtnError as error:
+        path = error.path
+        while path and path not in reading.places:
+            path = path[:-1]
+        raise reading.source.error(reading.places.get(path, at), error.message) from None

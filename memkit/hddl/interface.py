@@ -1,0 +1,45 @@
+"""What is promised: domains and problems read from HDDL files, and written back without loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memkit.htn.core import Domain, Problem
+
+from .source import load_source
+
+SUFFIX = ".hddl"
+
+
+def read_domain(path: Path, *, name: str | None = None) -> Domain:
+    """Return the domain in a file; raises ``UsageError`` with line and column for the first thing that is wrong.
+
+    ``name`` is what errors call the file.
+    """
+    from .domain_reader import domain_from
+
+    return domain_from(load_source(path, name=name))
+
+
+def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tuple[Problem, Domain]:
+    """Return the problem in a file, and the domain to solve it in; raises ``UsageError`` as ``read_domain`` does.
+
+    The domain is the one that was given, with one method more where the initial tasks have variables.
+    """
+    from .problem_reader import problem_from
+
+    return problem_from(load_source(path, name=name), domain)
+
+
+def write_domain(domain: Domain) -> str:
+    """Return a domain as HDDL; raises ``UsageError`` where a part of it cannot be said there."""
+    from .writer import domain_text
+
+    return domain_text(domain)
+
+
+def write_problem(problem: Problem, domain: Domain) -> str:
+    """Return a problem of a domain as HDDL; raises ``UsageError`` where a part of it cannot be said there."""
+    from .writer import problem_text
+
+    return problem_text(problem, domain)

@@ -1,0 +1,252 @@
+"""From the planner's domain and problem to HDDL that other planners read as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.htn.conditions import condition_variables, walk
+from memkit.htn.core import (
+    Change,
+    Compare,
+    Condition,
+    Domain,
+    Equal,
+    Exists,
+    ForAll,
+    Literal,
+    Method,
+    Operator,
+    Parameter,
+    Problem,
+    Some,
+    Task,
+    When,
+)
+from memkit.htn.start import value_text
+from memkit.htn.terms import term_text, variables_of
+
+from .lisp import (
+    condition_list,
+    effect_list,
+    joined,
+    name_text,
+    network_lines,
+    number_list,
+    parameters_list,
+    term_list,
+    type_text,
+)
+from .notes import write_note
+from .types import ROOT
+
+
+def domain_text(domain: Domain) -> str:
+    """Return a domain as HDDL; raises ``UsageError`` where a part of it cannot be said there.
+
+    What HDDL has no words for (descriptions, tools, learned methods, a state of the domain's own) stands in notes.
+    """
+    _refuse_alike(domain)
+    costs = any(operator.cost != 1 for operator in domain.operators)
+    lines = [f"(define (domain {name_text(domain.name)})", *_notes(_domain_notes(domain), "  ")]
+    lines += [f"  (:requirements {' '.join(_requirements(domain, costs))})"]
+    lines += _section(":types", _typed(domain.types))
+    lines += _section(":constants", _typed(domain.objects))
+    lines += _section(":predicates", _signatures(domain.predicates))
+    functions = [f"{each} - number" for each in (*_signatures(domain.functions), *(["(total-cost)"] if costs else []))]
+    lines += _section(":functions", functions)
+    for task, declared in _tasks(domain):
+        lines += ["", *_task(task, declared)]
+    for method in domain.methods:
+        lines += ["", *_method(method, domain)]
+    for operator in domain.operators:
+        lines += ["", *_action(operator, costs)]
+    return "\n".join([*lines, ")", ""])
+
+
+def problem_text(problem: Problem, domain: Domain) -> str:
+    """Return a problem as HDDL, without the objects that are constants of its domain."""
+    own = {name: kind for name, kind in problem.objects.items() if domain.objects.get(name) != kind}
+    _refuse_twins([*own, *domain.objects], "objects")
+    lines = [f"(define (problem {name_text(problem.name)})", f"  (:domain {name_text(domain.name)})"]
+    lines += _section(":objects", _typed(own))
+    lines += ["  (:htn", "    :parameters ()", *network_lines(problem.tasks, problem.ordering, indent="    "), "  )"]
+    facts = [term_list(fact) for fact in problem.state]
+    facts += [f"(= {term_list(fluent)} {value})" for fluent, value in problem.numbers.items()]
+    costs = any(operator.cost != 1 for operator in domain.operators)
+    lines += _section(":init", [*facts, *(["(= (total-cost) 0)"] if costs else [])], always=True)
+    if problem.goal:
+        lines.append(f"  (:goal {joined(map(condition_list, problem.goal))})")
+    if costs:
+        lines.append("  (:metric minimize (total-cost))")
+    return "\n".join([*lines, ")", ""])
+
+
+def _section(key: str, entries: Iterable[str], *, always: bool = False) -> list[str]:
+    listed = list(entries)
+    return [f"  ({key}", *(f"    {entry}" for entry in listed), "  )"] if listed or always else []
+
+
+def _typed(above: Mapping[str, str]) -> Iterator[str]:
+    return (f"{name_text(name)} - {type_text(kind)}" for name, kind in above.items())
+
+
+def _signatures(given: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for name, kinds in given.items():
+        yield f"({' '.join([name_text(name), *(f'?x{n} - {type_text(kind)}' for n, kind in enumerate(kinds, 1))])})"
+
+
+def _tasks(domain: Domain) -> Iterator[tuple[Task, bool]]:
+    """Yield every task that is declared, done or called, and whether it is declared in the domain."""
+    yield from ((task, True) for task in domain.tasks.values())
+    known = {*domain.tasks, *(operator.name for operator in domain.operators)}
+    called = [task for method in domain.methods if not callable(method.subtasks) for task in method.subtasks]
+    for term in (*((method.task, *method.head.args) for method in domain.methods), *called):
+        if term[0] not in known:
+            known.add(str(term[0]))
+            kinds = (_common(domain, str(term[0]), position) for position in range(len(term) - 1))
+            yield Task(str(term[0]), tuple(Parameter(f"?x{n}", kind) for n, kind in enumerate(kinds, 1))), False
+
+
+def _common(domain: Domain, task: str, position: int) -> str:
+    """Return the nearest type that one argument of a task has in every method for it."""
+    heads = [method.head for method in domain.methods if method.task == task and len(method.head.args) > position]
+    kinds = [
+        domain.objects.get(arg, (head.types or {}).get(arg, ROOT)) for head in heads for arg in [head.args[position]]
+    ]
+    chains = [domain.types_above(kind) for kind in kinds]
+    return next((kind for kind in chains[0] if all(kind in chain for chain in chains)), ROOT) if chains else ROOT
+
+
+def _task(task: Task, declared: bool) -> Iterator[str]:
+    yield f"  (:task {name_text(task.name)}"
+    yield from _notes({} if declared else {"declared": False}, "    ")
+    yield f"    :parameters {parameters_list(task.parameters)}"
+    if task.effects:
+        yield f"    :effect {joined(map(condition_list, task.effects))}"
+    yield "  )"
+
+
+def _method(method: Method, domain: Domain) -> Iterator[str]:
+    if callable(method.subtasks):
+        raise UsageError(f"The subtasks of {method.name} are a Python function, which cannot be written down.")
+    yield f"  (:method {name_text(method.name)}"
+    free = list(_undeclared(method))
+    notes = {"description": method.description, "learned": method.learned, "undeclared": free}
+    yield from _notes(notes, "    ")
+    narrow = (Parameter(name, _narrowest(domain, method, name)) for name in free)
+    parameters = (*method.head.parameters, *method.variables, *narrow)
+    yield f"    :parameters {parameters_list(parameters)}"
+    yield f"    :task {term_list((method.task, *method.head.args))}"
+    if method.preconditions:
+        yield f"    :precondition {joined(map(condition_list, method.preconditions))}"
+    yield from network_lines(method.subtasks, method.ordering, indent="    ")
+    yield "  )"
+
+
+def _undeclared(method: Method) -> Iterator[str]:
+    """Yield the variables that neither the task nor the method declares, which HDDL wants declared."""
+    known = {parameter.name for parameter in (*method.head.parameters, *method.variables)}
+    used = [name for condition in method.preconditions for name in condition_variables(condition)]
+    used += [] if callable(method.subtasks) else [name for task in method.subtasks for name in variables_of(task)]
+    yield from (name for name in dict.fromkeys(used) if name not in known)
+
+
+def _narrowest(domain: Domain, method: Method, name: str) -> str:
+    """Return the narrowest type that the facts and steps of a method ask of a variable: other planners check it."""
+    uses = [
+        (each.atom, domain.predicates) for each in method.preconditions if isinstance(each, Literal) and each.positive
+    ]
+    steps = {operator.name: [p.type for p in operator.parameters] for operator in domain.operators}
+    uses += [] if callable(method.subtasks) else [(task, steps) for task in method.subtasks]
+    kinds = [
+        kind
+        for term, signatures in uses
+        for part, kind in zip(term[1:], signatures.get(str(term[0]), ()), strict=False)
+        if part == name
+    ]
+    return max(kinds, key=lambda kind: len(domain.types_above(kind)), default=ROOT)
+
+
+def _action(operator: Operator, costs: bool) -> Iterator[str]:
+    if operator.any_arguments:
+        raise UsageError(f"The operator {operator.name} takes whatever arguments it gets. Declare its parameters.")
+    yield f"  (:action {name_text(operator.name)}"
+    notes = {"description": operator.description, "tool": operator.tool, "idempotent": operator.idempotent}
+    yield from _notes(notes, "    ")
+    yield f"    :parameters {parameters_list(operator.parameters)}"
+    if operator.preconditions:
+        yield f"    :precondition {joined(map(condition_list, operator.preconditions))}"
+    effects = [term_list(fact) for fact in operator.effects_add]
+    effects += [f"(not {term_list(fact)})" for fact in operator.effects_remove]
+    effects += map(effect_list, operator.effects_more)
+    effects += [f"(increase (total-cost) {number_list(operator.cost)})"] if costs and operator.cost != 0 else []
+    yield f"    :effect {joined(effects)}"
+    yield "  )"
+
+
+def _domain_notes(domain: Domain) -> dict[str, Any]:
+    notes: dict[str, Any] = {"description": domain.description}
+    if domain.state is not None:
+        values = [value_text(fluent, value) for fluent, value in domain.numbers.items()]
+        notes["state"] = [*map(term_text, domain.state), *values]
+    return notes
+
+
+def _notes(notes: Mapping[str, Any], indent: str) -> list[str]:
+    said = {key: value for key, value in notes.items() if key in ("state", "declared") or value}
+    return [indent + write_note(key, value) for key, value in said.items()]
+
+
+_FEATURES: Sequence[tuple[str, Callable[[Condition], bool]]] = (
+    (":negative-preconditions", lambda each: isinstance(each, Literal) and not each.positive),
+    (":equality", lambda each: isinstance(each, Equal)),
+    (":disjunctive-preconditions", lambda each: isinstance(each, Some)),
+    (":universal-preconditions", lambda each: isinstance(each, ForAll)),
+    (":existential-preconditions", lambda each: isinstance(each, Exists)),
+    (":numeric-fluents", lambda each: isinstance(each, Compare)),
+)
+
+
+def _requirements(domain: Domain, costs: bool) -> Iterator[str]:
+    """Yield what a planner must understand to read the domain."""
+    yield from (":hierarchy", ":typing")
+    if any(method.preconditions for method in domain.methods):
+        yield ":method-preconditions"
+    effects = [effect for operator in domain.operators for effect in operator.effects_more]
+    given = [each for operator in domain.operators for each in operator.preconditions]
+    given += [each for method in domain.methods for each in method.preconditions]
+    given += [effect.condition for effect in effects if isinstance(effect, When)]
+    conditions = list(walk(given))
+    changes = domain.functions or any(isinstance(effect, Change) for effect in effects)
+    for name, present in _FEATURES:
+        if any(map(present, conditions)) or (name == ":numeric-fluents" and changes):
+            yield name
+    if any(isinstance(effect, When) for effect in effects):
+        yield ":conditional-effects"
+    if costs:
+        yield ":action-costs"
+
+
+def _refuse_alike(domain: Domain) -> None:
+    """Refuse names that only their case tells apart, which HDDL takes for one."""
+    tasks = [*domain.tasks, *(operator.name for operator in domain.operators)]
+    tasks += [method.task for method in domain.methods if method.task not in domain.tasks]
+    _refuse_twins([*domain.types, *domain.types.values()], "types")
+    _refuse_twins([*domain.predicates], "predicates")
+    _refuse_twins([*domain.functions], "functions")
+    _refuse_twins([*domain.objects], "objects")
+    _refuse_twins(tasks, "tasks")
+    for operator in domain.operators:
+        _refuse_twins([parameter.name for parameter in operator.parameters], f"variables of {operator.name}")
+    for method in domain.methods:
+        variables = [*method.head.parameters, *method.variables, *map(Parameter, _undeclared(method))]
+        _refuse_twins([parameter.name for parameter in variables], f"variables of {method.name}")
+
+
+def _refuse_twins(names: Sequence[str], what: str) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        if seen.setdefault(name.lower(), name) != name:
+            raise UsageError(f"HDDL does not tell {seen[name.lower()]} from {name} among the {what}. Rename one.")
