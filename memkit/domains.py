@@ -1,4 +1,4 @@
-"""Planning domains: YAML files, read strictly and checked, with the place of whatever is wrong."""
+"""Planning domains: YAML or HDDL files, read strictly and checked, with the place of whatever is wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from memkit.errors import NotFound, UsageError
+from memkit.hddl.interface import SUFFIX, read_domain, read_problem
 from memkit.htn.core import Domain, HtnError, Problem
 from memkit.resources import resource
 from memkit.store.layout import NAME, checked_name
@@ -18,8 +19,11 @@ FOLDER = "domains"
 def load_domain(path: Path, *, name: str | None = None, stem: str | None = None) -> Domain:
     """Return the domain in a file; raises ``UsageError`` with line and column for the first thing that is wrong.
 
-    ``name`` is what errors call the file, ``stem`` the name that the domain must have (any, when it is left out).
+    ``name`` is what errors call the file, ``stem`` the name that the domain must have (any, when it is left out). What
+    ends in ``.hddl`` is HDDL, anything else YAML.
     """
+    if path.suffix.lower() == SUFFIX:
+        return read_domain(path, name=name)
     document = load_yaml(path, name=name)
     _refuse(document, domain_findings(document, stem))
     return Domain.from_data(document.data)
@@ -48,10 +52,24 @@ def find_domain(named: str, root: Path | None = None) -> Domain:
 
 def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Problem:
     """Return the objects, facts and tasks in a file; raises ``UsageError`` with line and column where one is wrong."""
+    problem, wider = problem_in_domain(path, domain, name=name)
+    if wider is not domain:
+        message = f"{path} has initial tasks with variables, which only 'memkit plan --problem' binds. Name objects."
+        raise UsageError(message, path=str(path))
+    return problem
+
+
+def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) -> tuple[Problem, Domain]:
+    """Return the problem in a file, and the domain to solve it in; raises ``UsageError`` as ``load_problem`` does.
+
+    The domain has one method more where the initial tasks of an HDDL problem have variables of their own.
+    """
+    if path.suffix.lower() == SUFFIX:
+        return read_problem(path, domain, name=name)
     document = load_yaml(path, name=name)
     _refuse(document, check(document.data, load_schema("problem")))
     try:
-        return Problem.from_data(document.data, domain)
+        return Problem.from_data(document.data, domain), domain
     except HtnError as error:
         _refuse(document, [SchemaFinding("problem", error.path, error.message)])
         raise

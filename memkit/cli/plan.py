@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.cli.plan_drawing import Drawings, draw, drawing_options
 from memkit.cli.plan_execution import Wish, execute, execution_options, runs
 from memkit.errors import StoreFault, UsageError
 from memkit.htn.core import FOUND, GAVE_UP, Budget, tree_text
@@ -47,6 +48,10 @@ class PlanCommand(MemkitCommand):
 @click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
 @click.option("--max-nodes", type=click.IntRange(min=1), default=1_000_000, help="Give up after so many (1000000).")
 @click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
+@click.option(
+    "--format", "form", type=Choice(["text", "ipc"]), default="text", help="ipc: as planning competitions write plans."
+)
+@drawing_options
 @execution_options
 @click.pass_obj
 def plan(
@@ -62,6 +67,8 @@ def plan(
     promoted_only: bool,
     max_nodes: int,
     timeout: float,
+    form: str,
+    drawings: Drawings,
     wish: Wish,
 ) -> None:
     """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out.
@@ -69,6 +76,8 @@ def plan(
     With 'memkit plan verify --domain D --problem P --plan FILE' a plan from anywhere is checked instead, and
     'memkit plan runs' lists what was carried out here.
     """
+    if drawings and wish.executes:
+        raise UsageError("A drawing shows a plan, and --run, --dry-run and --resume print none. Draw it without them.")
     if wish.resume is not None:
         if task or domain or state or problem:
             raise UsageError("A run knows its task and its domain. Give --resume RUN alone.")
@@ -85,13 +94,16 @@ def plan(
     data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
     if planned.obstacles is not None:
         data["explanation"] = [obstacle.to_data() for obstacle in planned.obstacles]
-    front.answer(data, _lines(planned, explain), ok=result.found)
+    draw(front, drawings, result, f"Plan: {request.task or request.problem}")
+    front.answer(data, _ipc_lines(planned) if form == "ipc" else _lines(planned, explain), ok=result.found)
 
 
 @click.command("verify", cls=MemkitCommand)
 @click.option("--domain", required=True, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
 @click.option("--problem", required=True, type=_FILE, help="Objects, facts and tasks.")
-@click.option("--plan", "plan_file", required=True, type=_FILE, help="JSON of memkit plan, YAML, or a step a line.")
+@click.option(
+    "--plan", "plan_file", required=True, type=_FILE, help="JSON or ipc of memkit plan, YAML, or a step a line."
+)
 @click.pass_obj
 def verify(front: Front, domain: str, problem: Path, plan_file: Path) -> None:
     """Check that a plan does the tasks of a problem, without the code that searches for plans."""
@@ -118,6 +130,15 @@ def _store(front: Front) -> Path | None:
         if front.store is not None:
             raise
         return None
+
+
+def _ipc_lines(planned: Planned) -> list[str]:
+    """Return the plan alone, as competition planners print it; without one, what stood in its way as a comment."""
+    from memkit.hddl.plans import plan_lines
+
+    if planned.result.found:
+        return plan_lines(planned.result.tree)
+    return [f"; {line}" for line in _lines(planned, False)]
 
 
 def _lines(planned: Planned, explain: bool) -> list[str]:

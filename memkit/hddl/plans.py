@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
@@ -53,15 +53,22 @@ def read_steps(text: str, *, name: str) -> list[Term]:
 
 def spelled_as(steps: Sequence[Step], domain: Domain, problem: Problem) -> list[Step]:
     """Return steps with names as domain and problem spell them: other planners print them in lower case."""
-    operators = {operator.name.lower(): operator.name for operator in domain.operators}
-    objects = {str(name).lower(): name for name in problem.objects}
+    operators = _spellings(operator.name for operator in domain.operators)
+    objects = _spellings(problem.objects)
     return [
-        Step(
-            operators.get(step.name.lower(), step.name),
-            tuple(objects.get(arg.lower(), arg) if isinstance(arg, str) else arg for arg in step.args),
-        )
+        Step(operators.get(step.name, operators.get(step.name.lower(), step.name)), _spelled(step.args, objects))
         for step in steps
     ]
+
+
+def _spellings(names: Iterable[str]) -> dict[str, str]:
+    """Return names by themselves and in lower case; what is spelled exactly so comes first."""
+    listed = list(names)
+    return {**{name.lower(): name for name in listed}, **{name: name for name in listed}}
+
+
+def _spelled(args: Term, objects: Mapping[str, str]) -> Term:
+    return tuple(objects.get(arg, objects.get(arg.lower(), arg)) if isinstance(arg, str) else arg for arg in args)
 
 
 def plan_lines(tree: Sequence[Mapping[str, Any]]) -> list[str]:

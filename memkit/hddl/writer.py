@@ -112,9 +112,7 @@ def _tasks(domain: Domain) -> Iterator[tuple[Task, bool]]:
 def _common(domain: Domain, task: str, position: int) -> str:
     """Return the nearest type that one argument of a task has in every method for it."""
     heads = [method.head for method in domain.methods if method.task == task and len(method.head.args) > position]
-    kinds = [
-        domain.objects.get(arg, (head.types or {}).get(arg, ROOT)) for head in heads for arg in [head.args[position]]
-    ]
+    kinds = [{**domain.objects, **(head.types or {})}.get(head.args[position], ROOT) for head in heads]
     chains = [domain.types_above(kind) for kind in kinds]
     return next((kind for kind in chains[0] if all(kind in chain for chain in chains)), ROOT) if chains else ROOT
 
@@ -155,17 +153,11 @@ def _undeclared(method: Method) -> Iterator[str]:
 
 def _narrowest(domain: Domain, method: Method, name: str) -> str:
     """Return the narrowest type that the facts and steps of a method ask of a variable: other planners check it."""
-    uses = [
-        (each.atom, domain.predicates) for each in method.preconditions if isinstance(each, Literal) and each.positive
-    ]
-    steps = {operator.name: [p.type for p in operator.parameters] for operator in domain.operators}
-    uses += [] if callable(method.subtasks) else [(task, steps) for task in method.subtasks]
-    kinds = [
-        kind
-        for term, signatures in uses
-        for part, kind in zip(term[1:], signatures.get(str(term[0]), ()), strict=False)
-        if part == name
-    ]
+    facts = [each.atom for each in method.preconditions if isinstance(each, Literal) and each.positive]
+    uses = [(fact, domain.predicates.get(str(fact[0]), ())) for fact in facts]
+    steps = {operator.name: tuple(p.type for p in operator.parameters) for operator in domain.operators}
+    uses += [] if callable(method.subtasks) else [(task, steps.get(str(task[0]), ())) for task in method.subtasks]
+    kinds = [kind for term, types in uses for part, kind in zip(term[1:], types, strict=False) if part == name]
     return max(kinds, key=lambda kind: len(domain.types_above(kind)), default=ROOT)
 
 

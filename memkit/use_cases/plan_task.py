@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import FOLDER, find_domain, load_problem
+from memkit.domains import FOLDER, find_domain, problem_in_domain
 from memkit.errors import UsageError
 from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
 from memkit.htn.explanation import Obstacle, explain_failure
@@ -87,7 +87,8 @@ def read_request(
         EnvironmentFault: The model cannot be asked.
     """
     help, learned = help or Help(), [] if learned is None else learned
-    domain, model = find_domain(request.domain, root), _open(help)
+    domain, given = _given(request, root)
+    model = _open(help)
     shelf = shelf_of(request.domain, domain, root, help.learned)
     store = root if help.learned is None else None
 
@@ -109,7 +110,7 @@ def read_request(
         keep=keep,
         **_asking(model, help, domain, shelf),
     )
-    return planner, _problem(request, domain, planner)
+    return planner, _problem(request, given, planner)
 
 
 def shelf_of(named: str, domain: Domain, root: Path | None, learned: Path | None) -> Shelf | None:
@@ -148,13 +149,20 @@ def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None
     return asking
 
 
-def _problem(request: Request, domain: Domain, planner: HTNPlanner) -> Problem:
+def _given(request: Request, root: Path | None) -> tuple[Domain, Problem | None]:
+    """Return the domain, and what the state or problem file says."""
     if request.task is None and request.problem is None:
         raise UsageError("Name a TASK, such as 'deliver book shop', or a problem file with --problem FILE.")
     if request.task is not None and request.problem is not None:
         raise UsageError("A problem file names its tasks itself. Give TASK with --state FILE, or --problem FILE alone.")
-    source = request.problem or request.state
-    given = load_problem(source, domain) if source else None
+    domain, source = find_domain(request.domain, root), request.problem or request.state
+    if source is None:
+        return domain, None
+    given, domain = problem_in_domain(source, domain)
+    return domain, given
+
+
+def _problem(request: Request, given: Problem | None, planner: HTNPlanner) -> Problem:
     if request.task is not None:
         asked = planner.problem(request.task)
         return asked if given is None else replace(given, tasks=asked.tasks, ordering=None)

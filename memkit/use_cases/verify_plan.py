@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import find_domain, load_problem
+from memkit.domains import find_domain, problem_in_domain
 from memkit.errors import UsageError
+from memkit.hddl.plans import holds_plan, read_steps, spelled_as
 from memkit.htn.core import Reason, Step, read_plan, verify
 from memkit.store.yaml import load_yaml
+
+_NUMBERED = re.compile(r"\d+[.:]\s+")
 
 
 @dataclass(frozen=True)
@@ -29,20 +33,25 @@ class Verdict:
 
 def verify_plan(domain: str, problem: Path, plan: Path, *, root: Path | None = None) -> Verdict:
     """Return what is wrong with the plan in a file; raises ``UsageError`` for files that make no sense."""
-    known = find_domain(domain, root)
-    asked = load_problem(problem, known)
+    asked, known = problem_in_domain(problem, find_domain(domain, root))
     if not asked.tasks:
         raise UsageError(f"{problem} names no tasks, so there is nothing that the plan could do. Add 'tasks: [...]'.")
-    steps = read_plan(_plan_data(plan))
+    steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
     return Verdict(steps, verify(known, asked, steps))
 
 
 def _plan_data(path: Path) -> Any:
-    """Return the data of a plan file: JSON as ``memkit plan --json`` prints it, a YAML list, or a step a line."""
+    """Return the data of a plan file.
+
+    It is JSON as ``memkit plan --json`` prints it, a YAML list, a plan as competition planners print it, or a step a
+    line.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
+    if holds_plan(text):
+        return read_steps(text, name=str(path))
     if text.lstrip().startswith("{"):
         try:
             data = json.loads(text)
@@ -51,10 +60,9 @@ def _plan_data(path: Path) -> Any:
         return data.get("data") or data
     if text.lstrip().startswith(("-", "[", "plan:")):
         return load_yaml(path).data
-    return [_unnumbered(line) for line in text.splitlines() if line.strip()]
+    return [_unnumbered(line) for line in text.splitlines() if line.strip() and not line.lstrip().startswith(";")]
 
 
 def _unnumbered(line: str) -> str:
-    """Return the step of a line such as ``2. go home shop``."""
-    number, dot, rest = line.strip().partition(".")
-    return rest.strip() if dot and number.isdigit() else line.strip()
+    """Return the step of a line such as ``2. go home shop`` or ``0: (go home shop)``."""
+    return _NUMBERED.sub("", line.strip())
