@@ -20,7 +20,9 @@ def measured(metrics: Mapping[str, Any]) -> tuple[float | None, str]:
     (None, 'combined_score is True, a truth value and no number')
     """
     if COMBINED in metrics:
-        return _read(COMBINED, metrics[COMBINED])
+        value, reason = _read(COMBINED, metrics[COMBINED])
+        said = _said(metrics) if value == 0 else ""
+        return (None, said) if said else (value, reason)
     numbers = {name: value for name, value in metrics.items() if _is_number(value) and name not in _NO_METRIC}
     if not numbers:
         return None, "the evaluator returned no number"
@@ -28,6 +30,14 @@ def measured(metrics: Mapping[str, Any]) -> tuple[float | None, str]:
         if not _is_finite(value):
             return _read(name, value)
     return math.fsum(value / len(numbers) for value in numbers.values()), ""
+
+
+def _said(metrics: Mapping[str, Any]) -> str:
+    """Return the failure that an evaluator tells beside a score of 0, which may be the best score elsewhere."""
+    error = metrics.get("error")
+    if isinstance(error, str) and error.strip():
+        return f"the evaluator says: {error.strip()[:300]}"
+    return "the evaluator says that time was up" if metrics.get("timeout") is True else ""
 
 
 def _read(name: str, value: Any) -> tuple[float | None, str]:
