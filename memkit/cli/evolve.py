@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from memkit.cli.evolve_words import RUN_OPTION_HINT, store_of
 from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.output import Diagnostic, Front, diagnostic
+from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion
 from memkit.cli.progress import GenerationProgress
 from memkit.cli.stopping import Stopping
 from memkit.errors import UsageError
@@ -152,6 +152,10 @@ def evolve(front: Front, /, program: Path | None, resume: str | None, **given: A
 def _request(context: click.Context, program: Path | None, given: dict[str, Any]) -> EvolutionRequest:
     if program is None:
         raise UsageError("Name a PROGRAM with --evaluator FILE, or a TASK_FOLDER that holds both.")
+    if not program.exists():
+        raise UsageError(
+            f"There is no program or task folder {program}.{suggestion(str(program), EvolveCommand.words)}"
+        )
     if given["accept_changes"]:
         raise UsageError("--accept-changes is for --resume RUN.")
     settings = {name: given[name] for name in _SETTINGS if _is_given(context, name)}

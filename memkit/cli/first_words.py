@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import click
@@ -11,6 +11,7 @@ import click
 from memkit.cli.output import MemkitCommand
 
 _FLAGS = ("--json", "--no-input", "--debug")
+_VALUED = "--store"
 
 
 class FirstWordsCommand(MemkitCommand):
@@ -31,15 +32,21 @@ class FirstWordsCommand(MemkitCommand):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Return the context of this command, or of the one that the first word stands for."""
-        first = next((word for word in args if word not in _FLAGS), "")
-        command = self.command_of(first)
+        place = _first_word(args)
+        command = self.command_of(args[place]) if place < len(args) else None
         if command is None:
             return super().make_context(info_name, args, parent, **extra)
-        rest = list(args)
-        rest.remove(first)
-        return command.make_context(f"{info_name} {first}", rest, parent, **extra)
+        return command.make_context(f"{info_name} {args[place]}", [*args[:place], *args[place + 1 :]], parent, **extra)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the words with what each does."""
         with formatter.section("Words"):
             formatter.write_dl([(word, text) for word, (_, text) in self.words.items()])
+
+
+def _first_word(args: Sequence[str]) -> int:
+    """Return the place of the first argument behind options that every command takes."""
+    place = 0
+    while place < len(args) and (args[place] in (*_FLAGS, _VALUED) or args[place].startswith(f"{_VALUED}=")):
+        place += 2 if args[place] == _VALUED else 1
+    return place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import click
 
@@ -155,12 +155,16 @@ def _failed_command(error: BaseException, arguments: Sequence[str]) -> str:
             continue
         if not words and word not in COMMANDS:
             break
+        if words and word not in _inner_words(words[0], word):
+            continue
         words.append(word)
-        if len(words) == 2 or not _is_group(words[0]):
+        if len(words) == 2 or not _inner_words(words[0], word):
             break
     return ".".join(words) or "memkit"
 
 
-def _is_group(name: str) -> bool:
+def _inner_words(name: str, word: str) -> Collection[str]:
+    """Return the words that a command has below it, if it was loaded; a group is taken to have ``word``."""
     module, _, attribute = COMMANDS[name][0].partition(":")
-    return isinstance(getattr(sys.modules.get(module), attribute, None), click.Group)
+    command = getattr(sys.modules.get(module), attribute, None)
+    return (word,) if isinstance(command, click.Group) else getattr(command, "words", ())

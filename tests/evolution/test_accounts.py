@@ -146,6 +146,8 @@ def test_the_words_answer_in_text_and_in_json(
     assert capsys.readouterr().out == (tmp_path / "best.py").read_text()
     assert run(["evolve", "lineage", "toy"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].split() == ["4", "aaaa0006", "cross", "4.5", "+2.5"]
+    assert run(["evolve", "--json", "--store", "nowhere", "status", "toy"]) == 3
+    assert json.loads(capsys.readouterr().out)["schema"] == "memkit.evolve.status/1"
     assert run(["evolve", "status", "tyo"]) == 1
     assert "Did you mean 'toy'?" in capsys.readouterr().err
     assert run(["evolve", "status", "--help"]) == 0 and run(["evolve", "--help"]) == 0

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from memkit.cli.main import run
 from memkit.evolution.runs.account import account_of
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.individuals import Judged
+from memkit.testing import FakeServer
 
 EVALUATOR = """
 import importlib.util
@@ -311,6 +313,29 @@ def test_a_model_proposes_and_a_stopped_run_goes_on_with_its_next_answer(capsys:
     assert len(Path("halted/answers.jsonl").read_text().splitlines()) == 6
 
 
+def test_a_vendors_model_is_paid_within_its_budget(
+    capsys: pytest.CaptureFixture[str], model_server: Callable[..., FakeServer]
+) -> None:
+    """Tokens are counted as the vendor reports them, cost by the stated price; more budget, and the run goes on."""
+    answer = {"text": f"```python\n{BLOCK.replace('x + 1', 'x * x + 9')}```"}
+    server = model_server("chat", [answer] * 60)
+    words = ("task", "--population", "8", "--generations", "6", "--provider", "openai", "--price", "3,15")
+
+    data = asked(capsys, *words, "--max-tokens", "1000", "--out", "run")["data"]
+    assert data["stopped"] == "tokens" and data["generations"] < 6
+    assert data["spent"]["tokens"] >= 1000 and 0 < data["spent"]["cost"] < 1
+    assert asked(capsys, "status", "run")["data"]["spent"] == data["spent"]
+    paid = len(server.asked)
+    assert len(Path("run/answers.jsonl").read_text().splitlines()) == paid
+
+    more = asked(capsys, "--resume", "run", "--max-tokens", "1000000")["data"]
+    assert more["generations"] == 6 and more["stopped"] == "generations" and len(server.asked) > paid
+    assert more["best"]["score"] >= -48 and more["spent"]["tokens"] > data["spent"]["tokens"]
+    assert "budget: " in RunFolder(Path("run")).record.changes[0]["what"]
+    once = asked(capsys, *words, "--max-cost", "0.001", "--out", "cheap")["data"]
+    assert once["stopped"] == "cost" and once["spent"]["cost"] >= 0.001
+
+
 def test_an_unconfined_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """In its record, and on its page."""
     asked(capsys, "task", *SMALL, "--out", "run", "--unsafe")
@@ -326,6 +351,7 @@ def test_an_unconfined_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
         ((), "PROGRAM"),
         (("toy.py",), "--evaluator"),
         (("absent.py", "--evaluator", "judge.py"), "absent.py"),
+        (("statsu",), "Did you mean 'status'?"),
         (("toy.py", "--evaluator", "absent.py"), "absent.py"),
         (("toy.py", "--evaluator", "toy.py"), "toy.py"),
         (("broken.py", "--evaluator", "judge.py"), "broken.py"),
