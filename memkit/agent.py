@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Judge
-from memkit.htn.core import Domain, HTNPlanner
+from memkit.htn.core import Domain, HTNPlanner, Method
 from memkit.loop.consent import RecordedConsent
 from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
 from memkit.loop.interface import Approval, Model
@@ -44,6 +44,8 @@ class Parts:
     guard: Judge
     persona: str
     domains: Mapping[str, Domain] = field(default_factory=dict)
+    learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
+    """Methods that a model proposed earlier, by domain."""
     tools: Sequence[DeclaredTool] = ()
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
@@ -173,7 +175,8 @@ class ReferenceAgent:
     def _with(self, tools: Any, memory: VirtualContextMemory, **more: Any) -> MemGPTAgent:
         proposals = Proposals()
         planners = {
-            name: HTNPlanner(domain=domain, llm_decompose=proposals) for name, domain in self.parts.domains.items()
+            name: HTNPlanner(domain=domain, llm_decompose=proposals, learned=self.parts.learned.get(name, ()))
+            for name, domain in self.parts.domains.items()
         }
         toolbox = Toolbox(
             tools,

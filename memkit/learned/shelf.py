@@ -17,8 +17,8 @@ from memkit.htn.terms import Term, is_variable
 from memkit.memory.locking import locked
 from memkit.store.files import write_whole
 from memkit.store.layout import checked_name, state_folder
-from memkit.store.schema import suggestion
-from memkit.store.yaml import load_yaml
+from memkit.store.schema import SchemaFinding, suggestion
+from memkit.store.yaml import Document, load_yaml
 from memkit.store.yaml_edit import edited
 
 FOLDER = "domains/learned"
@@ -144,6 +144,21 @@ class Shelf:
 def read_method(entry: Mapping[str, Any]) -> Method:
     """Return the method of an entry, always marked as learned; raises ``HtnError`` where it is none."""
     return method_from_data({**{key: value for key, value in entry.items() if key != "provenance"}, "learned": True})
+
+
+def learned_findings(document: Document, stem: str) -> list[SchemaFinding]:
+    """Return what keeps a document from being the learned methods of the domain that its file's stem names."""
+    data = document.data
+    if not isinstance(data, dict) or data.get("domain") != stem:
+        message = f"The file is named {stem!r}, and does not say 'domain: {stem}'."
+        return [SchemaFinding("learned", ("domain",), message)]
+    found: list[SchemaFinding] = []
+    for number, entry in enumerate(data.get("methods") or ()):
+        try:
+            read_method(entry if isinstance(entry, dict) else {})
+        except HtnError as error:
+            found.append(SchemaFinding("learned", ("methods", number, *error.path), error.message))
+    return found
 
 
 def _append(data: Any, key: str, entries: Sequence[Entry]) -> None:

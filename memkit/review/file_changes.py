@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from memkit.domains import domain_findings
+from memkit.learned.shelf import FOLDER as LEARNED_FOLDER
+from memkit.learned.shelf import learned_findings
 from memkit.memory.masking import masked
 from memkit.policies.files import policy_findings
 from memkit.review.domain_changes import domain_changes
@@ -57,6 +59,8 @@ KINDS: Mapping[str, Kind] = {
     "domains": Kind("domain", domain_findings, domain_changes),
 }
 """By the folder that their files lie in."""
+LEARNED = Kind("domain", learned_findings, lambda before, after: domain_changes(before or {}, after or {}))
+"""Methods that a model proposed: each is looked at, also where the file is new."""
 SETTINGS = Kind("settings", lambda document, stem: check(document.data, load_schema("memkit")), setting_changes)
 WATCHED = (".github/", ".gitattributes", ".gitignore", ".pre-commit-config.yaml", "action.yml", "policies/tests/")
 """Files that decide what is checked of a change, and so are looked at with the change."""
@@ -67,23 +71,22 @@ def kind_of(path: str) -> Kind | None:
     if path == MANIFEST:
         return SETTINGS
     place = PurePosixPath(path)
-    folder = "domains" if place.parent.as_posix() == "domains/learned" else place.parent.as_posix()
-    return KINDS.get(folder) if place.suffix == ".yaml" and not place.name.startswith(".") else None
+    if place.parent.as_posix() == LEARNED_FOLDER and place.suffix == ".yaml":
+        return LEARNED
+    return KINDS.get(place.parent.as_posix()) if place.suffix == ".yaml" and not place.name.startswith(".") else None
 
 
 def file_subjects(before: Side, after: Side, changed: Iterable[str]) -> Iterator[Subject]:
     """Yield every file among the ``changed`` paths that differs in meaning or in content."""
-    by_kind: dict[str, list[str]] = {}
-    kinds: dict[str, Kind] = {}
+    by_kind: dict[Kind, list[str]] = {}
     for path in changed:
         kind = kind_of(path)
         if kind is None:
             yield _other_file(path, before.files.get(path), after.files.get(path))
         else:
-            kinds[kind.area] = kind
-            by_kind.setdefault(kind.area, []).append(path)
-    for area, paths in by_kind.items():
-        yield from _of_kind(kinds[area], before, after, paths)
+            by_kind.setdefault(kind, []).append(path)
+    for kind, paths in by_kind.items():
+        yield from _of_kind(kind, before, after, paths)
 
 
 def _of_kind(kind: Kind, before: Side, after: Side, paths: list[str]) -> Iterator[Subject]:

@@ -10,6 +10,7 @@ from typing import Any
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains import load_domains
 from memkit.errors import NotFound
+from memkit.learned.shelf import Shelf
 from memkit.llm.providers import open_model
 from memkit.loop.interface import Approval
 from memkit.memory.errors import Refused
@@ -48,7 +49,7 @@ def open_chat(
         approve: Asks a person about a call that a policy wants confirmed.
         adapt: Changes what the agent is made of, such as its tools in a dry run.
     """
-    settings = workspace.settings
+    settings, domains = workspace.settings, load_domains(workspace.root)
     parts = Parts(
         archive=workspace.archive,
         root=workspace.root,
@@ -57,7 +58,11 @@ def open_chat(
         model=open_model(provider or settings["provider"], model or settings["model"], folder=Path.cwd()),
         guard=workspace.live_guard,
         persona=settings["persona"],
-        domains=load_domains(workspace.root),
+        domains=domains,
+        learned={
+            name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice)
+            for name, domain in domains.items()
+        },
         tools=workspace.tools,
         observe=workspace.audit.append,
         sealer=workspace.sealer,

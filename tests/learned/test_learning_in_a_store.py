@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -304,3 +305,66 @@ def test_a_task_that_declares_nothing_is_marked_and_promoted_only_on_request(par
     code, said = ask("domain", "promote", "parcels", "learned_deliver_1")
     assert (code, "--unverified" in said["diagnostics"][0]["message"]) == (1, True)
     assert ask("domain", "promote", "parcels", "learned_deliver_1", "--unverified")[0] == 0
+
+
+def test_a_review_shows_each_learned_method_and_its_promotion(parcels: Path, ask: Ask) -> None:
+    """What a model proposed is looked at twice, also where the file is new."""
+    ask(*TASK, "--provider", script(GOOD))
+    data = ask("diff", "HEAD~1..HEAD")[1]["data"]
+    text = json.dumps(data, ensure_ascii=False)
+    assert "method added: “learned_deliver_1”, proposed by a model" in text
+    assert "broken" not in text
+
+    ask("domain", "promote", "parcels", "learned_deliver_1", "--as", "carry")
+
+    text = json.dumps(ask("diff", "HEAD~1..HEAD")[1]["data"], ensure_ascii=False)
+    assert "method added: “carry”" in text and "method removed: “learned_deliver_1”" in text
+
+
+def test_the_agent_uses_what_was_learned_and_keeps_nothing_of_its_own(parcels: Path, ask: Ask) -> None:
+    """A task that only a learned method knows is planned in a conversation; nothing is written by one."""
+    (parcels / "domains/errands.yaml").unlink()  # which knows the task as well
+    ask(*TASK, "--provider", script(GOOD))
+    before = git(parcels, "rev-parse", "HEAD")
+
+    said = ask("chat", "-p", "deliver pen cafe", "--no-memory")[1]["data"]["message"]
+
+    assert "1. go home cafe" in said
+    assert git(parcels, "rev-parse", "HEAD") == before
+
+
+def test_a_run_asks_and_learns_as_a_plan_does(parcels: Path, ask: Ask) -> None:
+    """--dry-run with a provider fills the gap, and what was learned is kept."""
+    code, _ = ask(*TASK, "--dry-run", "--manual", "done", "--provider", script(GOOD))
+
+    assert load_yaml(parcels / "domains/learned/parcels.yaml").data["methods"][0]["name"] == "learned_deliver_1"
+    assert code in (0, 1)
+
+
+def test_processes_that_learn_at_once_lose_nothing_and_learn_it_once(parcels: Path) -> None:
+    """Six processes with two different lessons: two methods, and a file that loads."""
+    other = {"subtasks": ["hand_over pen"]}
+    text = DOMAIN.replace(', "at ?to"]}', "]}")
+    (parcels / "domains/parcels.yaml").write_text(text)
+    for name, answer in (("a", GOOD), ("b", other)):
+        (parcels / f"{name}.yaml").write_text(json.dumps([{"tool": "propose_subtasks", "args": answer}]))
+    commands = [
+        [sys.executable, "-m", "memkit", "plan", task, "--domain", "parcels", "--provider", f"scripted:{name}.yaml"]
+        for name, task in (("a", "deliver book shop"), ("b", "deliver pen home")) * 3
+    ]
+
+    running = [subprocess.Popen(command, cwd=parcels, stdout=subprocess.DEVNULL) for command in commands]
+
+    assert [process.wait(timeout=120) for process in running] == [0] * 6
+    entries = load_yaml(parcels / "domains/learned/parcels.yaml").data["methods"]
+    assert len({json.dumps(entry["subtasks"]) for entry in entries}) == len(entries) <= 2
+    assert len({entry["name"] for entry in entries}) == len(entries) >= 1
+
+
+def test_the_reference_model_needs_no_key_and_finds_the_fewest_steps(parcels: Path, ask: Ask) -> None:
+    """It tries; where nothing is declared as goal it proposes nothing."""
+    code, answer = ask(*TASK, "--provider", "reference")
+
+    assert code == 0
+    assert [step["name"] for step in answer["data"]["plan"]] in (["go", "hand_over"], ["hand_over", "go"])
+    assert ask("plan", "juggle book", "--domain", "parcels", "--provider", "reference")[0] == 1
