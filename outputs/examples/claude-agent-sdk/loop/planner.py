@@ -203,10 +203,15 @@ def result_data(result: Any) -> dict[str, JSON]:
 
 def known_tasks(planner: Any) -> list[str]:
     """Return the tasks that a planner has methods for, written as terms."""
-    return sorted({term_text((method.head.name, *method.head.args)) for method in planner.domain.methods})
+    return sorted({term_text((method.head.name, *method.head.args)) for method in known_methods(planner)})
 
 
 def heads(planner: Any) -> set[str]:
     """Return the first words of every task and operator of a planner."""
-    methods = {str(method.head.name) for method in planner.domain.methods}
+    methods = {str(method.head.name) for method in known_methods(planner)}
     return methods | {str(operator.name) for operator in planner.domain.operators}
+
+
+def known_methods(planner: Any) -> list[Any]:
+    """Return the methods that people wrote, and those that were learned."""
+    return [*planner.domain.methods, *getattr(planner, "learned", ())]

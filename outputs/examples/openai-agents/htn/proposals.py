@@ -20,7 +20,7 @@ from .domain import Domain, Method, Problem
 from .errors import HtnError
 from .evaluation import StepState, holds
 from .functions import Expansion
-from .goals import declared_effects, with_goal
+from .goals import declared_effects, is_goal, with_goal
 from .interface import FOUND, Decomposer, Reason, Result
 from .notes import Notes
 from .question import LONGEST_SUBTASK, MOST_SUBTASKS, Question, Refusal
@@ -170,6 +170,8 @@ class Proposals:
 
     def __call__(self, task: Term, search: Search) -> Iterator[Expansion]:
         """Yield the model's decomposition of a task if it holds up."""
+        if is_goal(task):
+            return
         key = (task, search.world.facts.key)
         if key not in self._answers:
             facts, ancestors = search.world.facts, tuple(search.ancestors())

@@ -30,6 +30,11 @@ def declared_effects(domain: Domain, task: Term) -> tuple[Condition, ...]:
     return tuple(bound(effect, values) for effect in declared.effects)
 
 
+def is_goal(task: Term) -> bool:
+    """Return whether a task is a companion, which nobody is ever asked about."""
+    return str(task[0]).endswith(_DONE)
+
+
 def with_goal(domain: Domain, task: Term, subtasks: Sequence[Term]) -> tuple[Term, ...]:
     """Return subtasks that end in the test of what is declared of their task."""
     return (*subtasks, (task[0] + _DONE, *task[1:])) if declared_effects(domain, task) else tuple(subtasks)
@@ -67,7 +72,7 @@ def _goal_method(task: Task) -> Method:
 
 def without_goals(tree: Sequence[Node], domain: Domain) -> tuple[Node, ...]:
     """Return a decomposition without its tests; what a model proposed says whether its goal was tested."""
-    kept = [node for node in tree if not str(node["name"]).endswith(_DONE)]
+    kept = [node for node in tree if not is_goal((node["name"],))]
     numbers = {node["id"]: number for number, node in enumerate(kept)}
     return tuple(
         {
