@@ -417,3 +417,115 @@ def test_what_is_left_goes_outwards_from_the_least() -> None:
     ]
     assert [[" ".join(task) for task in tasks] for tasks in remaining_tasks(tree, 2)] == [["visit sea"]]
     assert list(remaining_tasks(tree, 4)) == [()]
+
+
+TANK = Domain.from_data(
+    {
+        "name": "tank",
+        "functions": {"fuel": [], "trips": []},
+        "predicates": {"dirty": [], "wiped": []},
+        "operators": [
+            {
+                "name": "drive",
+                "preconditions": [">= (fuel) 5"],
+                "effects": ["decrease (fuel) 5", "increase (trips) 1", {"when": ["not wiped"], "add": ["dirty"]}],
+            },
+            {"name": "fill", "effects": ["assign (fuel) 10"]},
+            {"name": "wipe", "add": ["wiped"]},
+        ],
+        "methods": [
+            {"name": "enough", "task": "trip", "preconditions": [">= (fuel) 5"], "subtasks": ["drive"]},
+            {"name": "empty", "task": "trip", "preconditions": ["< (fuel) 5"], "subtasks": ["fill", "drive"]},
+            {
+                "name": "day",
+                "task": "day",
+                "subtasks": [{"id": "a", "task": "trip"}, {"id": "b", "task": "wipe"}],
+                "ordering": ["b < a"],
+            },
+        ],
+    }
+)
+
+
+def test_numbers_are_predicted_observed_and_planned_from() -> None:
+    """The drive took more than it should: the next trip fills the tank first."""
+    hands, seen = Hands(), iter([["= (fuel) 2"], None, None])
+    planner = HTNPlanner(domain=TANK)
+    asked = planner.problem(["trip", "trip"], ["= (fuel) 10", "= (trips) 0"])
+
+    run = Executor(planner, hands, observe=lambda action, answer: next(seen)).run(asked)
+
+    assert hands.done == ["drive", "fill", "drive"]
+    assert (run.outcome, run.replans) == ("done", 1)
+    assert run.steps[0].unexpected == ("= (fuel) 2",)
+
+
+def test_a_number_that_has_not_moved_tells_that_nothing_happened() -> None:
+    """The counter stands where it stood, so the drive has failed."""
+    planner = HTNPlanner(domain=TANK)
+    asked = planner.problem("trip", ["= (fuel) 10", "= (trips) 0"])
+
+    run = Executor(planner, Hands(), observe=lambda action, answer: ["= (fuel) 10", "= (trips) 0"]).run(asked)
+
+    assert [record.status for record in run.steps] == ["failed", "failed"]
+    assert run.outcome == "failed"
+
+
+def test_another_value_of_a_number_is_another_state() -> None:
+    """A step that failed may be tried again once a number has changed, and not before."""
+    answers = iter([Answer("stuck", error=True), None, None])
+    hands, seen = Hands(lambda action, count: next(answers)), iter([["= (trips) 7"], None])
+    planner = HTNPlanner(domain=TANK)
+    asked = planner.problem("trip", ["= (fuel) 10", "= (trips) 0"])
+
+    changed = Executor(planner, hands, observe=lambda action, answer: next(seen)).run(asked)
+    unchanged = Executor(planner, Hands(lambda action, count: Answer("stuck", error=True))).run(asked)
+
+    assert [record.status for record in changed.steps] == ["failed", "done"]
+    assert changed.numbers == {("fuel",): 5, ("trips",): 8}
+    assert [record.status for record in unchanged.steps] == ["failed"]
+
+
+def test_partial_orders_conditional_effects_and_goals_are_carried_out(tmp_path: Path) -> None:
+    """The order that the search chose is followed, effects depend on the state, and the journal keeps it all."""
+    planner = HTNPlanner(domain=TANK)
+    asked = Problem.from_data(
+        {"state": ["= (fuel) 10", "= (trips) 0"], "tasks": ["day"], "goal": ["wiped", "= (trips) 1"]}, TANK
+    )
+    accounts = []
+    for _ in range(2):
+        with Journal(tmp_path / "journal.jsonl") as journal:
+            accounts.append(Executor(planner, Hands(), journal=journal).run(asked).to_data())
+
+    assert [step["name"] for step in accounts[0]["steps"]] == ["wipe", "drive"]
+    assert accounts[0]["state"] == ["= (fuel) 5", "= (trips) 1", "wiped"]
+    assert accounts[0] == accounts[1]
+
+
+def test_an_observation_that_makes_no_sense_stops_the_run_and_it_goes_on_later(tmp_path: Path) -> None:
+    """The step was done and stays done; with better eyes the rest follows."""
+    hands, path = Hands(), tmp_path / "journal.jsonl"
+    with Journal(path) as journal, pytest.raises(ProblemError):
+        carry_out(problem("visit town"), hands, journal=journal, observe=lambda action, answer: ["flies moon"])
+
+    with Journal(path) as journal:
+        run = carry_out(problem("visit town"), hands, journal=journal)
+
+    assert run.succeeded
+    assert hands.done == ["drive home town", "tell town"]
+
+
+def test_a_deep_recursion_is_planned_anew_at_few_levels() -> None:
+    """A thousand methods are begun, and a failure at the end does not plan a thousand times."""
+    count = 1000
+    planner = HTNPlanner(
+        operators=[Operator("put ?x", [], ["there ?x"])],
+        methods=[
+            Method("last", "all ?x", ["last ?x"], ["put ?x"]),
+            Method("next", "all ?x", ["next ?x ?y"], ["put ?x", "all ?y"]),
+        ],
+    )
+    state = [*(f"next i{number} i{number + 1}" for number in range(count)), f"last i{count}"]
+    tree = planner.solve("all i0", state).tree
+
+    assert len(list(remaining_tasks(tree, count))) < 12
