@@ -8,8 +8,9 @@ from typing import Any
 
 from ..domain import Domain, Problem
 from ..interface import FOUND, Reason, Result, Step
+from ..terms import Term
 from .interface import DENIED, DONE, FAILED, PENDING, UNKNOWN, Execution, StepRecord
-from .world import Changes, Snapshot, World
+from .world import Changes, Snapshot, Taken, World
 
 Entry = Mapping[str, Any]
 Failure = tuple[Step, Snapshot | None]
@@ -32,8 +33,10 @@ class Course:
         self.outcome: str | None = None
         self.reasons: tuple[Reason, ...] = ()
         self._first: Result | None = None
-        self._before: Snapshot | None = None
-        """The state in which the last step was tried."""
+        self._changes = Changes()
+        """What has changed since the last step began."""
+        self._numbers: frozenset[tuple[Term, int | float]] = frozenset()
+        """The numbers when the last step began."""
 
     @property
     def next_step(self) -> Step | None:
@@ -51,6 +54,12 @@ class Course:
         return self.records[-1] if self.records else None
 
     @property
+    def taken(self) -> Taken | None:
+        """Return the last step with what it changed; None where it was not done."""
+        last = self.last
+        return Taken(last.step, self._changes, self._numbers) if last is not None and last.status == DONE else None
+
+    @property
     def has_plan(self) -> bool:
         """Return whether a plan was ever found."""
         return self._first is not None
@@ -61,11 +70,8 @@ class Course:
         if not tried:
             return None
         here = self.world.snapshot()
-        return (
-            "it was tried here already, and nothing has changed"
-            if any(seen is None or seen == here for seen in tried)
-            else None
-        )
+        unchanged = any(seen is None or seen == here for seen in tried)
+        return "it was tried here already, and nothing has changed" if unchanged else None
 
     @property
     def result(self) -> Result:
@@ -103,7 +109,7 @@ class Course:
         if self.last is not None and self.last.key == entry["key"]:
             self.records.pop()  # an idempotent step that is done once more
         self.records.append(_record(entry, UNKNOWN))
-        self._before = self.world.snapshot()
+        self._changes, self._numbers = Changes(), frozenset(self.world.numbers.items())
 
     def _take_done(self, entry: Entry) -> None:
         record, changes = self.records[-1], Changes.from_data(entry)
@@ -114,7 +120,7 @@ class Course:
     def _take_failed(self, entry: Entry) -> None:
         record = self.records[-1]
         record.status, record.reason = FAILED, str(entry["reason"])
-        self.failures.append((record.step, self._before))
+        self.failures.append((record.step, self.world.snapshot()))
 
     def _take_undone(self, entry: Entry) -> None:
         """Take in that a step whose outcome was unknown had no effect; it may be tried again."""
@@ -131,11 +137,11 @@ class Course:
         """Put the state right; a step whose effects were seen not to have come about has failed after all."""
         record = self.records[-1]
         record.observed, record.unexpected = True, tuple(entry["unexpected"])
-        self._happened(record, Changes.from_data(entry))
-        if entry["missed"] and record.status == DONE:
+        if entry["missed"] and self.taken is not None:
+            self.failures.append((record.step, self.world.snapshot_before(self.taken)))
             record.status, record.reason = FAILED, str(entry["reason"])
             self.position -= 1
-            self.failures.append((record.step, self._before))
+        self._happened(record, Changes.from_data(entry))
 
     def _take_resumed(self, entry: Entry) -> None:
         if entry["afresh"]:
@@ -149,10 +155,9 @@ class Course:
 
     def _happened(self, record: StepRecord, changes: Changes) -> None:
         self.world.apply(changes)
-        before = self._before[0] if self._before else frozenset()
-        record.added = tuple(fact for fact in self.world.facts if fact not in before)
-        record.removed = tuple(sorted((fact for fact in before if fact not in self.world.facts), key=str))
-        record.numbers = {**record.numbers, **changes.numbers}
+        self._changes = self._changes.then(changes)
+        record.added, record.removed = self._changes.added, self._changes.removed
+        record.numbers = self._changes.numbers
 
 
 def _record(entry: Entry, status: str) -> StepRecord:

@@ -8,6 +8,8 @@ from typing import Any
 from ..terms import Term
 
 Node = Mapping[str, Any]
+INNERMOST = 8
+"""Methods that are given up one after the other before all of them are."""
 
 
 def remaining_tasks(tree: Sequence[Node], done: int) -> Iterator[tuple[Term, ...]]:
@@ -16,11 +18,12 @@ def remaining_tasks(tree: Sequence[Node], done: int) -> Iterator[tuple[Term, ...
     The first one keeps every method that was begun and goes on behind its last step. Each further one gives up the
     innermost method that is still kept, and takes its task up anew; the last one does all tasks that are not finished
     anew, as GTPyhop's ``run_lazy_lookahead`` does at once. To go outwards step by step repeats no more than it must.
+    A recursive method may have been begun at a thousand levels; after the innermost few only the last way is left.
     """
     outline = _Outline(tree, done)
     begun = outline.begun()
-    for kept in range(len(begun), -1, -1):
-        yield tuple(outline.open_below(None, set(begun[:kept])))
+    levels = [*range(len(begun), max(len(begun) - INNERMOST, 0), -1), 0]
+    yield from dict.fromkeys(tuple(outline.open_below(None, set(begun[:kept]))) for kept in levels)
 
 
 class _Outline:

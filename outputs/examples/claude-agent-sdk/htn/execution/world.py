@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,6 +32,16 @@ class Changes:
             "numbers": [[list(fluent), value] for fluent, value in self.numbers.items()],
         }
 
+    def then(self, later: Changes) -> Changes:
+        """Return what these changes and later ones come to together."""
+        added = tuple(fact for fact in self.added if fact not in later.removed)
+        removed = tuple(fact for fact in self.removed if fact not in later.added)
+        return Changes(
+            (*added, *(fact for fact in later.added if fact not in self.removed)),
+            (*removed, *(fact for fact in later.removed if fact not in self.added)),
+            {**self.numbers, **later.numbers},
+        )
+
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Changes:
         """Return the changes of an entry of the journal."""
@@ -43,6 +53,17 @@ class Changes:
 
 
 Snapshot = tuple[frozenset[Term], frozenset[tuple[Term, int | float]]]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A step that was taken."""
+
+    step: Step
+    changes: Changes
+    """What it has changed, as it was predicted."""
+    numbers: frozenset[tuple[Term, int | float]]
+    """The numbers before it."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +116,8 @@ class World:
             state = self._here()
             state.advance(self._operators[step.name], step)
             changes = Changes(
-                tuple(fact for fact in state.facts if fact not in self.facts),
-                tuple(fact for fact in self.facts if fact not in state.facts),
+                _sorted(state.facts.keys() - self.facts.keys()),
+                _sorted(self.facts.keys() - state.facts.keys()),
                 {fluent: value for fluent, value in state.numbers.items() if self.numbers.get(fluent) != value},
             )
             self._evaluated, self._ahead = None, (step, changes, state)
@@ -115,17 +136,19 @@ class World:
         """Return whether the steps could be taken one after the other from here."""
         return not verify(self._domain, self.problem(()), steps, decomposition=False)
 
-    def compare(self, seen: Observation, done: Changes | None, step: Step) -> Comparison:
-        """Hold an observation against the state here, in which what a step has ``done`` is counted already."""
+    def compare(self, seen: Observation, taken: Taken | None) -> Comparison:
+        """Hold an observation against the state here, in which a step that was ``taken`` is counted already."""
         gone = tuple(fact for fact in self.facts if seen.truth(fact) is False)
         come = tuple(fact for fact in seen.holds if fact not in self.facts)
         other = {fluent: value for fluent, value in seen.numbers.items() if self.numbers.get(fluent) != value}
         missed: list[str] = []
-        if done is not None:
-            added, removed = self._intended(step)
-            missed += [f"not {term_text(fact)}" for fact in gone if fact in (*done.added, *added)]
-            missed += [term_text(fact) for fact in come if fact in (*done.removed, *removed)]
-            missed += [value_text(*each) for each in other.items() if each[0] in done.numbers]
+        if taken is not None:
+            added, removed = self._intended(taken.step)
+            missed += [f"not {term_text(fact)}" for fact in gone if fact in (*taken.changes.added, *added)]
+            missed += [term_text(fact) for fact in come if fact in (*taken.changes.removed, *removed)]
+            # A number that differs may be measured; one that has not moved tells that nothing happened.
+            still = (each for each in other.items() if each[0] in taken.changes.numbers and each in taken.numbers)
+            missed += [value_text(*each) for each in still]
         unexpected = [f"not {term_text(fact)}" for fact in gone] + [term_text(fact) for fact in come]
         unexpected += [value_text(*each) for each in other.items()]
         return Comparison(Changes(come, gone, other), tuple(missed), tuple(unexpected))
@@ -141,7 +164,16 @@ class World:
         """Return the state as a value that can be compared."""
         return frozenset(self.facts), frozenset(self.numbers.items())
 
+    def snapshot_before(self, taken: Taken) -> Snapshot:
+        """Return the state before a step that led to this one."""
+        return frozenset((self.facts.keys() - set(taken.changes.added)) | set(taken.changes.removed)), taken.numbers
+
     def _here(self) -> StepState:
         if self._evaluated is None:
             self._evaluated = StepState(self.problem(()), self._objects)
         return self._evaluated
+
+
+def _sorted(facts: Iterable[Term]) -> tuple[Term, ...]:
+    """Return facts in an order that is the same in every process."""
+    return tuple(sorted(facts, key=repr))

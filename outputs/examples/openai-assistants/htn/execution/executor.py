@@ -160,9 +160,7 @@ class Executor:
         seen = read_observation(self._observe and self._observe(action, answer), self._planner.domain)
         if seen is None:
             return None
-        record = self._course.records[-1]
-        effects = Changes(record.added, record.removed, record.numbers) if record.status == DONE else None
-        found = self._course.world.compare(seen, effects, action.step)
+        found = self._course.world.compare(seen, self._course.taken)
         missed = f"was done, but then was observed: {', '.join(found.missed)}" if found.missed else ""
         self._note(
             "observed",
