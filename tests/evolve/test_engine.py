@@ -300,13 +300,13 @@ def test_the_family_tree_is_whole() -> None:
 
 
 def test_the_archive_holds_the_best_of_each_kind() -> None:
-    """No program that was judged is better than the one in its cell."""
+    """No program that was bred is better than the one in its cell; probes for fitting numbers are not kept."""
     searcher = search(features={"size": 4, "depth": 2})
     individuals = told(searcher, 6)[1]
 
     archive = searcher.archive
     for item in individuals:
-        if item.score.value is not None:
+        if item.score.value is not None and item.operation in ("seed", "mutate", "cross"):
             body = read_program(item.program).body
             kept = archive[(body.size // 4, body.depth // 2)]
             assert kept.score.value is not None and kept.score.value <= item.score.value
