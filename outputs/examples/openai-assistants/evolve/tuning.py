@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 from .interface import Genome, Opening
 
@@ -74,20 +75,19 @@ def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[fl
     if not math.isfinite(scale) or not all(map(math.isfinite, right)):
         return None
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    count = len(rows)
-    live: list[int] = []
-    for index in range(count):
-        pivot = rows[index][index]
-        if pivot <= 1e-12 * max(scale, 1e-300):
-            if pivot < -1e-9 * scale:
-                return None
-            continue
-        live.append(index)
-        for other in range(index + 1, count):
-            factor = rows[other][index] / pivot
-            rows[other] = [value - factor * lead for value, lead in zip(rows[other], rows[index], strict=True)]
-    moves = [0.0] * count
-    for index in reversed(live):
-        rest = sum(rows[index][other] * moves[other] for other in range(index + 1, count))
-        moves[index] = (rows[index][count] - rest) / rows[index][index]
+    solid: list[tuple[int, list[float]]] = []
+    for index in range(len(rows)):
+        lead = rows[index]  # what is left of it begins at its own pivot
+        if lead[0] > 1e-12 * max(scale, 1e-300):
+            solid.append((index, lead))
+        elif lead[0] < -1e-9 * scale:
+            return None
+        for other in range(index + 1, len(rows)):
+            row = rows[other]
+            factor = row[0] / lead[0] if solid and solid[-1][0] == index else 0.0
+            rows[other] = [value - factor * above for value, above in zip(row[1:], lead[1:], strict=True)]
+    moves = [0.0] * len(rows)
+    for index, row in reversed(solid):
+        rest = sum(map(mul, row[1:-1], moves[index + 1 :]))
+        moves[index] = (row[-1] - rest) / row[0]
     return moves if all(map(math.isfinite, moves)) and any(moves) else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import DoesNotApply, EvolveError, RefusedProgram
 from .interface import Opening
-from .operations import FUNCTIONS, OPERATIONS, TESTS
+from .operations import FUNCTIONS, NUMBER, OPERATIONS, TESTS
 from .reading import Expression, read_program
 from .sums import Sums, constants_in
 from .terms import ONE, Terms, expanded, product_of, rounded, simplified, sum_of, terms_of
@@ -37,6 +37,7 @@ class Expressions:
         self._max_size = max(max_size, seed.body.size)
         self._columns = dict(zip(seed.parameters, columns, strict=True))
         self._length = len(columns[0]) if columns else 1
+        self._ten_digits = "%.9e " * self._length
         self._memory: dict[Node, Column] = {}
         used = [node.kind for _, node in seed.body.walk() if node.parts and node.kind != "negative"]
         tests = [item.name for item in TESTS] if any(OPERATIONS[kind] in TESTS for kind in used) else []
@@ -99,14 +100,18 @@ class Expressions:
         parameters = self._vocabulary.parameters
         if parameters and choice < 0.5:
             return product_of([random.choice(parameters) for _ in range(random.randint(1, 4))])
-        parts = [node for _, node in genome.walk() if node.gives == "number"]
         if parameters and choice < 0.6:
-            return simplified(operation("multiply", random.choice(parts), name(random.choice(parameters))))
+            return simplified(operation("multiply", self._part(genome, random), name(random.choice(parameters))))
         if self._calls and choice < 0.8:
             kind = random.choice(self._calls)
-            operands = [random.choice([*parts, random_leaf(self._vocabulary, random)]) for _ in OPERATIONS[kind].takes]
-            return simplified(operation(kind, *operands))
+            return simplified(operation(kind, *(self._part(genome, random) for _ in OPERATIONS[kind].takes)))
         return simplified(random_tree(self._vocabulary, random, 3))
+
+    def _part(self, genome: Node, random: Random) -> Node:
+        """Return a part of ``genome``, or now and then a leaf."""
+        place = random.randrange(genome.size + 1)
+        part = genome.nth(place)[1] if place < genome.size else None
+        return part if part is not None and part.gives == NUMBER else random_leaf(self._vocabulary, random)
 
     def openings(self, genome: Node, random: Random, most: int) -> list[Opening]:
         """Return the weights of the terms of ``genome`` with its constant part, and the constants inside the terms."""
@@ -162,7 +167,10 @@ class Expressions:
         values = self.values(genome)
         if all(value != value for value in values):
             return str(genome)
-        return tuple([_ten_digits(value) for value in values])
+        try:
+            return self._ten_digits % tuple([value + 0.0 for value in values])  # so that there is no negative zero
+        except OverflowError:  # a whole number beyond all floats
+            return str(values)
 
     def program(self, genome: Node) -> str:
         """Return the source text."""
@@ -216,14 +224,6 @@ def _largest(opening: Opening) -> Node:
     """Return the largest program of ``opening``: no number in it is 0 or 1, which are shorter to write."""
     tree: Node = opening.build([1.5 + index for index in range(len(opening.values))])
     return tree
-
-
-def _ten_digits(value: float) -> str:
-    """Return ``value`` without the noise of rounding."""
-    try:
-        return f"{value:.9e}" if value else "0"
-    except OverflowError:
-        return str(value)
 
 
 def probe_points(count: int) -> list[list[float]]:
