@@ -104,10 +104,15 @@ def plan(
 @click.option(
     "--plan", "plan_file", required=True, type=_FILE, help="JSON or ipc of memkit plan, YAML, or a step a line."
 )
+@click.option("--learned", type=_FILE, help="Where learned methods are kept (default: the store's domains/learned).")
+@click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
 @click.pass_obj
-def verify(front: Front, domain: str, problem: Path, plan_file: Path) -> None:
+def verify(
+    front: Front, domain: str, problem: Path, plan_file: Path, learned: Path | None, promoted_only: bool
+) -> None:
     """Check that a plan does the tasks of a problem, without the code that searches for plans."""
-    verdict = verify_plan(domain, problem, plan_file, root=_store(front))
+    root = _store(front)
+    verdict = verify_plan(domain, problem, plan_file, root=root, learned=learned, promoted_only=promoted_only)
     data = {
         "valid": verdict.valid,
         "steps": len(verdict.steps),

@@ -16,7 +16,7 @@ from memkit.htn.learning import content_of
 from memkit.htn.terms import Term, is_variable
 from memkit.memory.locking import locked
 from memkit.store.files import write_whole
-from memkit.store.layout import checked_name, state_folder
+from memkit.store.layout import NAME, checked_name, state_folder
 from memkit.store.schema import SchemaFinding, suggestion
 from memkit.store.yaml import Document, load_yaml
 from memkit.store.yaml_edit import edited
@@ -41,6 +41,29 @@ class Shelf:
     domain: str
     gaps: Path
     """What was refused, on this machine; also the lock that keeps two processes from changing the shelf at once."""
+
+    @staticmethod
+    def of_domain(name: str, given: str, root: Path | None, learned: Path | None) -> Shelf | None:
+        """Return the shelf of the domain that a person called ``given``; None for a file that belongs to no store.
+
+        Args:
+            name: What the domain calls itself.
+            given: A name, or a file.
+            root: The store, if there is one.
+            learned: The file of learned methods that was asked for.
+        """
+        if learned is not None:
+            return Shelf.of_file(learned, name)
+        path = Path(given)
+        is_file = bool(path.suffix) or "/" in given or path.is_file()
+        # Domains of competitions have names that no file of a store has.
+        if (
+            root is None
+            or not NAME.fullmatch(name)
+            or (is_file and path.resolve().parent != (root / "domains").resolve())
+        ):
+            return None
+        return Shelf.of_store(root, name)
 
     @staticmethod
     def of_store(root: Path, domain: str) -> Shelf:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import FOLDER, find_domain, problem_in_domain
+from memkit.domains import find_domain, problem_in_domain
 from memkit.errors import UsageError
 from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
 from memkit.htn.explanation import Obstacle, explain_failure
@@ -89,7 +89,7 @@ def read_request(
     help, learned = help or Help(), [] if learned is None else learned
     domain, given = _given(request, root)
     model = _open(help)
-    shelf = shelf_of(request.domain, domain, root, help.learned)
+    shelf = Shelf.of_domain(domain.name, request.domain, root, help.learned)
     store = root if help.learned is None else None
 
     def keep(problem: Problem, lessons: Sequence[Lesson]) -> None:
@@ -111,19 +111,6 @@ def read_request(
         **_asking(model, help, domain, shelf),
     )
     return planner, _problem(request, given, planner)
-
-
-def shelf_of(named: str, domain: Domain, root: Path | None, learned: Path | None) -> Shelf | None:
-    """Return where the learned methods of a domain lie, or None for a file that belongs to no store."""
-    if learned is not None:
-        return Shelf.of_file(learned, domain.name)
-    if root is None:
-        return None
-    path = Path(named)
-    is_file = bool(path.suffix) or "/" in named or path.is_file()
-    if is_file and path.resolve().parent != (root / FOLDER).resolve():
-        return None
-    return Shelf.of_store(root, domain.name)
 
 
 def _open(help: Help) -> Model | None:

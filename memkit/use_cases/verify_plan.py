@@ -13,6 +13,7 @@ from memkit.domains import find_domain, problem_in_domain
 from memkit.errors import UsageError
 from memkit.hddl.plans import holds_plan, read_steps, spelled_as
 from memkit.htn.core import Reason, Step, read_plan, verify
+from memkit.learned.shelf import Shelf
 from memkit.store.yaml import load_yaml
 
 _NUMBERED = re.compile(r"\d+[.:]\s+")
@@ -31,13 +32,27 @@ class Verdict:
         return not self.reasons
 
 
-def verify_plan(domain: str, problem: Path, plan: Path, *, root: Path | None = None) -> Verdict:
-    """Return what is wrong with the plan in a file; raises ``UsageError`` for files that make no sense."""
+def verify_plan(
+    domain: str,
+    problem: Path,
+    plan: Path,
+    *,
+    root: Path | None = None,
+    learned: Path | None = None,
+    promoted_only: bool = False,
+) -> Verdict:
+    """Return what is wrong with the plan in a file; raises ``UsageError`` for files that make no sense.
+
+    Tasks may be decomposed by the learned methods of the domain too, which lie in the store or in the file ``learned``,
+    unless it is ``promoted_only``.
+    """
     asked, known = problem_in_domain(problem, find_domain(domain, root))
     if not asked.tasks:
         raise UsageError(f"{problem} names no tasks, so there is nothing that the plan could do. Add 'tasks: [...]'.")
     steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
-    return Verdict(steps, verify(known, asked, steps))
+    shelf = None if promoted_only else Shelf.of_domain(known.name, domain, root, learned)
+    extra = () if shelf is None else shelf.methods(known, lambda reason: None)
+    return Verdict(steps, verify(known, asked, steps, extra=extra))
 
 
 def _plan_data(path: Path) -> Any:

@@ -368,3 +368,31 @@ def test_the_reference_model_needs_no_key_and_finds_the_fewest_steps(parcels: Pa
     assert code == 0
     assert [step["name"] for step in answer["data"]["plan"]] in (["go", "hand_over"], ["hand_over", "go"])
     assert ask("plan", "juggle book", "--domain", "parcels", "--provider", "reference")[0] == 1
+
+
+def test_a_plan_by_a_learned_method_verifies_unless_only_promoted_ones_count(parcels: Path, ask: Ask) -> None:
+    """The verifier knows the same methods as the planner."""
+    Path("problem.yaml").write_text(
+        "objects: {home: place, shop: place, book: parcel}\nstate: [at home, has book]\ntasks: [deliver book shop]\n"
+    )
+    check = ["plan", "verify", "--domain", "parcels", "--problem", "problem.yaml", "--plan", "plan.txt"]
+    Path("plan.txt").write_text("go home shop\nhand_over book\n")
+    assert ask(*check)[0] == 1
+
+    ask(*TASK, "--provider", script(GOOD))
+
+    assert ask(*check)[0] == 0
+    assert ask(*check, "--promoted-only")[0] == 1
+
+
+def test_a_domain_whose_name_no_file_of_a_store_has_is_planned_all_the_same(parcels: Path, ask: Ask) -> None:
+    """It has no place for learned methods, which is no reason not to plan."""
+    (parcels / "domains/odd.yaml").write_text(DOMAIN.replace("methods: []  # nobody wrote any yet", "methods: []"))
+    text = (parcels / "domains/odd.yaml").read_text().replace("name: parcels", "name: odd-one")
+    (parcels / "domains/odd.yaml").unlink()
+    Path("elsewhere").mkdir()
+    Path("elsewhere/odd.yaml").write_text(text)
+
+    code, answer = ask("plan", "go home shop", "--domain", "elsewhere/odd.yaml")
+
+    assert (code, answer["data"]["learned"]) == (0, [])
