@@ -134,7 +134,7 @@ def test_a_wrong_plan_is_exit_one_with_the_step(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "Which domain?"),
+        ([], 2, "Missing option '--domain'"),
         (["--domain", "errands"], 2, "Name a TASK"),
         (["x", "--domain", "errands", "--problem", "problem.yaml"], 2, "A problem file names its tasks itself"),
         (["x", "--domain", "erands"], 1, "Did you mean 'errands'"),
