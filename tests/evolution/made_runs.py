@@ -16,7 +16,7 @@ HOSTILE = "x = '</pre><script>document.title=\"owned\"</script><img src=x onerro
 def line(id: str, generation: int, score: float | None, *parents: str, operation: str = "", reason: str = "") -> Judged:
     """Return a line of a journal; what has no parents is a seed."""
     kind = operation or ("mutate" if parents else "seed")
-    return Judged(id, parents, kind, 0, generation, score, reason, {"combined_score": score or 0.0}, 0.01)
+    return Judged(id, parents, kind, 0, generation, score, reason, {"combined_score": score or 0.0})
 
 
 FAMILY = (

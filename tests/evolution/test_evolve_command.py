@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,7 @@ def told(path: str | Path) -> tuple[Any, list[Judged], Any]:
     """Return best, journal and archive of a run."""
     account = account_of(RunFolder(Path(path)))
     assert account.checkpoint is not None
-    return account.checkpoint.best, [replace(each, seconds=None) for each in account.judged], account.checkpoint.archive
+    return account.checkpoint.best, list(account.judged), account.checkpoint.archive
 
 
 def test_an_expression_is_evolved_without_a_store(capsys: pytest.CaptureFixture[str]) -> None:

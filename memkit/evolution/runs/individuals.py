@@ -17,7 +17,7 @@ NAME = "individuals.jsonl"
 
 @dataclass(frozen=True)
 class Judged:
-    """A program that was judged, with where it comes from."""
+    """A program that was judged, with where it comes from; nothing in it differs when a run is repeated."""
 
     id: str
     parents: tuple[str, ...]
@@ -29,8 +29,6 @@ class Judged:
     """None where it does not count; then ``reason`` says why."""
     reason: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
-    seconds: float | None = None
-    """How long judging took; the one thing that differs when a run is repeated."""
 
 
 class Individuals:
