@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -117,15 +118,20 @@ class Judging:
         if not _same(before, again.score.value):
             shown = f"{_number(before)} and then {_shown(again.score)}"
             return _without_value(again.score, f"changes between runs: {shown}, with the same seed")
-        shown_scores = [self._without_constants(again)]
-        checks = [("with another seed", None), ("on held-back inputs", HELD_BACK)][: 2 if self.holds_back else 1]
-        for where, stage in checks:
-            if shown_scores[-1].value is None:
+        scores = [self._without_constants(again)]
+        for where, stages in self._other_inputs():
+            if scores[-1].value is None:
                 break
-            found = self._judged(program, self.seed + 1, (stage,) if stage else None).score
+            found = self._judged(program, self.seed + 1, stages).score
             reason = f"does not hold {where}: {found.reason}" if found.value is None else ""
-            shown_scores.append(Score(found.value, reason, found.metrics, found.artifacts))
-        return self._least(shown_scores)
+            scores.append(Score(found.value, reason, found.metrics, found.artifacts))
+        return self._least(scores)
+
+    def _other_inputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield on what else a new best is judged, in words and by functions of the evaluator."""
+        yield "with another seed", self.stages
+        if self.holds_back:
+            yield "on held-back inputs", (HELD_BACK,)
 
     def close(self) -> None:
         """End the evaluator."""
@@ -151,7 +157,7 @@ class Judging:
             return judged.score
         return _without_value(judged.score, f"constant: {', '.join(cheats)} gives one answer whatever it is asked")
 
-    def _judged(self, program: str, seed: int, stages: tuple[str, ...] | None = None) -> Judged:
+    def _judged(self, program: str, seed: int, stages: tuple[str, ...] = ()) -> Judged:
         """Return what the stages find, up to the first that does not let the program pass."""
         metrics, artifacts = dict[str, Any](), dict[str, str]()
         constant, varied, refused = set[str](), set[str](), ""
