@@ -181,10 +181,10 @@ def _is_text(node: ast.stmt) -> bool:
 
 def taken(spot: Spot, work: Work, other: Parsed, others: Sequence[Spot]) -> str | None:
     """Return the text with a statement of another program before the one at ``spot``, or in its place."""
-    kinds_of_other = [item for item in others if not isinstance(item.node, _KEPT) and not _is_text(item.node)]
-    if not kinds_of_other:
+    movable = [item for item in others if not isinstance(item.node, _KEPT) and not _is_text(item.node)]
+    if not movable:
         return None
-    chosen = work.random.choice(kinds_of_other)
+    chosen = work.random.choice(movable)
     loose = [node for node in ast.walk(chosen.node) if isinstance(node, ast.Break | ast.Continue)]
     if loose and not spot.loop:
         return None
