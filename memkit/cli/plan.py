@@ -11,8 +11,8 @@ from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.cli.plan_drawing import Drawings, draw, drawing_options
 from memkit.cli.plan_execution import Wish, execute, execution_options, runs
 from memkit.errors import StoreFault, UsageError
-from memkit.htn.core import FOUND, GAVE_UP, Budget, tree_text
-from memkit.htn.explanation import obstacle_lines
+from memkit.htn.core import FOUND, GAVE_UP, Budget
+from memkit.htn.explanation import choice_lines, obstacle_lines
 from memkit.store.layout import find_store
 from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, read_request
 from memkit.use_cases.verify_plan import verify_plan
@@ -92,8 +92,8 @@ def plan(
     planned = plan_task(request, root=_store(front), budget=budget, help=help, explain=explain)
     result = planned.result
     data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
-    if planned.obstacles is not None:
-        data["explanation"] = [obstacle.to_data() for obstacle in planned.obstacles]
+    if explain:
+        data["explanation"] = _explanation(planned)
     draw(front, drawings, result, f"Plan: {request.task or request.problem}")
     front.answer(data, _ipc_lines(planned) if form == "ipc" else _lines(planned, explain), ok=result.found)
 
@@ -146,11 +146,19 @@ def _ipc_lines(planned: Planned) -> list[str]:
     return [f"; {line}" for line in _lines(planned, False)]
 
 
+def _explanation(planned: Planned) -> list[dict[str, Any]]:
+    """Return how far each method came, or for each node of the tree which methods were passed over, and why."""
+    if planned.obstacles is not None:
+        return [obstacle.to_data() for obstacle in planned.obstacles]
+    passed_over = (planned.passed_over or {}).items()
+    return [{"id": id, "passed_over": [each.to_data() for each in found]} for id, found in passed_over if found]
+
+
 def _lines(planned: Planned, explain: bool) -> list[str]:
     result = planned.result
     if result.outcome == FOUND and result.plan is not None:
         steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
-        shown = [tree_text(result.tree)] if explain and result.tree else steps
+        shown = list(choice_lines(result.tree, planned.passed_over or {})) if explain and result.tree else steps
         return shown or ["Nothing needs to be done."]
     head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
     if planned.obstacles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from memkit.domains import find_domain, problem_in_domain
 from memkit.errors import UsageError
 from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
-from memkit.htn.explanation import Obstacle, explain_failure
+from memkit.htn.explanation import Obstacle, explain_choices, explain_failure
 from memkit.htn.learning import Lesson
 from memkit.learned.shelf import Shelf
 from memkit.loop.interface import Model
@@ -54,6 +54,8 @@ class Planned:
     """The names of learned methods that are new on the shelf."""
     obstacles: tuple[Obstacle, ...] | None = None
     """How far each method comes, where there is no plan and that was asked for."""
+    passed_over: Mapping[int, Sequence[Obstacle]] | None = None
+    """For each node of the tree the methods before the chosen one, and why not they, where that was asked for."""
 
 
 def plan_task(
@@ -69,7 +71,8 @@ def plan_task(
     planner, problem = read_request(request, root=root, budget=budget, help=help, learned=names)
     result = planner.solve_problem(problem)
     obstacles = tuple(explain_failure(planner, problem)) if explain and not result.found else None
-    return Planned(result, tuple(names), obstacles)
+    passed_over = explain_choices(planner, problem, result.tree) if explain and result.found else None
+    return Planned(result, tuple(names), obstacles, passed_over)
 
 
 def read_request(

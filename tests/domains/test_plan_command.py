@@ -96,10 +96,24 @@ def test_giving_up_is_its_own_outcome(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_explain_shows_the_decomposition(capsys: pytest.CaptureFixture[str]) -> None:
-    """--explain names the method of every task."""
+    """--explain names the method of every task, what it found, and why the methods before it were passed over."""
     assert run(["plan", "deliver book shop", "--domain", "errands", "--explain"]) == 0
+    first = capsys.readouterr().out
+    assert run(["plan", "deliver book home", "--domain", "errands", "--explain"]) == 0
+    second = capsys.readouterr().out
+    data = envelope(["deliver book home", "--domain", "errands", "--explain"], capsys)[1]["data"]
 
-    assert capsys.readouterr().out == "deliver book shop  (walk_and_give)\n  1. go home shop\n  2. hand_over book\n"
+    assert first.splitlines() == [
+        "deliver book shop  (walk_and_give)  with ?here = home",
+        "  1. go home shop",
+        "  2. hand_over book",
+    ]
+    assert second.splitlines() == [
+        "deliver book home  (already_there)",
+        "    not walk_and_give: 'at home' holds, but 'not = home home' does not hold",
+        "  1. hand_over book",
+    ]
+    assert [(each["id"], each["passed_over"][0]["method"]) for each in data["explanation"]] == [(0, "walk_and_give")]
 
 
 @pytest.mark.parametrize("form", ["text", "json", "yaml"])
