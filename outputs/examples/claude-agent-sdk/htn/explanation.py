@@ -19,6 +19,7 @@ from .evaluation import Binding, Impossible, Members, StepState, holds, shortfal
 from .interface import Budget, Reason, Step
 from .objects import typed_objects
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
+from .tree import Node, tree_text
 from .verify import step_fault
 
 if TYPE_CHECKING:
@@ -91,6 +92,33 @@ def explain_failure(
     return _Explainer(planner, problem, seconds, clock).run()
 
 
+def explain_choices(
+    planner: HTNPlanner,
+    problem: Problem,
+    tree: Sequence[Node],
+    *,
+    seconds: float = 3.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[Any, list[Obstacle]]:
+    """Return, for each node of a plan's tree, why the methods before the one that was chosen were passed over.
+
+    Of a tree that takes longer than ``seconds`` only the first nodes are explained.
+    """
+    return dict(_Explainer(planner, problem, seconds, clock).passed_over(tree))
+
+
+def choice_lines(tree: Sequence[Node], passed_over: Mapping[Any, Sequence[Obstacle]]) -> Iterator[str]:
+    """Yield a tree as ``tree_text`` does, with the values that were found and the methods that were passed over."""
+    for node, line in zip(tree, tree_text(tree).splitlines(), strict=True):
+        found = {name: value for name, value in node.get("bindings", {}).items() if value not in node["args"]}
+        values = ", ".join(f"{name} = {value}" for name, value in found.items())
+        yield f"{line}  with {values}" if values else line
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        for rival in passed_over.get(node["id"], ()):
+            held = f"{_all_hold(rival.held)}, but " * bool(rival.held)
+            yield f"{indent}not {rival.method}: {held}{rival.words}"
+
+
 def obstacle_lines(obstacles: Sequence[Obstacle], depth: int = 0) -> Iterator[str]:
     """Yield obstacles as an indented text: a task, below it each method and how far it comes."""
     task: Term | None = None
@@ -152,22 +180,52 @@ class _Explainer:
                 fault = str(error)
         return Obstacle(task, fault or "could be taken here, and yet nothing after it works out")
 
+    def passed_over(self, tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, list[Obstacle]]]:
+        """Yield each node of a tree with the methods that come before the chosen one, and why they were not it."""
+        state = StepState(self._problem, self._objects)
+        for node in tree:
+            if self._clock() > self._deadline:
+                return
+            task: Term = (node["name"], *node["args"])
+            if "operator" in node:
+                yield node["id"], []
+                self._advance(state, [Step(str(task[0]), task[1:])])
+                continue
+            rivals = [method for method in self._methods if method.task == task[0]]
+            names = [method.name for method in rivals]
+            earlier = rivals[: names.index(node["method"])] if node["method"] in names else rivals
+            yield node["id"], [self._rival(method, task, state) for method in earlier]
+
+    def _rival(self, method: Method, task: Term, state: StepState) -> Obstacle:
+        entered = self._entered(method, task, state)
+        if isinstance(entered, Obstacle):
+            return entered
+        return Obstacle(task, "its conditions hold, but it led to no plan, or to none as good", "after", method.name)
+
     def _way(self, method: Method, task: Term, state: StepState, above: tuple[Term, ...]) -> Obstacle:
+        entered = self._entered(method, task, state)
+        if isinstance(entered, Obstacle):
+            return entered
+        types = _types(method)
+        ways = [self._subtasks(method, task, row, types, state, (*above, task)) for row in entered[:TRIED]]
+        best = max(ways, key=lambda way: way.progress)
+        return replace(best, held=_texts(method.preconditions, entered[ways.index(best)]))
+
+    def _entered(self, method: Method, task: Term, state: StepState) -> Obstacle | list[Binding]:
+        """Return the bindings under which a method's conditions hold, or the first condition that does not."""
         misfit = self._misfit(method, task)
         if misfit is not None:
             return Obstacle(task, misfit[1], misfit[0], method.name)
         rows: list[Binding] = [{} if method.any_arguments else dict(zip(method.head.args, task[1:], strict=False))]
-        types = {**(method.head.types or {}), **{p.name: p.type for p in method.variables}}
-        held: tuple[Condition, ...] = ()
-        for condition in method.preconditions:
+        types = _types(method)
+        for number, condition in enumerate(method.preconditions):
             wider = [each for row in rows for each in self._rows(condition, row, types, state, task)][:ROWS]
             if not wider:
                 words, unmet = self._unmet(condition, rows[0], types, state, task)
-                return Obstacle(task, words, "condition", method.name, unmet, _texts(held, rows[0]))
-            rows, held = wider, (*held, condition)
-        ways = [self._subtasks(method, task, row, types, state, (*above, task)) for row in rows[:TRIED]]
-        best = max(ways, key=lambda way: way.progress)
-        return replace(best, held=_texts(held, rows[ways.index(best)]))
+                held = _texts(method.preconditions[:number], rows[0])
+                return Obstacle(task, words, "condition", method.name, unmet, held)
+            rows = wider
+        return rows
 
     def _misfit(self, method: Method, task: Term) -> tuple[str, str] | None:
         if method.any_arguments:
@@ -282,6 +340,10 @@ class _Explainer:
     def _advance(self, state: StepState, steps: Sequence[Step]) -> None:
         for step in steps:
             state.advance(self._operators[step.name], step)
+
+
+def _types(method: Method) -> dict[str, str]:
+    return {**(method.head.types or {}), **{p.name: p.type for p in method.variables}}
 
 
 def _all_hold(conditions: Sequence[str]) -> str:
