@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.htn.checks import check_domain
-from memkit.htn.core import Domain, HtnError, Literal, Method, Operator, Parameter, Task
+from memkit.htn.core import Domain, HtnError, Literal, Method, Operator, Parameter, Task, parse_condition
 from memkit.htn.start import read_items
 from memkit.htn.terms import Head
 
@@ -144,7 +144,10 @@ def _tasks(reading: _Reading, parts: list[Form]) -> dict[str, Task]:
         effects = () if effect is None else read_conditions(reading.words, effect, bound(parameters))
         if not all(isinstance(condition, Literal) for condition in effects):
             raise reading.source.error(each.at, f"the effects of the task {name} are facts, or (not …) of facts.")
-        if read_notes(reading.source, each, ("declared",)).get("declared", True):
+        notes = read_notes(reading.source, each, ("declared", "effects"))
+        with _blamed(reading, each.at):
+            effects += tuple(parse_condition(text) for text in notes.get("effects", ()))
+        if notes.get("declared", True):
             found[str(name)] = Task(str(name), parameters, effects)
     return found
 
@@ -185,7 +188,7 @@ def _operator(
         return Operator(
             str(name), read_conditions(reading.words, precondition, variables), parameters=parameters,
             effects_add=effects.add, effects_remove=effects.remove, effects_more=effects.more,
-            cost=_cost(reading, effects.cost), **_typed(notes),
+            cost=_cost(reading, effects.cost), **notes,
         )  # fmt: skip
 
 
@@ -194,10 +197,6 @@ def _cost(reading: _Reading, cost: Any) -> Any:
     if cost is not None:
         return cost
     return 0 if reading.costs else 1
-
-
-def _typed(notes: dict[str, Any]) -> dict[str, Any]:
-    return {key: value is True if key in ("idempotent", "learned") else str(value) for key, value in notes.items()}
 
 
 def _method(reading: _Reading, each: Form, number: int) -> Method:
@@ -228,7 +227,7 @@ def method_of(
         return Method(
             name, Head(str(task[0]), task[1:], types), (*conditions, *network.conditions), network.subtasks,
             variables=[parameter for parameter in parameters if parameter.name not in hidden],
-            ordering=network.ordering, **_typed(notes),
+            ordering=network.ordering, **notes,
         )  # fmt: skip
     except HtnError as error:
         raise words.source.error(each.at, error.message) from None

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from .forms import Form
+from .forms import Form, Word
 from .source import Source
+
+_KINDS: Mapping[str, Any] = {
+    "description": str, "tool": str, "idempotent": bool, "learned": bool, "declared": bool,
+    "undeclared": list, "effects": list, "state": list,
+}  # fmt: skip
+"""What each note holds; lists are of texts."""
 
 
 def read_notes(source: Source, given: Form, known: tuple[str, ...]) -> dict[str, Any]:
@@ -17,11 +24,19 @@ def read_notes(source: Source, given: Form, known: tuple[str, ...]) -> dict[str,
         key = key.strip()
         if key not in known:
             raise source.error(note.at, f"';@' begins a note of memkit, and here is none of {', '.join(known)}.")
-        try:
-            found[key] = json.loads(value)
-        except (ValueError, RecursionError):
-            raise source.error(note.at, f"the note {key} is not followed by JSON.") from None
+        found[key] = _value(source, note, key, value)
     return found
+
+
+def _value(source: Source, note: Word, key: str, text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise source.error(note.at, f"the note {key} is not followed by JSON.") from None
+    if not isinstance(value, _KINDS[key]) or (_KINDS[key] is list and not all(isinstance(each, str) for each in value)):
+        wanted = {str: "a text", bool: "true or false", list: "a list of texts"}[_KINDS[key]]
+        raise source.error(note.at, f"the note {key} is {wanted}.")
+    return value
 
 
 def write_note(key: str, value: Any) -> str:

@@ -119,10 +119,9 @@ def _common(domain: Domain, task: str, position: int) -> str:
 
 def _task(task: Task, declared: bool) -> Iterator[str]:
     yield f"  (:task {name_text(task.name)}"
-    yield from _notes({} if declared else {"declared": False}, "    ")
+    effects = {"effects": [str(effect) for effect in task.effects]}  # few planners know effects of tasks
+    yield from _notes(effects if declared else {"declared": False}, "    ")
     yield f"    :parameters {parameters_list(task.parameters)}"
-    if task.effects:
-        yield f"    :effect {joined(map(condition_list, task.effects))}"
     yield "  )"
 
 

@@ -169,6 +169,10 @@ def test_names_of_tasks_types_and_predicates_do_not_get_into_each_others_way() -
         ("(:action a :parameters () :precondition (and (q) (not (q) (q))) :effect ())", "4:50", "'not' takes 1"),
         ("(:action a :parameters () :precondition (< 1 nan) :effect ())", "4:46", "nan"),
         ("(:action a :parameters () ;@ tool: {\n :effect ())", "4:27", "not followed by JSON"),
+        ("(:action a :parameters () ;@ tool: 5\n :effect ())", "4:27", "the note tool is a text"),
+        (";@ state: [5]\n", "4:1", "the note state is a list of texts"),
+        (";@ colour: 5\n", "4:1", "none of description, state"),
+        (";@ state: [\"r\"]\n", "1:1", "The predicate r is not defined"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named_with_its_place(part: str, place: str, words: str) -> None:
