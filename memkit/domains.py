@@ -24,7 +24,11 @@ def load_domain(path: Path, *, name: str | None = None, stem: str | None = None)
     """
     if path.suffix.lower() == SUFFIX:
         return read_domain(path, name=name)
-    document = load_yaml(path, name=name)
+    return document_domain(load_yaml(path, name=name), stem)
+
+
+def document_domain(document: Document, stem: str | None = None) -> Domain:
+    """Return the domain in a document; raises ``UsageError`` as ``load_domain`` does."""
     _refuse(document, domain_findings(document, stem))
     return Domain.from_data(document.data)
 
@@ -66,10 +70,14 @@ def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) ->
     """
     if path.suffix.lower() == SUFFIX:
         return read_problem(path, domain, name=name)
-    document = load_yaml(path, name=name)
+    return document_problem(load_yaml(path, name=name), domain), domain
+
+
+def document_problem(document: Document, domain: Domain) -> Problem:
+    """Return the problem in a document; raises ``UsageError`` as ``load_problem`` does."""
     _refuse(document, check(document.data, load_schema("problem")))
     try:
-        return Problem.from_data(document.data, domain), domain
+        return Problem.from_data(document.data, domain)
     except HtnError as error:
         _refuse(document, [SchemaFinding("problem", error.path, error.message)])
         raise

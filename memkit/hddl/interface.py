@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memkit.htn.core import Domain, Problem
 
-from .source import load_source
+from .source import Source, load_source
 
 SUFFIX = ".hddl"
 
@@ -16,9 +16,18 @@ def read_domain(path: Path, *, name: str | None = None) -> Domain:
 
     ``name`` is what errors call the file.
     """
+    return _domain(load_source(path, name=name))
+
+
+def domain_of_text(text: str, *, name: str) -> Domain:
+    """Return the domain that a text is; raises ``UsageError`` as ``read_domain`` does."""
+    return _domain(Source(name, text))
+
+
+def _domain(source: Source) -> Domain:
     from .domain_reader import domain_from
 
-    return domain_from(load_source(path, name=name))
+    return domain_from(source)
 
 
 def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tuple[Problem, Domain]:
@@ -29,6 +38,13 @@ def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tupl
     from .problem_reader import problem_from
 
     return problem_from(load_source(path, name=name), domain)
+
+
+def problem_of_text(text: str, domain: Domain, *, name: str) -> Problem:
+    """Return the problem that a text is; raises ``UsageError`` as ``read_domain`` does."""
+    from .problem_reader import problem_from
+
+    return problem_from(Source(name, text), domain)[0]
 
 
 def write_domain(domain: Domain) -> str:

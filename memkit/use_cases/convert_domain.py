@@ -1,0 +1,96 @@
+"""Convert a domain, or a problem of one, between YAML and HDDL."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memkit.domains import document_domain, document_problem, find_domain, load_domain, load_problem
+from memkit.errors import UsageError
+from memkit.generate.quoting import as_yaml_block
+from memkit.hddl.interface import SUFFIX, domain_of_text, problem_of_text, write_domain, write_problem
+from memkit.htn.core import Domain, HtnError, Problem
+from memkit.store.files import write_whole
+from memkit.store.layout import NAME
+from memkit.store.yaml import load_yaml
+
+_KNOWN = (".yaml", ".yml", SUFFIX)
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What was written, and what a person should know of it."""
+
+    target: Path
+    notes: tuple[str, ...] = ()
+
+
+def convert_domain(
+    source: Path, target: Path, *, domain: str | None = None, root: Path | None = None, force: bool = False
+) -> Converted:
+    """Write the domain in one file to another, whose suffix says in which language.
+
+    With ``domain`` (a file or a name) the file is a problem of that domain. What was written is read back and compared
+    before anything reaches the disk.
+
+    Raises:
+        UsageError: A file makes no sense, cannot be said in the other language, or is there already.
+        EnvironmentFault: The file cannot be written.
+    """
+    if target.suffix.lower() not in _KNOWN:
+        raise UsageError(f"{target} ends in none of {', '.join(_KNOWN)}, so it says no language. Name it so.")
+    if target.exists() and not force:
+        raise UsageError(f"{target} is there already. Add --force to replace it.")
+    notes: list[str] = []
+    if domain is None:
+        text = _domain_text(load_domain(source), target, notes)
+    else:
+        known = find_domain(domain, root)
+        text = _problem_text(load_problem(source, known), known, target)
+    write_whole(target, text.encode("utf-8"))
+    return Converted(target, tuple(notes))
+
+
+def _domain_text(domain: Domain, target: Path, notes: list[str]) -> str:
+    try:
+        if target.suffix.lower() == SUFFIX:
+            text = write_domain(domain)
+            again = domain_of_text(text, name=str(target))
+        else:
+            domain = _named(domain, notes)
+            text = as_yaml_block(domain.to_data())
+            again = document_domain(load_yaml(text.encode("utf-8"), name=str(target)))
+    except HtnError as error:
+        raise UsageError(f"The domain cannot be written: {error}") from None
+    _refuse_loss(again == domain, target)
+    return text
+
+
+def _problem_text(problem: Problem, domain: Domain, target: Path) -> str:
+    if target.suffix.lower() == SUFFIX:
+        text = write_problem(problem, domain)
+        again = problem_of_text(text, domain, name=str(target))
+    else:
+        text = as_yaml_block(problem.to_data())
+        again = document_problem(load_yaml(text.encode("utf-8"), name=str(target)), domain)
+    # A problem without a name gets one where HDDL wants it, and the order of facts means nothing.
+    same = replace(again, name=problem.name, state=tuple(sorted(again.state))) == replace(
+        problem, state=tuple(sorted(problem.state))
+    )
+    _refuse_loss(same, target)
+    return text
+
+
+def _named(domain: Domain, notes: list[str]) -> Domain:
+    """Return the domain with a name that files in a store may have."""
+    if NAME.fullmatch(domain.name):
+        return domain
+    name = re.sub(r"[^a-z0-9_-]+", "-", domain.name.lower()).strip("-_")[:64] or "domain"
+    notes.append(f"The domain is called {name} now: names in a store have small letters, digits, - and _.")
+    return replace(domain, name=name)
+
+
+def _refuse_loss(same: bool, target: Path) -> None:
+    if not same:
+        raise UsageError(f"{target} would not say all that the source says, so it was not written.")
