@@ -14,6 +14,11 @@ from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
 FOLDER = "domains"
+PROBLEMS = f"{FOLDER}/problems"
+"""Where the problems of each domain lie, in a folder of its name."""
+SUFFIXES = (".yaml", SUFFIX)
+EXPECT = "expect"
+"""What a problem file says for ``memkit domain test``, and nobody else."""
 
 
 def load_domain(path: Path, *, name: str | None = None, stem: str | None = None) -> Domain:
@@ -35,23 +40,48 @@ def document_domain(document: Document, stem: str | None = None) -> Domain:
 
 def load_domains(root: Path) -> dict[str, Domain]:
     """Return every domain of the store at ``root`` by name, or raise for the first file that is wrong."""
-    paths = sorted((root / FOLDER).glob("*.yaml"))
-    return {path.stem: load_domain(path, name=f"{FOLDER}/{path.name}", stem=path.stem) for path in paths}
+    return {path.stem: load_domain(path, name=f"{FOLDER}/{path.name}", stem=path.stem) for path in domain_files(root)}
+
+
+def domain_files(root: Path) -> list[Path]:
+    """Return the files of the store's domains, by name."""
+    return _files_in(root / FOLDER)
 
 
 def find_domain(named: str, root: Path | None = None) -> Domain:
     """Return the domain in the file ``named``, else of that name in the store at ``root``, else among the starters."""
-    path = Path(named)
-    if path.suffix or "/" in named or path.is_file():
+    path = domain_file(named, root)
+    if is_file_name(named):
         return load_domain(path)
+    return load_domain(path, name=f"{FOLDER}/{path.name}", stem=named)
+
+
+def domain_file(named: str, root: Path | None = None, *, starters: bool = True) -> Path:
+    """Return the file of a domain that is named as for ``find_domain``; raises ``NotFound`` with the nearest name."""
+    if is_file_name(named):
+        return Path(named)
     checked_name(named, "domain")
-    folders = [resource(FOLDER)] if root is None else [root / FOLDER, resource(FOLDER)]
-    for folder in folders:
-        if (folder / f"{named}.yaml").is_file():
-            return load_domain(folder / f"{named}.yaml", name=f"{FOLDER}/{named}.yaml", stem=named)
-    known = sorted({found.stem for folder in folders for found in folder.glob("*.yaml")})
-    hint = suggestion(named, known) or f" Known: {', '.join(known)}; or name a file."
-    raise NotFound(f"There is no domain {named!r}.{hint}")
+    folders = [] if root is None else [root / FOLDER]
+    folders += [resource(FOLDER)] if starters or root is None else []
+    known = {path.stem: path for folder in reversed(folders) for path in _files_in(folder)}
+    if named in known:
+        return known[named]
+    listed = f" Known: {', '.join(sorted(known))}; or name a file." if known else " 'memkit domain new' starts one."
+    raise NotFound(f"There is no domain {named!r}.{suggestion(named, sorted(known)) or listed}")
+
+
+def is_file_name(named: str) -> bool:
+    """Return whether somebody who names a domain means a file."""
+    return bool(Path(named).suffix) or "/" in named or Path(named).is_file()
+
+
+def problem_files(root: Path, domain: str) -> list[Path]:
+    """Return the files of the problems that are recorded for a domain of the store at ``root``, by name."""
+    return _files_in(root / PROBLEMS / domain)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES and not path.name.startswith("."))
 
 
 def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Problem:
@@ -77,7 +107,8 @@ def document_problem(document: Document, domain: Domain) -> Problem:
     """Return the problem in a document; raises ``UsageError`` as ``load_problem`` does."""
     _refuse(document, check(document.data, load_schema("problem")))
     try:
-        return Problem.from_data(document.data, domain)
+        asked = {key: value for key, value in document.data.items() if key != EXPECT}
+        return Problem.from_data(asked, domain)
     except HtnError as error:
         _refuse(document, [SchemaFinding("problem", error.path, error.message)])
         raise

@@ -7,6 +7,11 @@ import click
 from memkit.cli.lazy import Commands, LazyGroup
 
 DOMAIN_COMMANDS: Commands = {
+    "new": ("memkit.cli.domain.new:new", "Start a domain from an example, with a problem that tests it."),
+    "list": ("memkit.cli.domain.read:list_command", "List the store's planning domains."),
+    "show": ("memkit.cli.domain.read:show", "Show a domain's tasks, methods and steps."),
+    "test": ("memkit.cli.domain.proof:test", "Solve the problems recorded for domains, and say what none uses."),
+    "graph": ("memkit.cli.domain.graph:graph", "Draw a domain's tasks, methods and steps."),
     "convert": ("memkit.cli.domain.convert:convert", "Write a domain or a problem in HDDL, or in YAML."),
     "learned": ("memkit.cli.domain.learned:learned", "List methods that a model proposed and nobody promoted yet."),
     "promote": ("memkit.cli.domain.promote:promote", "Take a learned method over into the domain, after a check."),
@@ -16,4 +21,4 @@ DOMAIN_COMMANDS: Commands = {
 
 @click.group("domain", cls=LazyGroup, table=DOMAIN_COMMANDS)
 def domain() -> None:
-    """Review planning domains and what was learned for them."""
+    """Write, check, test, draw and follow planning domains, and review what was learned for them."""

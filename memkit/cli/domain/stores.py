@@ -1,0 +1,19 @@
+"""The store of a command that can do without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memkit.cli.output import Front
+from memkit.errors import StoreFault
+from memkit.store.layout import find_store
+
+
+def store_if_any(front: Front) -> Path | None:
+    """Return the store if there is one; none is needed, but one that was named must exist."""
+    try:
+        return find_store(front.store)
+    except StoreFault:
+        if front.store is not None:
+            raise
+        return None

@@ -1,0 +1,184 @@
+"""Prove a domain by the problems recorded for it: what each expects, what comes of it, and what no problem uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memkit.domains import EXPECT, PROBLEMS, problem_files, problem_in_domain
+from memkit.errors import UsageError
+from memkit.htn.core import (
+    FOUND,
+    GAVE_UP,
+    NO_PLAN,
+    Budget,
+    Condition,
+    Domain,
+    HtnError,
+    HTNPlanner,
+    Problem,
+    Step,
+    verify,
+)
+from memkit.htn.core import read_plan as read_steps
+from memkit.htn.evaluation import StepState, shortfall
+from memkit.htn.objects import typed_objects
+from memkit.htn.terms import term_text
+from memkit.store.yaml import Document, load_yaml
+
+INVALID = "invalid"
+"""The outcome of a problem file that cannot be read."""
+_SAID = {FOUND: "a plan", NO_PLAN: "no plan"}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a problem file says under ``expect``."""
+
+    outcome: str = FOUND
+    plan: tuple[Step, ...] | None = None
+    steps: int | None = None
+    at_most: int | None = None
+    holds: tuple[Condition, ...] = ()
+    """What must hold after the plan."""
+
+
+@dataclass(frozen=True)
+class ProblemProof:
+    """What came of one problem."""
+
+    name: str
+    path: str
+    expected: str
+    outcome: str
+    plan: tuple[Step, ...] | None = None
+    faults: tuple[str, ...] = ()
+    """In what the outcome is not as expected; nothing, where the test passes."""
+    line: int = 1
+    used: frozenset[str] = frozenset()
+    """The methods and operators of the plan."""
+
+    @property
+    def passed(self) -> bool:
+        """Return whether everything is as expected."""
+        return not self.faults
+
+
+@dataclass(frozen=True)
+class DomainProof:
+    """What came of all problems of a domain."""
+
+    domain: Domain
+    path: str
+    problems: tuple[ProblemProof, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        """Return whether every problem came out as expected."""
+        return all(each.passed for each in self.problems)
+
+    def coverage(self) -> dict[str, dict[str, bool]]:
+        """Return the methods and the operators by name, each with whether the plan of some problem uses it."""
+        used = frozenset[str]().union(*(each.used for each in self.problems))
+        methods = {each.name: f"method {each.name}" in used for each in self.domain.methods}
+        return {"methods": methods, "operators": {each.name: each.name in used for each in self.domain.operators}}
+
+
+def prove_domain(root: Path, name: str, domain: Domain, path: str, budget: Budget) -> DomainProof:
+    """Return what comes of the problems recorded for a domain of the store at ``root``; learned methods take no part.
+
+    Every plan is verified by code that shares nothing with the search.
+    """
+    found = [_proof(file, f"{PROBLEMS}/{name}/{file.name}", domain, budget) for file in problem_files(root, name)]
+    return DomainProof(domain, path, tuple(found))
+
+
+def expectation_of(document: Document, domain: Domain) -> Expectation:
+    """Return what a problem file expects; raises ``UsageError`` with the place of what makes no sense."""
+    said: Mapping[str, Any] = document.data.get(EXPECT) or {}
+    outcome = str(said.get("outcome", FOUND))
+    if outcome == NO_PLAN:
+        for key in ("plan", "steps", "at_most", "holds"):
+            if key in said:
+                raise _at(document, (EXPECT, key), "Where no plan is expected, nothing can be said about it.")
+    try:
+        plan = tuple(read_steps(said["plan"])) if "plan" in said else None
+    except HtnError as error:
+        raise _at(document, (EXPECT, "plan"), str(error)) from None
+    return Expectation(outcome, plan, said.get("steps"), said.get("at_most"), _conditions(document, said, domain))
+
+
+def _conditions(document: Document, said: Mapping[str, Any], domain: Domain) -> tuple[Condition, ...]:
+    """Return the conditions under ``holds``, read and checked just as a problem's goal is."""
+    if "holds" not in said:
+        return ()
+    data = {key: value for key, value in document.data.items() if key != EXPECT}
+    try:
+        return Problem.from_data({**data, "goal": said["holds"]}, domain).goal
+    except HtnError as error:
+        raise _at(document, (EXPECT, "holds", *error.path[1:]), error.message) from None
+
+
+def _at(document: Document, path: tuple[str | int, ...], message: str) -> UsageError:
+    line, column = document.position(path)
+    return UsageError(f"{document.path}:{line}:{column}: {message}", path=document.path, line=line)
+
+
+def _proof(file: Path, shown: str, domain: Domain, budget: Budget) -> ProblemProof:
+    try:
+        problem, domain = problem_in_domain(file, domain, name=shown)
+        expected, line = Expectation(), 1
+        if file.suffix == ".yaml":
+            document = load_yaml(file, name=shown)
+            _require_domain(document, domain)
+            expected, line = expectation_of(document, domain), document.key_position((EXPECT,))[0]
+        if not problem.tasks and not problem.goal:
+            raise UsageError(f"{shown}:1:1: The problem names no tasks. Add 'tasks: [...]'.", path=shown, line=1)
+    except UsageError as error:
+        return ProblemProof(file.stem, shown, FOUND, INVALID, faults=(str(error),), line=error.line or 1)
+    result = HTNPlanner(domain=domain, budget=budget).solve_problem(problem)
+    plan = None if result.plan is None else tuple(result.plan)
+    if result.outcome != expected.outcome:
+        faults = [_otherwise(expected.outcome, result.outcome, plan, [str(each) for each in result.reasons])]
+    else:
+        faults = [] if plan is None else list(_faults(domain, problem, plan, expected))
+    methods = {f"method {node['method']}" for node in result.tree if "method" in node}
+    used = frozenset(methods | {step.name for step in plan or ()})
+    return ProblemProof(file.stem, shown, expected.outcome, result.outcome, plan, tuple(faults), line, used)
+
+
+def _require_domain(document: Document, domain: Domain) -> None:
+    named = document.data.get("domain", domain.name)
+    if named != domain.name:
+        raise _at(document, ("domain",), f"This is a problem of {named!r}, among those of {domain.name!r}.")
+
+
+def _otherwise(expected: str, outcome: str, plan: Sequence[Step] | None, reasons: Sequence[str]) -> str:
+    if outcome == GAVE_UP:
+        return f"expected {_SAID[expected]}, and the search gave up: {'; '.join(reasons)}"
+    if plan is not None:
+        return f"expected no plan, and there is one: {', '.join(map(str, plan)) or 'of no steps'}"
+    return f"expected a plan, and there is none: {reasons[0] if reasons else 'no reason is known'}"
+
+
+def _faults(domain: Domain, problem: Problem, plan: tuple[Step, ...], expected: Expectation) -> Iterator[str]:
+    yield from (f"the plan does not stand: {reason}" for reason in verify(domain, problem, plan))
+    if expected.plan is not None and expected.plan != plan:
+        yield f"expected the plan {_listed(expected.plan)}, found {_listed(plan)}"
+    if expected.steps is not None and len(plan) != expected.steps:
+        yield f"expected {expected.steps} steps, found {len(plan)}"
+    if expected.at_most is not None and len(plan) > expected.at_most:
+        yield f"expected {expected.at_most} steps at most, found {len(plan)}"
+    if expected.holds:
+        state = StepState(problem, typed_objects(domain, problem))
+        operators = {operator.name: operator for operator in domain.operators}
+        for step in plan:
+            state.advance(operators[step.name], step)
+        unmet = (shortfall(condition, {}, state, ()) for condition in expected.holds)
+        yield from (f"after the plan: {each}" for each in unmet if each is not None)
+
+
+def _listed(plan: Sequence[Step]) -> str:
+    return "; ".join(term_text((step.name, *step.args)) for step in plan) or "of no steps"
