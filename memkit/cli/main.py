@@ -25,7 +25,10 @@ COMMANDS: Commands = {
     "chat": ("memkit.cli.chat:chat", "Talk to the agent that remembers."),
     "skill": ("memkit.cli.skill.group:skill", "Write, find, follow and carry skills."),
     "policy": ("memkit.cli.policy.group:policy", "Write, list, check and test policies."),
-    "domain": ("memkit.cli.domain.group:domain", "Review planning domains and what was learned for them."),
+    "domain": (
+        "memkit.cli.domain.group:domain",
+        "Write, check, test and draw planning domains.",
+    ),
     "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
     "evolve": ("memkit.cli.evolve:evolve", "Evolve a program in a sandbox, and look at its runs."),
     "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),

@@ -115,7 +115,7 @@ def test_test_says_what_no_problem_uses(capsys: pytest.CaptureFixture[str]) -> N
         ("{holds: ['not lit hall']}", "after the plan: 'not lit hall'"),
         ("{holds: ['lit hal']}", "The object hal is not declared"),
         ("{holds: ['glows hall']}", "The predicate glows is not defined"),
-        ("{outcome: maybe}", "maybe"),
+        ("{outcome: maybe}", "no_plan"),
         ("{outcome: no_plan, steps: 1}", "nothing can be said about it"),
         ("{step: 1}", "Did you mean 'steps'?"),
     ],

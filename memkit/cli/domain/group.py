@@ -10,6 +10,7 @@ DOMAIN_COMMANDS: Commands = {
     "new": ("memkit.cli.domain.new:new", "Start a domain from an example, with a problem that tests it."),
     "list": ("memkit.cli.domain.read:list_command", "List the store's planning domains."),
     "show": ("memkit.cli.domain.read:show", "Show a domain's tasks, methods and steps."),
+    "check": ("memkit.cli.domain.check:check", "Check domains, their problems and what was learned, by lint's rules."),
     "test": ("memkit.cli.domain.proof:test", "Solve the problems recorded for domains, and say what none uses."),
     "graph": ("memkit.cli.domain.graph:graph", "Draw a domain's tasks, methods and steps."),
     "convert": ("memkit.cli.domain.convert:convert", "Write a domain or a problem in HDDL, or in YAML."),
