@@ -157,6 +157,7 @@ def _how(front: Front, wish: Wish) -> Carrying:
         manual=(lambda action: True) if wish.manual == "done" else _ask_done if front.interactive else None,
         settle=lambda action: wish.assume or (_ask_outcome(action) if front.interactive else None),
         tell=_telling(front, wish),
+        notice=front.note,
     )
 
 

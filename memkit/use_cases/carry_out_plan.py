@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.agent import Parts
-from memkit.errors import NegativeAnswer, UsageError
-from memkit.htn.core import Action, Execution, Executor, HTNPlanner, Problem, Reason, Result
+from memkit.errors import MemkitError, NegativeAnswer, UsageError
+from memkit.htn.core import Action, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.htn.execution import foresee
 from memkit.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
 from memkit.htn.execution.world import World
@@ -49,6 +49,7 @@ class Carrying:
     settle: Settle = lambda action: None
     """Says what became of a step that had begun when the run was cut off."""
     tell: Tell = lambda entry: None
+    notice: Callable[[str], None] = lambda message: None
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,11 @@ def _carried_out(
             max_replans=how.max_replans,
             tell=how.tell,
         )
-        execution = executor.run(run.problem, result)
+        try:
+            execution = executor.run(run.problem, result)
+        except (KeyboardInterrupt, MemkitError, HtnError):
+            how.notice(f"The run stops in the middle. Go on with: memkit plan --resume {run.id}")
+            raise
     return CarriedOut(execution.result, _account(execution, run), execution.succeeded)
 
 

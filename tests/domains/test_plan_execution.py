@@ -317,6 +317,30 @@ def test_events_are_lines_of_json(store: Path, capsys: pytest.CaptureFixture[str
     assert lines[-1]["schema"] == "memkit.plan/1"
 
 
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        ("echo noise", 2, "which is no JSON"),
+        ("exit 1", 1, "nothing could be observed"),
+        ("echo '[\"flies x\"]'", 2, "no fact"),
+    ],
+)
+def test_eyes_that_fail_stop_the_run_and_it_goes_on_without_them(
+    answer: str, code: int, words: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The step is done and stays done; the message says how to go on."""
+    look = tool("look", answer, {"type": "object"})
+    declare(store, tool("drive", "true", PLACES), tool("leave", "true", PLACE), look)
+
+    assert run(["plan", *BRING, "--run", "--observe", "look"]) == code
+    told = capsys.readouterr().err
+    name = told.partition("--resume ")[2].split()[0]
+
+    assert words in told
+    assert plan(capsys, "--resume", name)[0] == 0
+    assert (calls(store, "drive"), calls(store, "leave")) == (1, 1)
+
+
 def test_secrets_that_tools_print_are_masked_on_the_disk(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What stays of a run holds no key, as in every other account."""
     key = "AKIA" + "IOSFODNN7EXAMPLQ"
