@@ -74,7 +74,9 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
             sandbox=workshop.confinement,
         )
         folder.begin(record, files)
-        return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), Found(None), seed=task.seed)
+        return carry_on(
+            folder, record, workshop.searcher, answers, audience or Audience(), _beginning(task), seed=task.seed
+        )
 
 
 def _beginning(task: Task) -> Found:

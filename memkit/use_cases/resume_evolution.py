@@ -50,8 +50,6 @@ def resume_evolution(
         record = _with_settings(record, changes, after)
         answers = Answers(folder.path, price=record.settings.price)
         with Workshop(task, record.settings, answers, Path(record.started_in)) as workshop:
-            if record != folder.record:
-                folder.write_record(record)
             return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), found, seed=task.seed)
 
 

@@ -253,6 +253,33 @@ def test_a_task_that_changed_is_noticed(capsys: pytest.CaptureFixture[str]) -> N
     assert changes == ["task: evaluator.py", "generations: 5 → 6"]
 
 
+def test_a_program_whose_surroundings_changed_needs_a_new_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """The programs of the run are no programs of that task any more; nothing about the run changes."""
+    asked(capsys, "task", *SMALL, "--out", "run")
+    before = Path("run/run.json").read_bytes()
+    Path("task/initial_program.py").write_text(BLOCK.replace("LIMIT = 4", "LIMIT = 5"))
+
+    answer = asked(capsys, "--resume", "run", "--generations", "6", "--accept-changes", code=2)
+
+    assert "Begin a new run" in answer["diagnostics"][0]["message"]
+    assert Path("run/run.json").read_bytes() == before
+
+
+def test_a_tasks_own_settings_hold_where_nothing_else_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """OpenEvolve's names: iterations are programs; what says nothing here is named."""
+    Path("task/config.yaml").write_text(
+        "max_iterations: 30\nrandom_seed: 7\nevaluator: {timeout: 5}\nprompt: {num_top_programs: 3}\n"
+    )
+
+    answer = asked(capsys, "task", "--population", "10", "--out", "run")
+
+    settings = RunFolder(Path("run")).record.settings
+    assert (settings.generations, settings.seed, settings.timeout) == (3, 7, 5.0)
+    assert any("prompt.num_top_programs" in each["message"] for each in answer["diagnostics"])
+    assert "config.yaml" in RunFolder(Path("run")).record.digests
+    asked(capsys, "--resume", "run", "--generations", "4")
+
+
 def test_what_is_written_beside_a_task_is_no_change_of_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

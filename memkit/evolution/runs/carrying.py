@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from memkit.evolution.runs.account import account_of
 from memkit.evolution.runs.answers import Answers
 from memkit.evolution.runs.checkpoints import Checkpoint, Found
+from memkit.evolution.runs.errors import RunChanged
 from memkit.evolution.runs.evolution import INTERRUPTED, Evolution, Progress, Watch
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.outcome import Evolved
 from memkit.evolution.runs.record import RunRecord
 from memkit.evolution.runs.status import failures_of
-from memkit.evolve.core import EvolutionarySearcher
+from memkit.evolve.core import EvolutionarySearcher, EvolveError
 
 _FOR_GOOD = {"target": "target", "patience": "patience", "exhausted": None}
 """Reasons to stop that hold on resume, with the setting that would have to be another one."""
@@ -40,7 +41,12 @@ def carry_on(
     *,
     seed: str,
 ) -> Evolved:
-    """Carry a run on from a checkpoint, if there is one, until there is a reason to stop."""
+    """Carry a run on from a checkpoint, if there is one, until there is a reason to stop.
+
+    Raises:
+        RunChanged: The task has become one that the checkpoint does not fit.
+        RunFault: The disk does not take a generation; the one before stands.
+    """
     watch = Watch(
         clock=now,
         tell=audience.tell,
@@ -50,7 +56,12 @@ def carry_on(
     )
     evolution = Evolution(folder, searcher, record.settings, watch)
     if found.checkpoint is not None:
-        evolution.restore(found.checkpoint)
+        try:
+            evolution.restore(found.checkpoint)
+        except EvolveError as problem:
+            raise RunChanged(f"The run {record.name} cannot go on with this task. {problem} Begin a new run.") from None
+    if record != folder.record:
+        folder.write_record(record)
     try:
         stopped = evolution.run(stopped=_still(found.checkpoint, record))
     except KeyboardInterrupt:  # within a generation, which is lost; the folder holds the one before
