@@ -61,7 +61,7 @@ def promote_lesson(
         raise NotFound(f"There is no {path} in this store to promote into. Copy the domain there first.")
     with shelf.changing():
         entry, before = shelf.find(name), load_domain(root / path, name=path, stem=domain)
-        taken_over = checked_name(new_name or name, "method")
+        taken_over = name if new_name is None else checked_name(new_name, "method")
         _require_verified(entry, before, path, unverified)
         text = _with_method(root, path, entry, taken_over)
         after = _checked(text, path, domain)

@@ -181,3 +181,40 @@ def test_a_proposal_that_leads_into_an_endless_search_costs_no_more_than_its_sha
 
     assert (result.outcome, result.proposals) == (NO_PLAN, {"asked": 1, "accepted": 0, "rejected": 1})
     assert any("gave up" in str(reason) for reason in result.reasons)
+
+
+def test_the_time_that_a_model_takes_is_not_the_time_of_the_search() -> None:
+    """A model that answers after an hour does not make the search give up."""
+    now = [0.0]
+
+    def decompose(task: Any, state: Any) -> list[Any]:
+        now[0] += 3_600
+        return GOOD
+
+    asking = planner(None, budget=Budget(seconds=30.0), clock=lambda: now[0])
+    slow = HTNPlanner(domain=BARE, llm_decompose=decompose, budget=Budget(seconds=30.0), clock=lambda: now[0])
+
+    assert asking.solve_problem(problem("deliver book shop")).outcome == NO_PLAN
+    assert slow.solve_problem(problem("deliver book shop")).outcome == FOUND
+
+
+def test_the_question_of_a_large_state_shows_what_is_near_the_task() -> None:
+    """Of ten thousand facts a few hundred are sent, those about the task's objects among them."""
+    told: list[dict[str, Any]] = []
+
+    class Asked:
+        def ask(self, question: Any) -> Any:
+            told.append(question.to_data())
+            return {"subtasks": GOOD}
+
+    places = {f"place{number}": "place" for number in range(5_000)}
+    large = Problem.from_data({"objects": {**ERRAND["objects"], **places}, "tasks": ["deliver book shop"],
+                               "state": ["at home", *(f"has {name}" for name in ("book",))]})  # fmt: skip
+    large = Problem(tasks=large.tasks, objects=large.objects, state=(
+        *large.state, *(("lies", name, "far") for name in places)))  # fmt: skip
+    bare = Domain.from_data({key: value for key, value in BARE.to_data().items() if key != "predicates"})
+
+    assert HTNPlanner(domain=bare, llm_decompose=Asked()).solve_problem(large).found
+    assert "has book" in told[0]["state"] and "book" in told[0]["objects"]
+    assert len(told[0]["state"]) <= 400 and len(told[0]["objects"]) <= 400
+    assert told[0]["facts_left_out"] > 4_000
