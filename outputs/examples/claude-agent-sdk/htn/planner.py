@@ -34,7 +34,7 @@ from .interface import (
 from .learning import Lesson, learn
 from .notes import Notes
 from .objects import typed_objects
-from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, Proposals
+from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, PausableClock, Proposals
 from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
 from .start import Start, parse_state
 from .strategies import Setting, by_rank
@@ -131,7 +131,8 @@ class HTNPlanner:
 
     def solve_problem(self, problem: Problem) -> Result:
         """Return the plan for a problem with its decomposition tree, or what stood in its way."""
-        meter = Meter(self._budget, self._clock)
+        clock = PausableClock(self._clock)
+        meter = Meter(self._budget, clock)
         find_members = cache(lambda: typed_objects(self.domain, problem))
         able, dead_ends, everything = self._compiled(all_declared(self.domain, problem, find_members))
         setting = Setting(
@@ -151,7 +152,7 @@ class HTNPlanner:
             self.last_result = self._result(found, notes, meter, None)
             return self.last_result
         attempt = self._attempt(everything, problem, find_members, meter)
-        proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt)
+        proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
         asking = replace(setting, compiled=everything, notes=notes, propose=proposals)
         self.last_result = self._result(search(asking, meter), notes, meter, proposals)
         self._learn(problem, self.last_result, find_members(), proposals)

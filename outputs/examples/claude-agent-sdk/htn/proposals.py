@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -144,6 +145,27 @@ class Asking:
         return True
 
 
+class PausableClock:
+    """A clock that stands still while a model is asked: a slow model does not use up the time of the search."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._paused = 0.0
+
+    def __call__(self) -> float:
+        """Return the time without the pauses."""
+        return self._clock() - self._paused
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stand still for the time of the block."""
+        start = self._clock()
+        try:
+            yield
+        finally:
+            self._paused += self._clock() - start
+
+
 class Proposals:
     """Puts the gaps of one search to a model, a bounded number of times, and none of them twice."""
 
@@ -155,6 +177,7 @@ class Proposals:
         learned: Sequence[Method],
         notes: Notes,
         attempt: Attempt,
+        clock: PausableClock,
     ) -> None:
         self.counts = {"asked": 0, "accepted": 0, "rejected": 0}
         self.accepted: dict[str, Accepted] = {}
@@ -165,6 +188,7 @@ class Proposals:
         self._learned = tuple(learned)
         self._notes = notes
         self._attempt = attempt
+        self._clock = clock
         self._left = asking.questions
         self._answers: dict[tuple[Term, Any], Method | None] = {}
 
@@ -198,7 +222,8 @@ class Proposals:
                 return None
             self._left -= 1
             self.counts["asked"] += 1
-            answer = self._answer(now, refused)
+            with self._clock.paused():
+                answer = self._answer(now, refused)
             try:
                 return self._accept(answer, now, gap, refused)
             except Rejected as rejected:

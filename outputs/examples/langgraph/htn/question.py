@@ -76,6 +76,7 @@ class Question:
     def to_data(self) -> dict[str, Any]:
         """Return the question as plain data; of very many facts and objects, those near the task."""
         facts, more_facts = _nearest(self.state, self.task)
+        fluents, more_fluents = _nearest(tuple(self.numbers), self.task)
         return {
             "task": term_text(self.task),
             "goal": [str(each) for each in self.goal],
@@ -87,9 +88,9 @@ class Question:
             "objects": _objects_data(self.objects, self.task, facts),
             "state": [
                 *map(term_text, facts),
-                *(f"= ({term_text(fluent)}) {value}" for fluent, value in self.numbers.items()),
+                *(f"= ({term_text(fluent)}) {self.numbers[fluent]}" for fluent in fluents),
             ],
-            **({"facts_left_out": more_facts} if more_facts else {}),
+            **({"facts_left_out": more_facts + more_fluents} if more_facts + more_fluents else {}),
         }
 
     def text(self) -> str:
