@@ -11,6 +11,8 @@ from memkit.errors import UsageError
 
 LARGEST = 32 * 1024 * 1024
 """Bytes; the largest problems of competitions have a tenth of it."""
+_MOST_COMPARED = 5000
+"""Among more names than this, looking for a similar one would take seconds."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ def load_source(path: Path, *, name: str | None = None) -> Source:
 def hint(name: str, known: Iterable[str]) -> str:
     """Return which known name was probably meant, or which there are."""
     names = list(known)
+    if len(names) > _MOST_COMPARED:
+        return ""
     close = difflib.get_close_matches(name, names, n=1)
     if close:
         return f" Did you mean {close[0]}?"
