@@ -54,7 +54,9 @@ def domain_from(source: Source) -> Domain:
     types = Types(source)
     reading = _Reading(source, Vocabulary(source, types))
     parts = _by_section(source, given)
-    types.declare([group for each in parts[":types"] for group in typed_groups(source, each[1:])])
+    groups = [group for each in parts[":types"] for group in typed_groups(source, each[1:])]
+    reading.places |= {("types", str(name)): name.at for names, _ in groups for name in names}
+    types.declare(groups)
     for each in parts[":constants"]:
         reading.words.add_objects(each, reading.constants)
     predicates = _predicates(reading, parts[":predicates"])
@@ -79,7 +81,7 @@ def defined_name(source: Source, given: Form, what: str) -> Word:
     """Return the name behind ``define``; raises ``UsageError`` where the text defines something else."""
     heading = form(source, given[1], f"({what} NAME)") if len(given) > 1 else given
     if heading.head != what or len(heading) != 2:
-        found = f"it defines a {heading.head}" if heading.head in ("domain", "problem") else "it does not"
+        found = f"it defines a {heading.head}" if heading.head in {"domain", "problem"} - {what} else "it does not"
         raise source.error(heading.at, f"a {what} file begins with (define ({what} NAME); {found}.")
     return word(source, heading[1], f"the name of the {what}")
 

@@ -83,6 +83,8 @@ class Vocabulary:
     def add_objects(self, given: Form, objects: dict[str, str]) -> None:
         """Add the objects of a typed list; one that is declared again must have the same type."""
         for name, kind in self.typed(given[1:]):
+            if name.startswith("?"):
+                raise self.source.error(name.at, f"{name} is a variable, and an object is expected here.")
             spelled = self.objects.setdefault(name.key, str(name))
             if objects.setdefault(spelled, kind) != kind:
                 raise self.source.error(name.at, f"the object {name} has two types: {objects[spelled]} and {kind}.")

@@ -164,6 +164,8 @@ def test_names_of_tasks_types_and_predicates_do_not_get_into_each_others_way() -
         ("(:method m :parameters () :task (fly))", "4:34", "the task fly is not declared"),
         ("(:task t :parameters ()) (:method m :parameters () :task (t) :subtasks (and (a (t)) (b (t))) "
          ":ordering (and (< a b) (< b a)))", "4:104", "circle"),
+        ("(:constants ?x - a)", "4:13", "?x is a variable"),
+        ("(:types u - w w - u)", "4:9", "above itself: u < w < u"),
         ("(:functions (f) - object)", "4:19", "functions have numbers"),
         ("(:actoin a)", "4:1", "no part :actoin"),
         ("(:action a :parameters () :precondition (and (q) (not (q) (q))) :effect ())", "4:50", "'not' takes 1"),
