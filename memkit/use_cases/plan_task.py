@@ -157,7 +157,5 @@ def _problem(request: Request, given: Problem | None, planner: HTNPlanner) -> Pr
         asked = planner.problem(request.task)
         return asked if given is None else replace(given, tasks=asked.tasks, ordering=None)
     if given is None or not given.tasks:
-        raise UsageError(
-            f"{request.problem} names no tasks. Add 'tasks: [...]' or :htn, or give a TASK with --state."
-        )
+        raise UsageError(f"{request.problem} names no tasks. Add 'tasks: [...]' or :htn, or give a TASK with --state.")
     return given
