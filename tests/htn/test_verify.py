@@ -143,7 +143,20 @@ def test_a_term_survives_being_written_as_text(args: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["terms", "state", "tree", "planner", "expressions", "numbers", "forms", "effects", "ordering", "start"],
+    [
+        "terms",
+        "state",
+        "tree",
+        "planner",
+        "expressions",
+        "numbers",
+        "forms",
+        "effects",
+        "ordering",
+        "start",
+        "formulas",
+        "strategies",
+    ],
 )
 def test_the_examples_in_the_docstrings_are_true(module: str) -> None:
     """Every example in a docstring runs."""
