@@ -4,7 +4,7 @@ For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to``
 
     def link(world, source, note):
         facts, members, view, tick = world.facts, world.objects_of, world.view, world.tick
-        held, numbers = facts.facts, facts.numbers
+        held, numbers, counted = facts.facts, facts.numbers, world.counted
         index0 = facts.index(('road', 3), (2,))
         def expand(task):
             if not (len(task) == 3):
@@ -12,7 +12,7 @@ For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to``
             _, v0, v1, = task
             found = index0.get(v1, NONE)
             for _, v2, _, in found:
-                    yield source, (v0, v1, v2), (('get_to', v0, v2,), ('drive', v0, v2, v1,), ), 2
+                yield source, (v0, v1, v2), (('get_to', v0, v2,), ('drive', v0, v2, v1,), ), 2
         return expand
 
 ``link`` is called once for each problem, ``expand`` for each task. With ``noted`` the functions also tell ``note``
@@ -183,7 +183,8 @@ class Program:
 def program(function: Function, title: str) -> Program:
     """Return a function compiled together with what it refers to."""
     body = ["facts, members, view, tick = world.facts, world.objects_of, world.view, world.tick"]
-    body += ["held, numbers = facts.facts, facts.numbers", *function.names.setup, *function.text().split("\n")]
+    body.append("held, numbers, counted = facts.facts, facts.numbers, world.counted")
+    body += [*function.names.setup, *function.text().split("\n")]
     lines = ["def link(world, source, note):", *body, f"return {function.name}"]
     whole = "\n    ".join(lines)
     scope: dict[str, Any] = {**function.names.constants, **_TOOLS}

@@ -21,12 +21,11 @@ _LOOK_AT_CLOCK_EVERY = 256
 _FAILURES_ALONE = 1_000
 """How often plain depth-first search may turn back alone; most domains say well enough where to go."""
 _NODES_ALONE = 40_000
+"""How long it may go on alone without turning back: a plan of so many steps, or a line that never ends."""
 _FIRST_LENGTH = 4
 """Tasks that may wait besides those of the problem, when a search begins that allows more and more."""
 _TURN = 1_000
 """Nodes for which each strategy goes on when they take turns."""
-
-
 _EXPLAINED = Budget(nodes=20_000, seconds=1.0)
 """What may be spent on finding words for a failure."""
 

@@ -133,7 +133,7 @@ def every_way(parameters: Sequence[Parameter], condition: Condition, names: Name
             clauses.append(f"if {formula(move.condition, names)}")
         else:
             loop = loop_of(move, types, names)
-            clauses.append(f"for {loop.targets} in {loop.candidates}")
+            clauses.append(f"for {loop.targets} in counted({loop.candidates})")
             clauses += [f"if {test}" for test in loop.tests]
     return " ".join(clauses)
 

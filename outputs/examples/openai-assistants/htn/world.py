@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,11 @@ class World:
     view: StateView
     tick: Callable[[int], None]
     """Told how many candidates are about to be looked at, so that a deadline is noticed inside a large join."""
+
+    def counted(self, candidates: Collection[Any]) -> Collection[Any]:
+        """Return candidates that a quantifier goes through, after telling ``tick`` of them."""
+        self.tick(len(candidates))
+        return candidates
 
     @cached_property
     def members(self) -> Members:
