@@ -412,6 +412,20 @@ def test_a_best_is_worth_the_worse_of_both_scores() -> None:
     }
 
 
+def test_a_confirmation_that_fails_is_a_doubt() -> None:
+    """What the second judge raises is the reason; nothing that it cannot judge becomes the best."""
+
+    def confirm(program: str) -> float:
+        if "*" in program:
+            raise OSError("held-back inputs are gone")
+        return 1.0
+
+    searcher = search(lambda program: -float(len(program)), confirm=confirm)
+
+    assert "*" not in searcher.run(3)
+    assert searcher.reasons["not confirmed: OSError: held-back inputs are gone"] > 0
+
+
 class Scripted:
     """Answers with one text."""
 
