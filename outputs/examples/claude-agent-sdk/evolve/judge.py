@@ -12,9 +12,10 @@ from typing import Any
 
 from .interface import JSON, Genome, Individual, Program, Score, Species
 from .member import TUNE, Birth, Member
+from .scoring import score_of
 
 Scores = Callable[[Sequence[Genome]], list[Score]]
-Confirm = Callable[[Program], Score]
+Confirm = Callable[[Program], Any]
 
 
 def digest(data: str) -> str:
@@ -98,7 +99,7 @@ class Judge:
         """Return what a program that would be the best is worth once it was judged again: the worse of both scores."""
         if self._confirm is None:
             return score
-        second = self._confirm(self._species.program(genome))
+        second = score_of(self._confirm, self._species.program(genome), minimize=self.minimize)
         if second.value is None or score.value is None:
             return replace(score, value=None, reason=f"not confirmed: {second.reason}")
         return replace(score, value=self._sign * max(self._sign * score.value, self._sign * second.value))
