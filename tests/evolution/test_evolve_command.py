@@ -148,6 +148,30 @@ def test_a_run_in_which_nothing_scores_says_why(capsys: pytest.CaptureFixture[st
     assert Path(asked(capsys, "report")["data"]["out"]).is_file()
 
 
+def test_a_lower_score_is_better_where_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Best, lineage and target all turn round with it."""
+    Path("judge.py").write_text(EVALUATOR.replace("-sum", "sum").replace(', "points": 8', ""))
+    words = ("toy.py", "--evaluator", "judge.py", "--population", "30", "--generations", "9", "--out", "run")
+
+    data = asked(capsys, *words, "--minimize", "--target", "30")["data"]
+
+    first = next(iter(account_of(RunFolder(Path("run"))).judged))
+    assert 0 <= data["best"]["score"] < (first.score or 0)
+    assert (data["stopped"] == "target") == (data["best"]["score"] <= 30)
+
+
+def test_a_program_that_never_answers_costs_its_time_and_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each evaluation ends with --timeout, and the reason says so."""
+    Path("spin.py").write_text("def program(x):\n    while True:\n        x = x\n")
+    words = ("spin.py", "--evaluator", "judge.py", "--population", "2", "--generations", "1", "--timeout", "0.5")
+    before = time.monotonic()
+
+    data = asked(capsys, *words, code=1)["data"]
+
+    assert time.monotonic() - before < 30
+    assert next(iter(data["failures"])).startswith("time: ")
+
+
 def test_the_number_of_workers_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """Best, journal and archive are the same at one and at three."""
     for workers in ("1", "3"):

@@ -141,6 +141,16 @@ def test_a_repeated_generation_takes_the_place_of_the_lost_one(tmp_path: Path) -
     assert list(journal.read()) == [judged("a"), judged("b"), judged("c", 2, parents=("a", "b"))]
 
 
+def test_a_line_may_say_more_than_is_known(tmp_path: Path) -> None:
+    """What another version adds to a line is no damage."""
+    journal = Individuals(tmp_path)
+    journal.append([judged("a")], at=0)
+    path = tmp_path / "individuals.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"id"', b'"mood": "good", "id"'))
+
+    assert list(journal.read()) == [judged("a")]
+
+
 def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
     """Only the last line can be torn by a crash; any other is an error with its number."""
     journal = Individuals(tmp_path)

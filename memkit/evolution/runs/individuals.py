@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,9 @@ class Judged:
     """None where it does not count; then ``reason`` says why."""
     reason: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+_FIELDS = tuple(each.name for each in fields(Judged))
 
 
 class Individuals:
@@ -87,7 +90,8 @@ class Individuals:
         for number, line in enumerate(whole.split(b"\n")[:-1], 1):
             try:
                 data = json.loads(line)
-                yield Judged(**{**data, "parents": tuple(data["parents"])})
+                known = {name: data[name] for name in _FIELDS if name in data}
+                yield Judged(**{**known, "parents": tuple(data["parents"])})
             except (ValueError, TypeError, KeyError):
                 raise RunFault(
                     f"{self._path}:{number}: The line is damaged.", path=str(self._path), line=number
