@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from memkit.memory.locking import locked
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME, checked_name, state_folder
 from memkit.store.schema import SchemaFinding, suggestion
-from memkit.store.yaml import Document, load_yaml
+from memkit.store.yaml import Document, KeyPath, load_yaml
 from memkit.store.yaml_edit import edited
 
 FOLDER = "domains/learned"
@@ -120,7 +121,10 @@ class Shelf:
 
     def with_methods(self, lessons: Sequence[tuple[Method, Mapping[str, Any]]]) -> tuple[str, list[str]]:
         """Return the file's text with further methods, and their names; what is in it already is not added again."""
-        known = {content_of(read_method(entry)) for entry in self.entries()}
+        known = set()
+        for entry in self.entries():
+            with suppress(HtnError):  # one that is no method any more is nobody's duplicate
+                known.add(content_of(read_method(entry)))
         taken = {str(entry["name"]) for entry in (*self.entries(), *self.rejected())}
         added: list[Entry] = []
         for method, provenance in lessons:
@@ -158,10 +162,28 @@ class Shelf:
             of = data.get("domain") if isinstance(data, dict) else None
             raise UsageError(f"{self.shown}:1:1: These are learned methods of {of!r}, not of {self.domain!r}.")
         listed = data.get(key) or []
-        if not isinstance(listed, list) or not all(isinstance(entry, dict) and "name" in entry for entry in listed):
-            line, column = document.position((key,))
-            raise UsageError(f"{self.shown}:{line}:{column}: This must be a list of methods with names.")
+        if not isinstance(listed, list):
+            raise _misplaced(document, (key,), "This must be a list of methods.")
+        for number, entry in enumerate(listed):
+            fault = _fault(entry)
+            if fault is not None:
+                raise _misplaced(document, (key, number), fault)
         return listed
+
+
+def _fault(entry: Any) -> str | None:
+    """Return what keeps an entry from being shown and read, or None."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        return "This must be a map with a name."
+    for key in ("preconditions", "subtasks"):
+        if not isinstance(entry.get(key) or [], list):
+            return f"The {key} must be a list."
+    return None if isinstance(entry.get("provenance") or {}, dict) else "The provenance must be a map."
+
+
+def _misplaced(document: Document, path: KeyPath, message: str) -> UsageError:
+    line, column = document.position(path)
+    return UsageError(f"{document.path}:{line}:{column}: {message}", path=document.path, line=line)
 
 
 def read_method(entry: Mapping[str, Any]) -> Method:
@@ -200,11 +222,9 @@ def plain(value: Any) -> Any:
 
 
 def _free(name: str, taken: set[str]) -> str:
+    """Return a learned method's name, which ends in a number, with the next number that is free."""
     stem, _, number = name.rpartition("_")
-    at = int(number)
-    while f"{stem}_{at}" in taken:
-        at += 1
-    return f"{stem}_{at}"
+    return next(free for at in count(int(number)) if (free := f"{stem}_{at}") not in taken)
 
 
 def _terms(entry: Mapping[str, Any]) -> list[Term]:

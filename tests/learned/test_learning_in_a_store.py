@@ -396,3 +396,31 @@ def test_a_domain_whose_name_no_file_of_a_store_has_is_planned_all_the_same(parc
     code, answer = ask("plan", "go home shop", "--domain", "elsewhere/odd.yaml")
 
     assert (code, answer["data"]["learned"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("domain: parcels\nmethods: 3\n", "2:10: This must be a list of methods."),
+        ("domain: parcels\nmethods: [x]\n", "2:11: This must be a map with a name."),
+        ("domain: parcels\nmethods:\n  - {name: 3}\n", "This must be a map with a name."),
+        ("domain: parcels\nmethods:\n  - {name: a, subtasks: x}\n", "The subtasks must be a list."),
+        ("domain: parcels\nmethods:\n  - {name: a, provenance: 3}\n", "The provenance must be a map."),
+        ("- x\n", "1:1: These are learned methods of None, not of 'parcels'."),
+        ("domain: [\n", "not valid YAML"),
+        ("\0", "domains/learned/parcels.yaml:1:1:"),
+    ],
+)
+def test_a_damaged_shelf_is_one_clear_line_with_its_place(
+    content: str, said: str, parcels: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planning, listing and promoting name the file and the place; nothing is overwritten."""
+    shelf = parcels / "domains/learned/parcels.yaml"
+    shelf.parent.mkdir()
+    shelf.write_text(content)
+
+    for command in (TASK, ["domain", "learned", "parcels"], ["domain", "promote", "parcels", "a"]):
+        assert run([*command]) == 2, command
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1
+    assert shelf.read_text() == content
