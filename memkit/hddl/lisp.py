@@ -30,8 +30,8 @@ from .types import ROOT
 
 _NAME = re.compile(r"[^\s();:\"\x00-\x1f\x7f?-][^\s();\"\x00-\x1f\x7f]*")
 _RESERVED = {
-    "and", "or", "not", "imply", "forall", "exists", "when", "either", "preference", "define", "=", "<", "<=", ">",
-    ">=", "+", "-", "*", "/", "total-cost", "number", *CHANGES,
+    "and", "or", "not", "imply", "forall", "exists", "when", "either", "preference", "=", "<", "<=", ">",
+    ">=", "+", "-", "*", "/", "total-cost", *CHANGES,
 }  # fmt: skip
 
 
@@ -39,7 +39,9 @@ def name_text(name: object) -> str:
     """Return a name; raises ``UsageError`` for one that HDDL cannot spell."""
     if isinstance(name, str) and _NAME.fullmatch(name) and name.lower() not in _RESERVED:
         return name
-    raise UsageError(f"{name!r:.60} is not a name in HDDL. Names are words without spaces, brackets, quotes and ';'.")
+    raise UsageError(
+        f"{name!r:.60} is not a name in HDDL: one word, not one of HDDL's own, without brackets, quotes and ';'."
+    )
 
 
 def _argument(part: object) -> str:
