@@ -260,6 +260,18 @@ def test_a_plan_is_carried_out_under_policy() -> None:
     assert "ask_after_untrusted" in stopped.reason
 
 
+@pytest.mark.parametrize(("answer", "succeeds"), [(None, True), (0, True), ("sent", True), (False, False)])
+def test_a_function_that_returns_false_has_failed(answer: object, succeeds: bool) -> None:
+    """Nothing at all, or any value, is a success."""
+    planner = HTNPlanner(
+        operators=[Operator("send", fn=lambda: answer)], methods=[Method("by_mail", "tell", [], ["send"])]
+    )
+
+    run = AgentLoop(planner=HybridPlanner(htn=planner)).execute_plan("tell", set())
+
+    assert run.succeeded is succeeds
+
+
 def test_the_planner_says_why_it_chose() -> None:
     """Known methods come first, an evaluator calls for evolution, and without either there are only tools."""
     planner = HybridPlanner(htn=errands(), proposals=Proposals())
