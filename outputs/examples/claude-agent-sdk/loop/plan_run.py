@@ -90,10 +90,12 @@ class ToolHands:
                 return self._toolbox.perform(action.operator.tool, self.arguments(action))
         if action.operator.function is None:
             return self._manual(action)
-        answer = ""
+        answer: Any = None
         with AnsweredErrors(everything=True) as errors:
-            answer = str(action.operator.function(*action.step.args) or "done")
-        return ToolOutcome(errors.message or answer, errors.message is not None, Allowed())
+            answer = action.operator.function(*action.step.args)
+        if answer is False:  # as functions of the pyhop tradition say that they could not act
+            return ToolOutcome("the function returned False", True, Allowed())
+        return ToolOutcome(errors.message or str(answer or "done"), errors.message is not None, Allowed())
 
 
 def run_plan(
