@@ -201,6 +201,19 @@ def test_two_processes_never_work_on_one_run(tmp_path: Path) -> None:
     assert not folder.is_busy
 
 
+def test_what_a_killed_process_had_begun_to_write_is_cleared_away(tmp_path: Path) -> None:
+    """By the next one that works on the run; everything that counts stays."""
+    folder = RunFolder(tmp_path)
+    folder.begin(RECORD, {"initial_program.py": b"x"})
+    folder.texts.write(1, {"a": "x"})
+    before = {path.name for path in tmp_path.rglob("*")}
+    for name in (".checkpoint.json.7.tmp", "checkpoint.previous.tmp", "programs/.000002.jsonl.7.tmp"):
+        (tmp_path / name).write_text("{")
+
+    with folder.held():
+        assert {path.name for path in tmp_path.rglob("*")} == before | {"lock"}
+
+
 def test_a_run_is_found_by_name_path_and_as_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A misspelt name is answered by the nearest one."""
     monkeypatch.chdir(tmp_path)

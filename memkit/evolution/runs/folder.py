@@ -82,13 +82,15 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes off this run.
+        """Keep other processes off this run, and clear away what one that was killed had begun to write.
 
         Raises:
             RunBusy: One is at work on it.
         """
         try:
             with locked(self.path / _LOCK, timeout=_PATIENCE):
+                for begun in self.path.glob("**/*.tmp"):
+                    begun.unlink()
                 yield
         except StoreLocked:
             raise RunBusy(
