@@ -43,6 +43,8 @@ class Case:
     enough: float
     """The mean squared error at which every side stops."""
     functions: tuple[str, ...] = ()
+    deap_population: int | None = None
+    """Where DEAP does better with another one; its generations follow from the budget."""
     is_hit: Callable[[Sequence[float]], bool] = lambda errors: sum(error**2 for error in errors) / len(errors) < 1e-6
 
 
@@ -108,6 +110,7 @@ def nguyen_cases() -> Iterator[Case]:
             100,
             1e-6,
             calls,
+            500,
             lambda e: max(map(abs, e)) < 0.01,
         )
 
@@ -190,7 +193,7 @@ def peer(case: Case, seed: int) -> bool:
     box.register("mutate", gp.mutUniform, expr=box.expr_mut, pset=chosen)
     for name in ("mate", "mutate"):
         box.decorate(name, gp.staticLimit(key=operator.attrgetter("height"), max_value=17))
-    population = [box.individual() for _ in range(case.population)]
+    population = [box.individual() for _ in range(case.deap_population or case.population)]
     best = tools.HallOfFame(1)
     spent = 0
     while spent < case.population * case.generations and not (best and best[0].fitness.values[0] <= case.enough):
