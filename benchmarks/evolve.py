@@ -44,7 +44,8 @@ class Case:
     """The mean squared error at which every side stops."""
     functions: tuple[str, ...] = ()
     deap_population: int | None = None
-    """Where DEAP does better with another one; its generations follow from the budget."""
+    gplearn_population: int | None = None
+    """Where a peer does better with another population; its generations follow from the budget."""
     is_hit: Callable[[Sequence[float]], bool] = lambda errors: sum(error**2 for error in errors) / len(errors) < 1e-6
 
 
@@ -111,6 +112,7 @@ def nguyen_cases() -> Iterator[Case]:
             1e-6,
             calls,
             500,
+            1000,
             lambda e: max(map(abs, e)) < 0.01,
         )
 
@@ -218,9 +220,10 @@ def gplearn(case: Case, seed: int) -> bool:
             return numpy.exp(numpy.minimum(values, 100.0))
 
     made = {"exp": make_function(function=exponential, name="exp", arity=1)}
+    population = case.gplearn_population or case.population
     regressor = SymbolicRegressor(
-        population_size=case.population,
-        generations=case.generations,
+        population_size=population,
+        generations=case.population * case.generations // population,
         function_set=["add", "sub", "mul", "div", *(made.get(name, name) for name in case.functions)],
         metric="mse",
         const_range=(-5.0, 5.0),
@@ -232,7 +235,7 @@ def gplearn(case: Case, seed: int) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         regressor.fit(points, wanted)
-        return case.is_hit(list(regressor.predict(points) - wanted))
+        return bool(case.is_hit(list(regressor.predict(points) - wanted)))
 
 
 def timed(runs: int, run: Callable[[int], Any]) -> tuple[list[Any], float]:
