@@ -69,9 +69,10 @@ def plan_task(
     """Return the plan for a request, or what stood in its way; raises as :func:`read_request`."""
     names: list[str] = []
     planner, problem = read_request(request, root=root, budget=budget, help=help, learned=names)
+    known = tuple(planner.usable)
     result = planner.solve_problem(problem)
     obstacles = tuple(explain_failure(planner, problem)) if explain and not result.found else None
-    passed_over = explain_choices(planner, problem, result.tree) if explain and result.found else None
+    passed_over = explain_choices(planner, problem, result.tree, known) if explain and result.found else None
     return Planned(result, tuple(names), obstacles, passed_over)
 
 

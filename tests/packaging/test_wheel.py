@@ -117,9 +117,10 @@ def test_a_project_of_the_first_release_is_updated_from_the_wheel(installed: Pat
     assert call(installed / "memkit", "update", project, "--check", cwd=tmp_path).returncode == 0
 
 
-def test_the_walk_through_evolution_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
-    """Every console of the page on evolution, far from the checkout, prints what the page shows."""
-    shown = list(steps((CHECKOUT / "docs" / "evolution.md").read_text(encoding="utf-8")))
+@pytest.mark.parametrize("page", ["evolution", "execution", "learned-methods"])
+def test_a_walk_runs_from_the_wheel(page: str, installed: Path, tmp_path: Path) -> None:
+    """Every console of a page, far from the checkout, prints what the page shows."""
+    shown = list(steps((CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")))
 
     printed = run([command for command, _ in shown], tmp_path, programs=installed)
 
