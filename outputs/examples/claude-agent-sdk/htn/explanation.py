@@ -96,15 +96,17 @@ def explain_choices(
     planner: HTNPlanner,
     problem: Problem,
     tree: Sequence[Node],
+    learned: Sequence[Method],
     *,
     seconds: float = 3.0,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[Any, list[Obstacle]]:
     """Return, for each node of a plan's tree, why the methods before the one that was chosen were passed over.
 
-    Of a tree that takes longer than ``seconds`` only the first nodes are explained.
+    ``learned`` are the learned methods that could be chosen, without those that came of this very plan. Of a tree that
+    takes longer than ``seconds`` only the first nodes are explained.
     """
-    return dict(_Explainer(planner, problem, seconds, clock).passed_over(tree))
+    return dict(_Explainer(planner, problem, seconds, clock, learned).passed_over(tree))
 
 
 def choice_lines(tree: Sequence[Node], passed_over: Mapping[Any, Sequence[Obstacle]]) -> Iterator[str]:
@@ -134,14 +136,21 @@ def obstacle_lines(obstacles: Sequence[Obstacle], depth: int = 0) -> Iterator[st
 
 
 class _Explainer:
-    def __init__(self, planner: HTNPlanner, problem: Problem, seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        planner: HTNPlanner,
+        problem: Problem,
+        seconds: float,
+        clock: Callable[[], float],
+        learned: Sequence[Method] | None = None,
+    ) -> None:
         self._clock, self._deadline = clock, clock() + seconds
         self._planner = planner.known_only(EFFORT)
         self._domain = planner.domain
         self._problem = problem
         self._objects: Members = typed_objects(planner.domain, problem)
         self._operators = {operator.name: operator for operator in planner.domain.operators}
-        self._methods = [*planner.domain.methods, *planner.usable]
+        self._methods = [*planner.domain.methods, *(planner.usable if learned is None else learned)]
 
     def run(self) -> list[Obstacle]:
         """Go through the tasks until one cannot be done."""
