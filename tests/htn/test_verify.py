@@ -28,6 +28,7 @@ from memkit.htn.core import (
     term_text,
     verify,
 )
+from memkit.htn.parsing import Parser
 
 
 @pytest.mark.parametrize(
@@ -94,6 +95,58 @@ def test_every_plan_found_is_verified_and_no_plan_means_none_of_three_steps(
         names = [operator.name for operator in domain.operators]
         for plan in itertools.chain.from_iterable(itertools.product(names, repeat=n) for n in range(4)):
             assert verify(domain, problem, read_plan(list(plan))) != []
+
+
+grammars = st.lists(
+    st.tuples(st.sampled_from(["t0", "t1", "t2"]), st.lists(st.sampled_from(["a", "b", "t0", "t1", "t2"]), max_size=3)),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(grammars, st.lists(st.sampled_from("ab"), max_size=6))
+def test_a_plan_decomposes_exactly_where_a_grammar_derives_it(
+    rules: list[tuple[str, list[str]]], plan: list[str]
+) -> None:
+    """Recursion at the left, at the right, in the middle, empty and in circles: a table filled by rounds agrees."""
+    domain = Domain(
+        operators=(Operator("a"), Operator("b")),
+        methods=tuple(Method(f"m{n}", task, [], inside) for n, (task, inside) in enumerate(rules)),
+    )
+
+    wrong = verify(domain, Problem(tasks=(("t0",), ("t1",))), read_plan(plan))
+
+    assert (wrong == []) is _derives(rules, ["t0", "t1"], plan)
+
+
+def _derives(rules: list[tuple[str, list[str]]], tasks: list[str], plan: list[str]) -> bool:
+    spans = {(name, n, n + 1) for n, name in enumerate(plan)}
+
+    def ends(symbols: list[str], start: int) -> set[int]:
+        found = {start}
+        for symbol in symbols:
+            found = {end for at in found for end in range(at, len(plan) + 1) if (symbol, at, end) in spans}
+        return found
+
+    while True:
+        new = {(task, at, end) for task, inside in rules for at in range(len(plan) + 1) for end in ends(inside, at)}
+        if new <= spans:
+            return len(plan) in ends(tasks, 0)
+        spans |= new
+
+
+def test_a_task_that_may_stop_after_every_step_is_verified_in_linear_time() -> None:
+    """Each of thousands of nested tasks could end at each later step; they are not all told of it."""
+    domain = Domain(
+        operators=(Operator("step"),),
+        methods=(Method("on", "walk", [], ["step", "walk"]), Method("stop", "walk", [], [])),
+    )
+    plan = [Step("step")] * 3_000
+    parser = Parser(domain, Problem(tasks=(("walk",),)), plan, {}, ())
+
+    assert parser.run() == []
+    assert sum(len(entry.ends) for entry in parser.entries.values()) < 3 * len(plan)
 
 
 lifted = st.sampled_from(
