@@ -110,6 +110,13 @@ def expectation_of(document: Document, domain: Domain) -> Expectation:
     return Expectation(outcome, plan, said.get("steps"), said.get("at_most"), _conditions(document, said, domain))
 
 
+def require_domain(document: Document, domain: Domain) -> None:
+    """Raise ``UsageError`` where a problem says that it is one of another domain."""
+    named = document.data.get("domain", domain.name)
+    if named != domain.name:
+        raise _at(document, ("domain",), f"This is a problem of {named!r}, among those of {domain.name!r}.")
+
+
 def _conditions(document: Document, said: Mapping[str, Any], domain: Domain) -> tuple[Condition, ...]:
     """Return the conditions under ``holds``, read and checked just as a problem's goal is."""
     if "holds" not in said:
@@ -132,7 +139,7 @@ def _proof(file: Path, shown: str, domain: Domain, budget: Budget) -> ProblemPro
         expected, line = Expectation(), 1
         if file.suffix == ".yaml":
             document = load_yaml(file, name=shown)
-            _require_domain(document, domain)
+            require_domain(document, domain)
             expected, line = expectation_of(document, domain), document.key_position((EXPECT,))[0]
         if not problem.tasks and not problem.goal:
             raise UsageError(f"{shown}:1:1: The problem names no tasks. Add 'tasks: [...]'.", path=shown, line=1)
@@ -147,12 +154,6 @@ def _proof(file: Path, shown: str, domain: Domain, budget: Budget) -> ProblemPro
     methods = {f"method {node['method']}" for node in result.tree if "method" in node}
     used = frozenset(methods | {step.name for step in plan or ()})
     return ProblemProof(file.stem, shown, expected.outcome, result.outcome, plan, tuple(faults), line, used)
-
-
-def _require_domain(document: Document, domain: Domain) -> None:
-    named = document.data.get("domain", domain.name)
-    if named != domain.name:
-        raise _at(document, ("domain",), f"This is a problem of {named!r}, among those of {domain.name!r}.")
 
 
 def _otherwise(expected: str, outcome: str, plan: Sequence[Step] | None, reasons: Sequence[str]) -> str:

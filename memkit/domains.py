@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from memkit.errors import NotFound, UsageError
 from memkit.hddl.interface import SUFFIX, read_domain, read_problem
 from memkit.htn.core import Domain, HtnError, Problem
+from memkit.htn.errors import TypeClash, UnboundError
 from memkit.resources import resource
 from memkit.store.layout import NAME, checked_name
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
@@ -17,6 +18,8 @@ FOLDER = "domains"
 PROBLEMS = f"{FOLDER}/problems"
 """Where the problems of each domain lie, in a folder of its name."""
 SUFFIXES = (".yaml", SUFFIX)
+_FAULTS: Mapping[type[HtnError], str] = {UnboundError: "unbound_variable", TypeClash: "type_clash"}
+"""What a finding is called that is of a kind of its own."""
 EXPECT = "expect"
 """What a problem file says for ``memkit domain test``, and nobody else."""
 
@@ -126,7 +129,7 @@ def domain_findings(document: Document, stem: str | None = None) -> list[SchemaF
     try:
         Domain.from_data(document.data)
     except HtnError as error:
-        findings.append(SchemaFinding("domain", error.path, error.message))
+        findings.append(SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message))
     return findings
 
 

@@ -22,7 +22,10 @@ from memkit.store.files import whole_file
 from memkit.store.layout import cache_folder
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_DECIDING = (".", "lint", "lint/security", "store", "guard", "policies", "skills", "memory", "htn", "data/schemas")
+_DECIDING = (
+    ".", "lint", "lint/planning", "lint/security", "store", "guard", "policies", "skills", "memory", "htn", "hddl",
+    "learned", "data/schemas",
+)  # fmt: skip
 """The folders whose code decides what is found."""
 
 

@@ -64,7 +64,8 @@ class Source:
 
     path: Path
     kind: str
-    """``manifest``, ``skill``, ``policy``, ``table`` (of tests), ``domain``, ``learned``, ``archive`` or ``other``."""
+    """``manifest``, ``skill``, ``policy``, ``table`` (of tests), ``domain``, ``hddl``, ``learned`` (methods),
+    ``problem``, ``archive`` or ``other``."""
     root: Path
     """The store that it belongs to."""
 

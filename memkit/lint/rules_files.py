@@ -16,6 +16,20 @@ _DOMAIN = (
     "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
     "methods:\n  - {name: by_hand, task: light, subtasks: [switch_on]}\n"
 )
+_ROOMS = (
+    "name: lamp\ntypes: {room: object}\npredicates: {lit: [room]}\noperators:\n"
+    '  - {name: switch_on, parameters: "?r - room", add: ["lit ?r"]}\n'
+    'methods:\n  - {name: by_hand, task: "light ?r - room", subtasks: ["switch_on ?r"]}\n'
+)
+_GAP = (
+    "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
+    "tasks: {light: {effects: [lit]}}\n"
+)
+_LEARNED = (
+    "domain: lamp\nmethods:\n  - name: learned_light_1\n    task: light\n    subtasks: [switch_on]\n    learned: true\n"
+    '    provenance: {provider: anthropic, task: light, at: "2026-11-21T10:00:00Z"}\n'
+)
+_PROBLEM = "domain: lamp\nstate: []\ntasks: [light]\nexpect: {plan: [switch_on]}\n"
 
 POLICY_RULES = (
     Rule(
@@ -247,5 +261,162 @@ DOMAIN_RULES = (
         extra={"memkit.yaml": "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n"},
         severity="warning",
         unsafe_fix="writes the name that is nearest",
+    ),
+    Rule(
+        "MKD006",
+        "unbound-variable",
+        "An operator speaks of a variable that is none of its parameters.",
+        "Nothing says what the step is done with.",
+        _ROOMS.replace('parameters: "?r - room", add', "add"),
+        _ROOMS,
+        "domains/lamp.yaml",
+    ),
+    Rule(
+        "MKD007",
+        "type-clash",
+        "An argument can never be of the type that is asked for.",
+        "No object is of two types of which neither is above the other, so the step or the condition never applies.",
+        _ROOMS.replace("light ?r - room", "light ?r - bulb").replace("room: object}", "room: object, bulb: object}"),
+        _ROOMS,
+        "domains/lamp.yaml",
+    ),
+    Rule(
+        "MKD008",
+        "free-variable",
+        "Nothing binds a variable of a method, so every object is tried in its place.",
+        "Mostly a slip: the variable has another name in the task or in the conditions. Where it is meant, such as a "
+        "free choice, declare the variable with its type under `variables`.",
+        _ROOMS.replace("switch_on ?r", "switch_on ?x"),
+        _ROOMS,
+        "domains/lamp.yaml",
+        severity="warning",
+    ),
+    Rule(
+        "MKD009",
+        "unknown-task",
+        "A subtask is neither an operator nor the task of a method.",
+        "A method with such a subtask leads to no plan. A task that only learned methods are to do is declared under "
+        "`tasks`, with the effects that they must have.",
+        _DOMAIN.replace("subtasks: [switch_on]", "subtasks: [swich_on]"),
+        _DOMAIN,
+        "domains/lamp.yaml",
+        unsafe_fix="writes the name that is nearest",
+    ),
+    Rule(
+        "MKD010",
+        "unreachable-method",
+        "A method can never be used: its conditions exclude each other, or one of its steps can never be done.",
+        "Whoever reads the domain believes that there is this way. Only what holds in every state and for every "
+        "problem is reported.",
+        _DOMAIN.replace("subtasks: [switch_on]", "preconditions: [lit, not lit], subtasks: [switch_on]"),
+        _DOMAIN,
+        "domains/lamp.yaml",
+        severity="warning",
+    ),
+    Rule(
+        "MKD011",
+        "impossible-operator",
+        "The conditions of an operator exclude each other, so the step can never be taken.",
+        "A fact and its negation, an object that is to differ from itself, a number that no value satisfies.",
+        _DOMAIN.partition("methods:")[0].replace("add: [lit]", "preconditions: [lit, not lit], add: [lit]"),
+        _DOMAIN.partition("methods:")[0],
+        "domains/lamp.yaml",
+        severity="warning",
+    ),
+    Rule(
+        "MKD012",
+        "shadowed-method",
+        "A method adds nothing, because an earlier one does the same whenever it could.",
+        "The earlier method does the same task by the same subtasks in the same order, and each of its conditions is "
+        "among those of the later one. Methods with other subtasks shadow nothing, for a plan may fail behind them.",
+        _DOMAIN + "  - {name: in_the_dark, task: light, preconditions: [not lit], subtasks: [switch_on]}\n",
+        _DOMAIN.replace("subtasks:", "preconditions: [not lit], subtasks:")
+        + "  - {name: shining, task: light, preconditions: [lit], subtasks: []}\n",
+        "domains/lamp.yaml",
+        severity="warning",
+    ),
+    Rule(
+        "MKD013",
+        "endless-task",
+        "Every way to do a task leads back to the task itself.",
+        "A recursion needs a method that ends it, often one without subtasks for when nothing is left to do.",
+        _DOMAIN.replace("subtasks: [switch_on]", "subtasks: [switch_on, light]"),
+        _DOMAIN.replace("subtasks: [switch_on]", "preconditions: [not lit], subtasks: [switch_on, light]")
+        + "  - {name: done, task: light, preconditions: [lit], subtasks: []}\n",
+        "domains/lamp.yaml",
+        severity="warning",
+    ),
+    Rule(
+        "MKD014",
+        "contradictory-effects",
+        "A step removes a fact and adds it at once.",
+        "Facts are removed first and added then, so the removal does nothing.",
+        _DOMAIN.replace("add: [lit]", "add: [lit], remove: [lit]"),
+        _DOMAIN,
+        "domains/lamp.yaml",
+        severity="warning",
+    ),
+    Rule(
+        "MKD015",
+        "unused-declaration",
+        "A predicate, a function or a type is declared, and nothing in the domain uses it.",
+        "Mostly what is left of a rename, or a condition that somebody forgot.",
+        _DOMAIN.replace("lit: []", "lit: [], broken: []"),
+        _DOMAIN,
+        "domains/lamp.yaml",
+        severity="warning",
+    ),
+    Rule(
+        "MKD016",
+        "invalid-learned-methods",
+        "A file of learned methods lacks a key, or a value in it does not fit.",
+        "It is written by memkit and read in reviews; after an edit by hand the methods in it may not be used.",
+        _LEARNED.replace("    task: light\n", ""),
+        _LEARNED,
+        "domains/learned/lamp.yaml",
+        extra={"domains/lamp.yaml": _GAP},
+    ),
+    Rule(
+        "MKD017",
+        "unfit-learned-method",
+        "A learned method does not fit its domain.",
+        "It has the name of another method, or speaks of what the domain does not have any more, so it is not used. "
+        "`memkit domain reject` throws it away.",
+        _LEARNED.replace("[switch_on]", "[switch_on hall]"),
+        _LEARNED,
+        "domains/learned/lamp.yaml",
+        extra={"domains/lamp.yaml": _GAP},
+    ),
+    Rule(
+        "MKD018",
+        "learned-without-origin",
+        "Nothing says who proposed a learned method, when, and for which task.",
+        "A person who is to promote it has to know where it comes from.",
+        _LEARNED.replace("provider: anthropic, ", ""),
+        _LEARNED,
+        "domains/learned/lamp.yaml",
+        extra={"domains/lamp.yaml": _GAP},
+        severity="warning",
+    ),
+    Rule(
+        "MKD019",
+        "invalid-problem",
+        "A recorded problem lacks a key, or a value in it does not fit.",
+        "`memkit domain test` and promotions of learned methods solve it, and cannot read it.",
+        _PROBLEM.replace("tasks: [light]", "tasks: light"),
+        _PROBLEM,
+        "domains/problems/lamp/dark.yaml",
+        extra={"domains/lamp.yaml": _DOMAIN},
+    ),
+    Rule(
+        "MKD020",
+        "unfit-problem",
+        "A recorded problem does not fit its domain.",
+        "It names objects, facts or tasks in a way that the domain does not know, expects something of that kind, or "
+        "lies in a folder that has the name of no domain.",
+        _PROBLEM.replace("state: []", "state: [glowing]"),
+        _PROBLEM,
+        "domains/problems/lamp/dark.yaml",
+        extra={"domains/lamp.yaml": _DOMAIN},
     ),
 )

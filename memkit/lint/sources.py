@@ -62,16 +62,19 @@ def source_at(path: Path, root: Path) -> Source | None:
         return Source(path, "archive", root)
     if parts[:2] == ("policies", "tests") and len(parts) == 3 and path.suffix in (".yaml", ".csv"):
         return Source(path, "table", root)
+    if parts[0] == "domains" and len(parts) == 2 and path.suffix == ".hddl":
+        return Source(path, "hddl", root)
     if parts[0] not in _KINDS or path.suffix not in (".yaml", ".yml"):
         return None
     if path.suffix == ".yaml" and len(parts) == 2:
         return Source(path, _KINDS[parts[0]], root)
     if parts[:2] == ("policies", "tests"):  # tables of tests, which `policy test` reads
         return None
-    if parts[:2] == ("domains", "problems"):  # which promotion and planning read
-        return None
-    learned = path.suffix == ".yaml" and parts[:-1] == ("domains", "learned")
-    return Source(path, "learned" if learned else "other", root)
+    if path.suffix == ".yaml" and parts[:-1] == ("domains", "learned"):
+        return Source(path, "learned", root)
+    if path.suffix == ".yaml" and parts[:2] == ("domains", "problems") and len(parts) == 4:
+        return Source(path, "problem", root)
+    return Source(path, "other", root)
 
 
 def lies_inside(source: Source) -> bool:

@@ -31,6 +31,14 @@ def name_clashes(files: Collection) -> Iterator[Finding]:
             yield Finding(CLASH, message, file.source.path, 1)
 
 
+def recorded(files: Collection) -> Iterator[Finding]:
+    """Yield what was learned or recorded for a domain and does not fit it; a store without any needs no planner."""
+    if any(file.source.kind in ("learned", "problem") for file in files.files):
+        from memkit.lint.lesson_rules import lessons_and_problems
+
+        yield from lessons_and_problems(files)
+
+
 STORE_RULES: tuple[Callable[[Collection], Iterator[Finding]], ...] = (
     name_clashes,
     confused_examples,
@@ -38,4 +46,5 @@ STORE_RULES: tuple[Callable[[Collection], Iterator[Finding]], ...] = (
     denied_steps,
     untested_policies,
     tool_names,
+    recorded,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memkit.errors import StoreFault, UsageError
 from memkit.lint.checked import Checked
@@ -29,11 +29,15 @@ class Codes:
     unknown_key: str
     senseless: str = ""
     """For what has the right shape and still cannot be used."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """For findings of certain kinds."""
 
 
 _SKILL = Codes("MKS001", "MKS002", "MKS003")
 _POLICY = Codes("MKP001", "MKP002", "MKP004", "MKP005")
-_DOMAIN = Codes("MKD001", "MKD002", "MKD003", "MKD004")
+_DOMAIN = Codes(
+    "MKD001", "MKD002", "MKD003", "MKD004", {"unbound_variable": "MKD006", "type_clash": "MKD007"}
+)  # fmt: skip
 _SETTINGS = Codes("MKY013", "MKY013", "MKY014")
 _SECRET, _HIDDEN, _TABLE = "MKY015", "MKY016", "MKP011"
 
@@ -41,6 +45,11 @@ _SECRET, _HIDDEN, _TABLE = "MKY015", "MKY016", "MKP011"
 def check_file(source: Source, content: bytes) -> Checked:
     """Return the file with what every rule finds in it alone; suppressions are not applied yet."""
     file = Checked(source, content)
+    if source.kind == "hddl":
+        from memkit.lint.domain_rules import hddl_rules
+
+        file.findings += hddl_rules(file, _DOMAIN.senseless)
+        return file
     if source.kind == "table":
         _check_table(file)
         if source.path.suffix == ".csv":
@@ -88,8 +97,13 @@ def _check_policy(file: Checked) -> Iterator[Finding]:
 def _check_domain(file: Checked) -> Iterator[Finding]:
     from memkit.domains import domain_findings  # many stores have no domain, and this brings the planner
 
-    yield from _coded(domain_findings(file.document, file.name), file, _DOMAIN)
+    found = list(_coded(domain_findings(file.document, file.name), file, _DOMAIN))
+    yield from found
     yield from _placed(_everywhere(file), file)
+    if not any(finding.code != _DOMAIN.name for finding in found):
+        from memkit.lint.domain_rules import domain_rules
+
+        yield from domain_rules(file)
 
 
 def _check_manifest(file: Checked) -> Iterator[Finding]:
@@ -117,7 +131,21 @@ def _check_table(file: Checked) -> None:
 
 
 def _check_learned(file: Checked) -> Iterator[Finding]:
-    """Find only what hides: learned methods are judged together with their domain when they are promoted."""
+    from memkit.lint.lesson_rules import learned_rules
+
+    yield from learned_rules(file)
+    yield from _placed(_everywhere(file), file)
+
+
+def _check_problem(file: Checked) -> Iterator[Finding]:
+    from memkit.lint.lesson_rules import problem_rules
+
+    yield from problem_rules(file)
+    yield from _placed(_everywhere(file), file)
+
+
+def _check_hidden(file: Checked) -> Iterator[Finding]:
+    """Find only what hides: a table was read before."""
     yield from _placed(_everywhere(file), file)
 
 
@@ -127,13 +155,14 @@ _KINDS: Mapping[str, Callable[[Checked], Iterator[Finding]]] = {
     "domain": _check_domain,
     "manifest": _check_manifest,
     "learned": _check_learned,
-    "table": _check_learned,
+    "problem": _check_problem,
+    "table": _check_hidden,
 }
 _UNUSABLE = frozenset(
     code
     for codes in (_SKILL, _POLICY, _DOMAIN, _SETTINGS)
-    for code in (codes.invalid, codes.senseless, codes.unknown_key)
-)
+    for code in (codes.invalid, codes.senseless, codes.unknown_key, *codes.kinds.values())
+) | {"MKD016", "MKD019"}
 
 
 def _everywhere(file: Checked) -> list[Danger]:
@@ -170,6 +199,8 @@ def _renamed(finding: SchemaFinding, file: Checked, codes: Codes) -> Edit | None
 def _code(finding: SchemaFinding, codes: Codes) -> str:
     if finding.kind == "unknown_key":
         return codes.unknown_key
+    if finding.kind in codes.kinds:
+        return codes.kinds[finding.kind]
     if finding.kind in ("condition", "domain"):
         return codes.senseless
     return codes.name if finding.path == ("name",) else codes.invalid

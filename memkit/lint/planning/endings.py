@@ -1,0 +1,151 @@
+"""Steps that can never be taken, methods that can never be used, and tasks that never end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memkit.htn.conditions import bound
+from memkit.htn.core import Domain, Equal, Literal, Method, Operator, Term, When, term_text
+from memkit.htn.joins import conjuncts
+from memkit.htn.terms import is_variable
+
+from .contradiction import contradiction, is_quantified
+from .faults import ENDLESS, IMPOSSIBLE_OPERATOR, UNREACHABLE_METHOD, Fault
+
+
+def ending_faults(domain: Domain) -> Iterator[Fault]:
+    """Yield what no plan can ever contain.
+
+    A task that only its declaration names may be done by a method that is learned, so nothing is said of it.
+    """
+    operators = {operator.name: operator for operator in domain.operators}
+    never: dict[str, str] = {}
+    """What can never be done, by its name, and why."""
+    for number, operator in enumerate(domain.operators):
+        if why := contradiction(operator.preconditions):
+            never[operator.name] = why
+            message = f"The step {operator.name} can never be taken: {why}."
+            yield Fault(IMPOSSIBLE_OPERATOR, message, ("operators", number, "preconditions"), at_key=True)
+    dead = {number: why for number, method in enumerate(domain.methods) if (why := _obstacle(method, operators))}
+    _spread(domain, dead, never)
+    for number, why in dead.items():
+        name = domain.methods[number].name
+        message = f"The method {name} can never be used: {why}."
+        yield Fault(UNREACHABLE_METHOD, message, ("methods", number, "name"))
+    yield from _endless(domain, dead, set(never))
+
+
+def _spread(domain: Domain, dead: dict[int, str], never: dict[str, str]) -> None:
+    """Add the methods with a step that can never be done, and the tasks all of whose methods are such."""
+    known = -1
+    while known != len(dead) + len(never):
+        known = len(dead) + len(never)
+        for number, method in enumerate(domain.methods):
+            step = next((step[0] for step in _steps(method) if step[0] in never), None)
+            if step is not None:
+                dead.setdefault(number, f"its step {step} can never be done")
+        for task in {method.task for method in domain.methods}:
+            if all(number in dead for number, method in enumerate(domain.methods) if method.task == task):
+                never.setdefault(task, "none of its methods can be used")
+
+
+def _endless(domain: Domain, dead: Mapping[int, str], never: set[str]) -> Iterator[Fault]:
+    """Yield each task that leads back to itself whatever methods are chosen."""
+    methods: dict[str, list[Method]] = {}
+    for number, method in enumerate(domain.methods):
+        methods.setdefault(method.task, [])
+        if number not in dead:
+            methods[method.task].append(method)
+    open_tasks = set(methods) - never
+    while ended := {task for task in open_tasks if any(open_tasks.isdisjoint(_names(each)) for each in methods[task])}:
+        open_tasks -= ended
+    seen: set[str] = set()
+    for number, method in enumerate(domain.methods):
+        circle = _circle(method.task, methods, open_tasks) if method.task in open_tasks - seen else None
+        seen.add(method.task)
+        if circle:
+            message = f"The task {method.task} never ends: every way to do it comes to {' → '.join(circle)} again."
+            yield Fault(ENDLESS, message, ("methods", number, "task"))
+
+
+def _circle(task: str, methods: Mapping[str, list[Method]], inside: set[str]) -> list[str] | None:
+    """Return a shortest way from a task through its subtasks back to itself, or None."""
+    ways: list[list[str]] = [[task]]
+    met: set[str] = set()
+    for way in ways:
+        for name in dict.fromkeys(name for each in methods[way[-1]] for name in _names(each)):
+            if name == task:
+                return [*way, task]
+            if name in inside and name not in met:
+                met.add(name)
+                ways.append([*way, name])
+    return None
+
+
+def _steps(method: Method) -> tuple[Term, ...]:
+    return () if callable(method.subtasks) else method.subtasks
+
+
+def _names(method: Method) -> list[str]:
+    return [str(step[0]) for step in _steps(method)]
+
+
+def _obstacle(method: Method, operators: Mapping[str, Operator]) -> str | None:
+    """Return why a method's conditions or the steps at its beginning rule each other out."""
+    if why := contradiction(method.preconditions):
+        return why
+    if method.ordering is not None:
+        return None
+    known = _Known(method)
+    for step in _steps(method):
+        operator = operators.get(str(step[0]))
+        if operator is None:
+            return None  # what other methods do there is open
+        if why := known.take(operator, step):
+            return f"when '{term_text(step)}' comes, {why}"
+    return None
+
+
+class _Known:
+    """What is certain while the steps of a method are taken one after the other."""
+
+    def __init__(self, method: Method) -> None:
+        parts = list(conjuncts(method.preconditions))
+        self.equalities = [each for each in parts if isinstance(each, Equal)]
+        self.facts = {each.atom: each.positive for each in parts if isinstance(each, Literal)}
+
+    def take(self, operator: Operator, step: Term) -> str | None:
+        """Take a step; return why that cannot be done."""
+        names = {each.name: part for each, part in zip(operator.parameters, step[1:], strict=False)}
+        parts = [each for each in conjuncts(operator.preconditions) if not is_quantified(each)]
+        needed = [bound(each, names) for each in parts]
+        known = [Literal(atom, positive) for atom, positive in self.facts.items()]
+        if why := contradiction([*self.equalities, *known, *needed]):
+            return why
+        self.equalities += [each for each in needed if isinstance(each, Equal)]
+        self.facts |= {each.atom: each.positive for each in needed if isinstance(each, Literal)}
+        for effect in operator.effects_more:
+            if isinstance(effect, When):
+                own = {each.name: "?" for each in effect.parameters}
+                for atom in (*effect.add, *effect.remove):
+                    self._forget(_ground(atom, {**names, **own}))
+        for atoms, holds in ((operator.effects_remove, False), (operator.effects_add, True)):
+            for atom in atoms:
+                self._forget(_ground(atom, names))
+                self.facts[_ground(atom, names)] = holds
+        return None
+
+    def _forget(self, changed: Term) -> None:
+        """Drop what a change may have made otherwise: every fact that could be the same one."""
+        self.facts = {atom: holds for atom, holds in self.facts.items() if not _may_be(atom, changed)}
+
+
+def _ground(atom: Term, names: Mapping[str, Any]) -> Term:
+    return tuple(names.get(part, part) if is_variable(part) else part for part in atom)
+
+
+def _may_be(one: Term, other: Term) -> bool:
+    return len(one) == len(other) and all(
+        is_variable(left) or is_variable(right) or left == right for left, right in zip(one, other, strict=True)
+    )
