@@ -8,7 +8,7 @@ from typing import Any
 
 from .conditions import Check, Condition, Literal, condition_variables, walk
 from .effects import Change, Effect, When, effect_variables, parse_effect
-from .errors import DomainError
+from .errors import DomainError, UnboundError
 from .forms import ordered, parse_conditions
 from .numbers import Number, number_variables, parse_number
 from .ordering import Ordering, parse_ordering, split_labels
@@ -97,7 +97,7 @@ class Operator:
         used += number_variables(self.cost)
         for name in used:
             if name not in known:
-                raise DomainError(
+                raise UnboundError(
                     f"The operator {self.name} uses {name}, which is not one of its parameters. "
                     f'Add it: parameters="{name}".'
                 )

@@ -2,6 +2,8 @@
 
 HtnError
  ├── DomainError    a domain (or an operator, method, condition of it) does not make sense
+ │   ├── UnboundError   nothing gives a variable its value
+ │   └── TypeClash      an argument can never be of the type that is asked for
  ├── ProblemError   a task, an object or a state does not fit its domain
  └── PlanError      a plan to be verified cannot be read
 """
@@ -37,6 +39,14 @@ class DomainError(HtnError):
     """Say what in a planning domain cannot be used."""
 
 
+class UnboundError(DomainError):
+    """Say which variable has no value."""
+
+
+class TypeClash(DomainError):
+    """Say which argument is of another type than is asked for."""
+
+
 class ProblemError(HtnError):
     """Say what in a task, an object list or a state does not fit the domain."""
 
@@ -51,4 +61,5 @@ def located(*keys: str | int) -> Iterator[None]:
     try:
         yield
     except HtnError as error:
-        raise DomainError(error.message, (*keys, *error.path)) from None
+        kind = type(error) if isinstance(error, DomainError) else DomainError
+        raise kind(error.message, (*keys, *error.path)) from None

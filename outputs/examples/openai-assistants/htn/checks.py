@@ -20,7 +20,7 @@ from .conditions import (
 )
 from .domain import Domain, Method, Operator, Problem
 from .effects import Change, Effect
-from .errors import DomainError, Path
+from .errors import DomainError, Path, TypeClash
 from .numbers import Number, fluents_of
 from .terms import ROOT_TYPE, Parameter, Term, is_variable, term_text
 
@@ -223,7 +223,7 @@ def _check_arguments(domain: Domain, term: Term, kinds: Sequence[str], types: Ty
     for part, kind in zip(term[1:], kinds, strict=True):
         own = types.get(part) if is_variable(part) else _type_of(part, domain.objects, path)
         if own is not None and not _overlap(domain, own, kind):
-            raise DomainError(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
+            raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
 
 
 def _counted(term: Term, width: int) -> str:
@@ -262,4 +262,4 @@ def _check_objects(domain: Domain, term: Term, kinds: Sequence[str], objects: Ty
     for part, kind in zip(term[1:], kinds, strict=True):
         own = _type_of(part, objects, path)
         if kind not in domain.types_above(own):
-            raise DomainError(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
+            raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
