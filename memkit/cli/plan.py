@@ -11,7 +11,7 @@ from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.cli.plan_drawing import Drawings, draw, drawing_options
 from memkit.cli.plan_execution import Wish, execute, execution_options, runs
 from memkit.errors import StoreFault, UsageError
-from memkit.htn.core import FOUND, GAVE_UP, Budget
+from memkit.htn.core import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget
 from memkit.htn.explanation import choice_lines, obstacle_lines
 from memkit.store.layout import find_store
 from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, read_request
@@ -48,6 +48,12 @@ class PlanCommand(MemkitCommand):
 @click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
 @click.option("--max-nodes", type=click.IntRange(min=1), default=1_000_000, help="Give up after so many (1000000).")
 @click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
+@click.option("--cheapest", is_flag=True, help="Look for the plan that costs least, the same as --strategy cheapest.")
+@click.option(
+    "--strategy",
+    type=Choice([TURNS, DEPTH, LENGTH, CHEAPEST]),
+    help="How to search (turns): depth first, by length of what waits, both in turns and at random, or for the cost.",
+)
 @click.option(
     "--format", "form", type=Choice(["text", "ipc"]), default="text", help="ipc: as planning competitions write plans."
 )
@@ -67,6 +73,8 @@ def plan(
     promoted_only: bool,
     max_nodes: int,
     timeout: float,
+    cheapest: bool,
+    strategy: str | None,
     form: str,
     drawings: Drawings,
     wish: Wish,
@@ -84,13 +92,20 @@ def plan(
         execute(front, wish, _nothing_planned)
     if domain is None:
         raise UsageError("Missing option '--domain'. Name a file, or a domain of the store or a starter.")
+    if cheapest and strategy not in (None, CHEAPEST):
+        raise UsageError(f"--cheapest and --strategy {strategy} ask for two ways to search. Give one of them.")
+    strategy = CHEAPEST if cheapest else strategy or TURNS
     request = Request(domain, " ".join(task) or None, state, problem)
     budget = Budget(nodes=max_nodes, seconds=timeout)
     help = Help(provider, model, learned, promoted_only, front.note)
     if wish.executes:
-        execute(front, wish, lambda: read_request(request, root=_store(front), budget=budget, help=help))
-    planned = plan_task(request, root=_store(front), budget=budget, help=help, explain=explain)
+        execute(front, wish, lambda: read_request(request, root=_store(front), budget=budget, help=help, strategy=strategy))
+    planned = plan_task(request, root=_store(front), budget=budget, help=help, strategy=strategy, explain=explain)
     result = planned.result
+    if result.cost is not None:
+        front.note(f"The plan costs {result.cost:g}.")
+        for reason in result.reasons:
+            front.note(f"{reason}.")
     data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
     if explain:
         data["explanation"] = _explanation(planned)

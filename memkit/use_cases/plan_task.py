@@ -10,7 +10,7 @@ from typing import Any
 
 from memkit.domains import find_domain, problem_in_domain
 from memkit.errors import UsageError
-from memkit.htn.core import Budget, Domain, HTNPlanner, Problem, Result
+from memkit.htn.core import TURNS, Budget, Domain, HTNPlanner, Problem, Result
 from memkit.htn.explanation import Obstacle, explain_choices, explain_failure
 from memkit.htn.learning import Lesson
 from memkit.learned.shelf import Shelf
@@ -64,11 +64,12 @@ def plan_task(
     root: Path | None = None,
     budget: Budget | None = None,
     help: Help | None = None,
+    strategy: str = TURNS,
     explain: bool = False,
 ) -> Planned:
     """Return the plan for a request, or what stood in its way; raises as :func:`read_request`."""
     names: list[str] = []
-    planner, problem = read_request(request, root=root, budget=budget, help=help, learned=names)
+    planner, problem = read_request(request, root=root, budget=budget, help=help, strategy=strategy, learned=names)
     known = tuple(planner.usable)
     result = planner.solve_problem(problem)
     obstacles = tuple(explain_failure(planner, problem)) if explain and not result.found else None
@@ -82,9 +83,12 @@ def read_request(
     root: Path | None = None,
     budget: Budget | None = None,
     help: Help | None = None,
+    strategy: str = TURNS,
     learned: list[str] | None = None,
 ) -> tuple[HTNPlanner, Problem]:
     """Return the planner and the problem that a request means; ``learned`` gains the names of what is learned later.
+
+    ``strategy`` is one of those of :class:`HTNPlanner`.
 
     Raises:
         UsageError: A file makes no sense, or the request names no task.
@@ -112,6 +116,7 @@ def read_request(
         learned=() if shelf is None else shelf.methods(domain, help.tell),
         promoted_only=help.promoted_only,
         keep=keep,
+        strategy=strategy,
         **_asking(model, help, domain, shelf),
     )
     return planner, _problem(request, given, planner)

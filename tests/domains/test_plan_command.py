@@ -55,6 +55,39 @@ def test_the_envelope_holds_plan_tree_outcome_and_reasons(capsys: pytest.Capture
     assert [(node["id"], node["parent"]) for node in found["data"]["tree"]] == [(0, None), (1, 0), (2, 0)]
 
 
+SHOPPING = """
+name: shopping
+predicates: {fed: []}
+operators:
+  - {name: dine, add: [fed], cost: 40}
+  - {name: cook, add: [fed], cost: 7.5}
+methods:
+  - {name: out, task: eat, subtasks: [dine]}
+  - {name: at_home, task: eat, subtasks: [cook]}
+"""
+
+
+@pytest.mark.parametrize("option", [["--cheapest"], ["--strategy", "cheapest"]])
+def test_the_cheapest_plan_comes_with_its_cost(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The first plan need not be the cheapest; whoever asks for that is told what it costs."""
+    Path("shopping.yaml").write_text(SHOPPING)
+    first, cheapest = (envelope(["eat", "--domain", "shopping.yaml", *more], capsys)[1] for more in ([], option))
+
+    assert [step["name"] for step in first["data"]["plan"]] == ["dine"]
+    assert "cost" not in first["data"]
+    assert [step["name"] for step in cheapest["data"]["plan"]] == ["cook"]
+    assert cheapest["data"]["cost"] == 7.5
+    assert run(["plan", "eat", "--domain", "shopping.yaml", *option]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("1. cook\n", "The plan costs 7.5.\n")
+
+
+def test_two_ways_to_search_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """--cheapest beside another strategy says which two do not go together."""
+    assert run(["plan", "deliver book shop", "--domain", "errands", "--cheapest", "--strategy", "depth"]) == 2
+    assert "--strategy depth" in capsys.readouterr().err
+
+
 def test_what_stood_in_the_way_is_explained_method_by_method(capsys: pytest.CaptureFixture[str]) -> None:
     """--explain on a failure shows how far each method comes, as text and as data."""
     state = "objects: {home: place, shop: place, book: parcel}\nstate: [at shop]\n"

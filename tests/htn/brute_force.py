@@ -90,6 +90,7 @@ def _done(domain: Domain, task: Term, state: StepState, objects: Any) -> Iterato
                 yield (), (tuple(after.facts), tuple(after.numbers.items()))
     for method in domain.methods:
         if method.task == task[0]:
+            assert not callable(method.subtasks)
             for binding in _bindings(method, task, objects):
                 if all(holds(each, binding, state, task[1:]) for each in method.preconditions):
                     steps = tuple(
@@ -156,7 +157,7 @@ class RandomProblem:
 
     def number(self, variables: tuple[str, ...]) -> Any:
         """Return a literal, a fluent or a sum."""
-        plain = self.random.choice([self.random.randint(0, 3), ("f",), ("g", self.word(variables))])
+        plain: Any = self.random.choice([self.random.randint(0, 3), ("f",), ("g", self.word(variables))])
         return (
             Arithmetic(self.random.choice("+-*/"), plain, self.random.randint(0, 2))
             if self.random.random() < 0.2
@@ -196,8 +197,8 @@ class RandomProblem:
         more: list[Any] = [self.change(head)] if self.random.random() < 0.3 else []
         if self.random.random() < 0.4:
             changes = (self.change(inner),) if self.random.random() < 0.3 else ()
-            facts = [tuple(self.atom(inner) for _ in range(self.random.randint(0, 1))) for _ in range(2)]
-            more.append(When((Parameter("?z", "thing"),), self.condition(inner, 1), *facts, changes))
+            add, remove = (tuple(self.atom(inner) for _ in range(self.random.randint(0, 1))) for _ in range(2))
+            more.append(When((Parameter("?z", "thing"),), self.condition(inner, 1), add, remove, changes))
         return Operator(
             name,
             [self.condition(head, 2) for _ in range(self.random.randint(0, 2))],
