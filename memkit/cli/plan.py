@@ -99,7 +99,9 @@ def plan(
     budget = Budget(nodes=max_nodes, seconds=timeout)
     help = Help(provider, model, learned, promoted_only, front.note)
     if wish.executes:
-        execute(front, wish, lambda: read_request(request, root=_store(front), budget=budget, help=help, strategy=strategy))
+        execute(
+            front, wish, lambda: read_request(request, root=_store(front), budget=budget, help=help, strategy=strategy)
+        )
     planned = plan_task(request, root=_store(front), budget=budget, help=help, strategy=strategy, explain=explain)
     result = planned.result
     if result.cost is not None:

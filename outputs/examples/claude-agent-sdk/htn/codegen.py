@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from .conditions import condition_variables
@@ -188,8 +190,14 @@ def program(function: Function, title: str) -> Program:
     lines = ["def link(world, source, note):", *body, f"return {function.name}"]
     whole = "\n    ".join(lines)
     scope: dict[str, Any] = {**function.names.constants, **_TOOLS}
-    exec(compile(whole, f"<{title!r}>", "exec"), scope)
+    exec(_code(whole, title), scope)
     return Program(scope["link"], tuple(function.explanations), whole)
+
+
+@lru_cache(maxsize=2048)
+def _code(text: str, title: str) -> CodeType:
+    """Return compiled text; planners made anew for a known domain, one for each request perhaps, find it compiled."""
+    return compile(text, f"<{title!r}>", "exec")
 
 
 def method_program(

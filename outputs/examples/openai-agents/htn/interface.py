@@ -91,13 +91,14 @@ class Result:
         return self.outcome == FOUND
 
     def to_data(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        return {
+        """Return the result as plain data, with ``cost`` where the cheapest plan was looked for and one was found."""
+        data: dict[str, Any] = {
             "outcome": self.outcome,
             "plan": None if self.plan is None else [step.to_data() for step in self.plan],
             "tree": [dict(node) for node in self.tree],
             "reasons": [reason.to_data() for reason in self.reasons],
         }
+        return data if self.cost is None else {**data, "cost": self.cost}
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,20 @@ class Functions:
         return (apply if self._charging is None else self._charging(name, apply, self._world)), operator
 
     def _expanders(self, task: str) -> list[Expand]:
-        methods = self._compiled.methods.get(task, ())
-        return [self._linked(each.program(self._size, noted=self._noted), each, each) for each in methods]
+        found: list[Expand] = []
+        for at, method in enumerate(self._compiled.methods.get(task, ())):
+            found.append(self._when_tried(found, at, method))
+        return found
+
+    def _when_tried(self, expanders: list[Expand], at: int, method: CompiledMethod) -> Expand:
+        """Return what makes a method's function once it is tried, and puts that in its own place."""
+
+        def expand(task: Term) -> Iterator[Expansion]:
+            if expanders[at] is expand:
+                expanders[at] = self._linked(method.program(self._size, noted=self._noted), method, method)
+            yield from expanders[at](task)
+
+        return expand
 
     @property
     def _noted(self) -> bool:
