@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -280,6 +281,37 @@ def test_patience_ends_a_search_that_stands_still() -> None:
     searcher.run(generations=50)
 
     assert searcher.stopped == "patience" and len(searcher.history) == 4
+
+
+def test_a_search_ends_when_the_fitness_is_broken_from_the_start() -> None:
+    """A fitness that never gives a score is not asked for all of fifty generations; the error says what it gave."""
+    searcher = EvolutionarySearcher("lambda x: x", lambda program: math.nan, population_size=4)
+
+    with pytest.raises(NothingScored, match="nan"):
+        searcher.run(generations=50)
+
+    assert searcher.stopped == "unscored" and len(searcher.history) == 5
+
+
+def test_a_search_ends_when_the_fitness_breaks_on_the_way_and_can_go_on() -> None:
+    """A hundred programs in a row without a score are no bad luck; once the fitness works again the search goes on."""
+    asked = Counter[str]()
+
+    def breaking(program: str) -> float:
+        asked["all"] += 1
+        return math.nan if 30 < asked["all"] <= 30 + 100 + 20 else read_program(program)(3.0)
+
+    searcher = EvolutionarySearcher("lambda x: x", breaking, population_size=10, minimize=False)
+    searcher.run(generations=50)
+
+    assert searcher.stopped == "unscored" and 100 <= searcher.evaluations - 30 < 130
+    resumed = EvolutionarySearcher("lambda x: x", breaking, population_size=10, minimize=False)
+    resumed.restore(searcher.state())
+    resumed.run(generations=1)
+    assert resumed.stopped == "unscored"
+    asked["all"] = 1000
+    resumed.run(generations=2)
+    assert resumed.stopped == "generations" and resumed.history[-1].best_fitness is not None
 
 
 def test_the_history_never_gets_worse() -> None:

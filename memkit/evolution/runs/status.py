@@ -29,7 +29,7 @@ class Status:
     failures: Mapping[str, int]
     """Reason → how many programs have no score that counts for it, the most frequent first."""
     stopped: str | None
-    """Why it ended: generations, target, patience, exhausted, tokens, cost, interrupted."""
+    """Why it ended: generations, target, patience, exhausted, unscored, tokens, cost, interrupted."""
     notes: tuple[str, ...] = ()
 
 
