@@ -25,6 +25,8 @@ _PERFECT = 1e-12
 """A squared error that is nothing but rounding."""
 _TIDYING = 6
 """How many evaluations of a generation are kept back to try plainer forms of a new best program."""
+_BARREN, _MANY = 5, 100
+"""Generations in a row without a score that end a search; after a first score, also that many programs."""
 
 
 class EvolutionarySearcher:
@@ -144,6 +146,8 @@ class EvolutionarySearcher:
             "features": dict(grid),
         }
         self._tidied: str | None = None
+        self._scored_at = 0
+        """The last generation in which a program got a score."""
         self._bests: dict[str, Member] = {}
         self._best_ids: list[str | None] = []
         self._finished: list[Individual] = []
@@ -151,7 +155,8 @@ class EvolutionarySearcher:
         self.history: list[Generation] = []
         """How the search stood after each generation."""
         self.stopped: str | None = None
-        """Why the search ended: target, patience, exhausted (nothing new could be made), or what ``run`` was told."""
+        """Why the search ended: target, patience, exhausted (nothing new could be made), unscored (nothing has had a
+        score for long: the fitness is broken or hangs), or generations."""
 
     @property
     def best_fitness(self) -> float | None:
@@ -251,6 +256,7 @@ class EvolutionarySearcher:
             "proposers": self._ensemble.state(),
             "history": [[entry.best_fitness, entry.evaluations, key] for entry, key in entries],
             "tidied": self._tidied,
+            "scored_at": self._scored_at,
             "stopped": self.stopped,
         }
         return checkpoint.plain(data)
@@ -274,6 +280,7 @@ class EvolutionarySearcher:
         except (LookupError, TypeError, ValueError, AttributeError, RefusedProgram) as problem:
             raise BadCheckpoint(f"The checkpoint is damaged or cut short: {told(problem)}") from problem
         self._tidied, self.stopped = saved["tidied"], saved["stopped"]
+        self._scored_at = saved["scored_at"]
         self._finished = []
         self._is_between_generations = True
 
@@ -345,7 +352,16 @@ class EvolutionarySearcher:
             earlier = self.history[-1 - self._patience].best_fitness
             if earlier is not None and earlier == self.best_fitness:
                 return "patience"
-        return None
+        if any(individual.score.value is not None for individual in individuals if individual.operation != "migrate"):
+            self._scored_at = len(self.history)
+        return "unscored" if self._is_barren() else None
+
+    def _is_barren(self) -> bool:
+        """Tell whether nothing has had a score for so long that going on only waits for a fitness that is broken."""
+        if len(self.history) - self._scored_at < _BARREN:
+            return False
+        before = self.history[self._scored_at - 1].evaluations if self._scored_at else 0
+        return self.best_fitness is None or self.evaluations - before >= _MANY
 
 
 def _one_fitness(first: Fitness | None, second: Fitness | None) -> Fitness:

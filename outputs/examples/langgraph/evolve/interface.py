@@ -7,7 +7,7 @@ fitness and the proposers answered; not on how many workers answered, nor in whi
     for _ in range(50):
         generation = searcher.generation()  # one Generation: number, best_fitness, evaluations, best_program
         save(searcher.drain(), searcher.state())  # new Individuals, oldest first; plain JSON data
-        if searcher.stopped:  # "target", "patience" or "exhausted"; None means go on
+        if searcher.stopped:  # "target", "patience", "exhausted" or "unscored"; None: go on
             break
 
     again = EvolutionarySearcher(seed, fitness, seed=7)  # the same arguments, then:

@@ -22,6 +22,7 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
     "proposers": dict,
     "history": list,
     "tidied": (str, type(None)),
+    "scored_at": int,
     "stopped": (str, type(None)),
 }
 
