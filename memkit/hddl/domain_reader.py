@@ -185,7 +185,7 @@ def _operator(
     for key in ("add", "remove", "effects", "cost"):
         reading.places["operators", number, key] = effect.at
     effects = read_effects(reading.words, effect, variables)
-    notes = read_notes(reading.source, each, ("description", "tool", "idempotent"))
+    notes = read_notes(reading.source, each, ("description", "tool", "arguments", "idempotent"))
     with _blamed(reading, each.at):
         return Operator(
             str(name), read_conditions(reading.words, precondition, variables), parameters=parameters,

@@ -11,9 +11,10 @@ from .source import Source
 
 _KINDS: Mapping[str, Any] = {
     "description": str, "tool": str, "idempotent": bool, "learned": bool, "declared": bool,
-    "undeclared": list, "effects": list, "state": list,
+    "arguments": dict, "undeclared": list, "effects": list, "state": list,
 }  # fmt: skip
-"""What each note holds; lists are of texts."""
+"""What each note holds; lists and objects are of texts."""
+_WANTED = {str: "a text", bool: "true or false", list: "a list of texts", dict: "an object of texts"}
 
 
 def read_notes(source: Source, given: Form, known: tuple[str, ...]) -> dict[str, Any]:
@@ -33,9 +34,9 @@ def _value(source: Source, note: Word, key: str, text: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         raise source.error(note.at, f"the note {key} is not followed by JSON.") from None
-    if not isinstance(value, _KINDS[key]) or (_KINDS[key] is list and not all(isinstance(each, str) for each in value)):
-        wanted = {str: "a text", bool: "true or false", list: "a list of texts"}[_KINDS[key]]
-        raise source.error(note.at, f"the note {key} is {wanted}.")
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not isinstance(value, _KINDS[key]) or not all(isinstance(each, str) for each in inside):
+        raise source.error(note.at, f"the note {key} is {_WANTED[_KINDS[key]]}.")
     return value
 
 

@@ -164,8 +164,8 @@ def _action(operator: Operator, costs: bool) -> Iterator[str]:
     if operator.any_arguments:
         raise UsageError(f"The operator {operator.name} takes whatever arguments it gets. Declare its parameters.")
     yield f"  (:action {name_text(operator.name)}"
-    notes = {"description": operator.description, "tool": operator.tool, "idempotent": operator.idempotent}
-    yield from _notes(notes, "    ")
+    notes = {"description": operator.description, "tool": operator.tool, "arguments": dict(operator.arguments)}
+    yield from _notes({**notes, "idempotent": operator.idempotent}, "    ")
     yield f"    :parameters {parameters_list(operator.parameters)}"
     if operator.preconditions:
         yield f"    :precondition {joined(map(condition_list, operator.preconditions))}"

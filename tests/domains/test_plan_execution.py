@@ -278,6 +278,37 @@ def test_a_step_whose_tool_cannot_take_it_is_known_before_the_first_step(
     assert calls(store, "drive") == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"from": "?from", "to": "the gate of ?to"}, {"from": "home", "to": "the gate of town"}),
+        ({"from": "?to", "to": "?to"}, {"from": "town", "to": "town"}),
+    ],
+)
+def test_an_operator_may_say_what_its_tool_is_told(
+    arguments: dict[str, str], told: dict[str, str], store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Variables in its texts stand for the step's objects; order and number of parameters do not matter then."""
+    data = json.loads(json.dumps(DOMAIN))
+    data["operators"][0]["arguments"] = arguments
+    (store / "domains" / "parcels.yaml").write_text(yaml.safe_dump(data))
+
+    code, _ = plan(capsys, *BRING, "--run")
+
+    assert code == 0
+    assert json.loads((store / "drive.log").read_text()) == told
+
+
+def test_an_argument_that_no_parameter_takes_is_not_dropped(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tool with fewer parameters than the step has arguments is refused before the first step."""
+    declare(store, tool("drive", "true", PLACE), tool("leave", "true", PLACE))
+
+    code, found = plan(capsys, *BRING, "--run")
+
+    assert code == 1
+    assert "drive home town: drive was not run" in found["data"]["execution"]["reasons"][0]["message"]
+
+
 def test_a_step_without_a_tool_is_confirmed_by_a_person(
     store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,7 +83,8 @@ def operators(draw: st.DrawFn, name: str) -> Operator:
     return Operator(
         name, draw(st.lists(conditions, max_size=3)), parameters=VARIABLES, effects_add=draw(facts),
         effects_remove=draw(facts), effects_more=more, cost=draw(st.integers(0, 9) | st.just(1)),
-        tool=draw(st.none() | st.just("outbox")), idempotent=draw(st.booleans()), description=draw(texts),
+        tool=draw(st.none() | st.just("outbox")), arguments=draw(st.sampled_from([None, {"to": "anybody"}])),
+        idempotent=draw(st.booleans()), description=draw(texts),
     )  # fmt: skip
 
 
