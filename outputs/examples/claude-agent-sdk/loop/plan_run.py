@@ -82,7 +82,10 @@ class ToolHands:
     def arguments(self, action: Any) -> dict[str, JSON]:
         """Return a step's arguments as its tool, or a policy, gets them."""
         named = {name: str(value) for name, value in action.arguments.items()}
-        return tool_arguments(self._toolbox, action.operator.tool, named) if action.operator.tool else named
+        if not action.operator.tool:
+            return named
+        told: dict[str, JSON] | None = action.tool_arguments
+        return tool_arguments(self._toolbox, action.operator.tool, named) if told is None else told
 
     def _done(self, action: Any) -> ToolOutcome:
         if action.operator.tool:
@@ -146,9 +149,12 @@ def _told(execution: Any, choice: Choice) -> PlanRun:
 
 
 def tool_arguments(toolbox: Toolbox, tool: str, named: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return a step's arguments under the names of the tool: the same names where they fit, otherwise in order."""
+    """Return a step's arguments under the names of the tool: the same names where they fit, otherwise in order.
+
+    More arguments than the tool takes keep their names, so that the tool refuses them and none gets lost.
+    """
     spec = next((known for known in toolbox.specs() if known.name == tool), ToolSpec(tool, ""))
     wanted = list(spec.parameters.get("properties") or {})
-    if not wanted or set(named) <= set(wanted):
+    if not wanted or set(named) <= set(wanted) or len(named) > len(wanted):
         return dict(named)
     return dict(zip(wanted, named.values(), strict=False))

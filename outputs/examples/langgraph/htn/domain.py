@@ -14,6 +14,7 @@ from .numbers import Number, number_variables, parse_number
 from .ordering import Ordering, parse_ordering, split_labels
 from .terms import (
     ROOT_TYPE,
+    VARIABLE,
     Head,
     Parameter,
     Term,
@@ -45,6 +46,8 @@ class Operator:
     """What carries the step out; planning never calls it."""
     tool: str | None
     """The agent's tool that carries the step out."""
+    arguments: tuple[tuple[str, str], ...]
+    """What the tool is called with: each argument with a text in which variables stand for the step's objects."""
     idempotent: bool
     """Whether doing the step twice is as good as once, so that it may be done again when nobody knows of the first."""
     any_arguments: bool
@@ -64,6 +67,7 @@ class Operator:
         effects_more: object = (),
         cost: object = 1,
         tool: str | None = None,
+        arguments: Mapping[str, str] | None = None,
         idempotent: bool = False,
         description: str = "",
     ) -> None:
@@ -80,6 +84,7 @@ class Operator:
             "cost": _cost(cost),
             "function": fn,
             "tool": tool,
+            "arguments": _arguments(arguments or {}),
             "idempotent": idempotent,
             "any_arguments": parameters is None and not head.args,
             "description": description,
@@ -95,6 +100,7 @@ class Operator:
         used += [name for fact in (*self.effects_add, *self.effects_remove) for name in variables_of(fact)]
         used += [name for effect in self.effects_more for name in effect_variables(effect)]
         used += number_variables(self.cost)
+        used += [name for _, text in self.arguments for name in VARIABLE.findall(text)]
         for name in used:
             if name not in known:
                 raise UnboundError(
@@ -124,6 +130,13 @@ def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[E
     added = tuple(effect.atom for effect in literals if effect.positive)
     removed = tuple(effect.atom for effect in literals if not effect.positive)
     return added, removed, tuple(effect for effect in effects if not isinstance(effect, Literal))
+
+
+def _arguments(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    for name, text in given.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise DomainError(f"The argument {name} is {text!r}. Write a text, such as '?to' or 'Parcel for ?to'.")
+    return tuple(given.items())
 
 
 def _cost(value: object) -> Number:

@@ -53,6 +53,7 @@ _OPERATOR_KEYS = (
     "effects",
     "cost",
     "tool",
+    "arguments",
     "idempotent",
 )
 _METHOD_KEYS = ("name", "description", "task", "variables", "preconditions", "subtasks", "ordering", "learned")
@@ -248,6 +249,7 @@ def _operator(data: Any) -> Operator:
         effects_remove=_read(data, "remove", parse_fact),
         cost=cost,
         tool=data.get("tool"),
+        arguments=data.get("arguments"),
         idempotent=_flag(data, "idempotent"),
         description=str(data.get("description") or ""),
     )
@@ -347,6 +349,7 @@ def operator_to_data(operator: Operator) -> dict[str, Any]:
             "effects": [_effect_data(operator.name, effect) for effect in operator.effects_more],
             "cost": None if operator.cost == 1 else _number_data(operator.cost),
             "tool": operator.tool,
+            "arguments": dict(operator.arguments),
             "idempotent": operator.idempotent,
         }
     )

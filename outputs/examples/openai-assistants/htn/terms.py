@@ -43,6 +43,10 @@ class Head:
         return tuple(Parameter(name, types.get(name, ROOT_TYPE)) for name in names)
 
 
+VARIABLE = re.compile(r"\?\w[\w-]*")
+"""A variable inside a text."""
+
+
 def is_variable(value: object) -> bool:
     """Return whether a term's argument is a variable."""
     return isinstance(value, str) and value.startswith("?")

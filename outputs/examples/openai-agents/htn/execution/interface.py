@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..domain import Operator
 from ..interface import Reason, Result, Step
 from ..start import value_text
-from ..terms import Term, term_text
+from ..terms import VARIABLE, Term, term_text
 
 PENDING = "pending"
 DONE = "done"
@@ -48,6 +48,14 @@ class Action:
         if len(names) != len(self.step.args):
             names = [f"argument_{number}" for number in range(1, len(self.step.args) + 1)]
         return dict(zip(names, self.step.args, strict=True))
+
+    @property
+    def tool_arguments(self) -> dict[str, str] | None:
+        """Return what the operator says that its tool is called with, or None where it says nothing of that."""
+        if not self.operator.arguments:
+            return None
+        values = {f"?{name}": str(value) for name, value in self.arguments.items()}
+        return {name: VARIABLE.sub(lambda found: values[found[0]], text) for name, text in self.operator.arguments}
 
 
 class Answered(Protocol):
