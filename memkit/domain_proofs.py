@@ -110,11 +110,11 @@ def expectation_of(document: Document, domain: Domain) -> Expectation:
     return Expectation(outcome, plan, said.get("steps"), said.get("at_most"), _conditions(document, said, domain))
 
 
-def require_domain(document: Document, domain: Domain) -> None:
+def require_domain(document: Document, *names: str) -> None:
     """Raise ``UsageError`` where a problem says that it is one of another domain."""
-    named = document.data.get("domain", domain.name)
-    if named != domain.name:
-        raise _at(document, ("domain",), f"This is a problem of {named!r}, among those of {domain.name!r}.")
+    named = document.data.get("domain", names[0])
+    if named not in names:
+        raise _at(document, ("domain",), f"This is a problem of {named!r}, among those of {names[0]!r}.")
 
 
 def _conditions(document: Document, said: Mapping[str, Any], domain: Domain) -> tuple[Condition, ...]:
@@ -139,7 +139,7 @@ def _proof(file: Path, shown: str, domain: Domain, budget: Budget) -> ProblemPro
         expected, line = Expectation(), 1
         if file.suffix == ".yaml":
             document = load_yaml(file, name=shown)
-            require_domain(document, domain)
+            require_domain(document, file.parent.name, domain.name)
             expected, line = expectation_of(document, domain), document.key_position((EXPECT,))[0]
         if not problem.tasks and not problem.goal:
             raise UsageError(f"{shown}:1:1: The problem names no tasks. Add 'tasks: [...]'.", path=shown, line=1)

@@ -10,6 +10,7 @@ from memkit.hddl.interface import SUFFIX, read_domain, read_problem
 from memkit.htn.core import Domain, HtnError, Problem
 from memkit.htn.errors import TypeClash, UnboundError
 from memkit.resources import resource
+from memkit.store.kind import Kind
 from memkit.store.layout import NAME, checked_name
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
@@ -131,6 +132,9 @@ def domain_findings(document: Document, stem: str | None = None) -> list[SchemaF
     except HtnError as error:
         findings.append(SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message))
     return findings
+
+
+DOMAIN = Kind("domain", FOLDER, domain_findings)
 
 
 def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:

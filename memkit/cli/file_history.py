@@ -1,4 +1,4 @@
-"""What the commands that follow and change skills and policies in git share: what they take, and what they print."""
+"""What the commands that follow skills, policies and domains in git share: what they take, and what they print."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _unfit_problem(file: Checked, domain: Domain) -> Iterator[Finding]:
     path = file.source.path
     try:
         problem: Problem = document_problem(file.document, domain)
-        require_domain(file.document, domain)
+        require_domain(file.document, path.parent.name, domain.name)
         expectation_of(file.document, domain)
         if not problem.tasks and not problem.goal:
             yield Finding(UNFIT_PROBLEM, "The problem names no tasks. Add 'tasks: [...]'.", path, 1)

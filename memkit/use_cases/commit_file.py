@@ -1,4 +1,4 @@
-"""Commit a skill or a policy that a person changed, as one meaningful commit."""
+"""Commit a skill, a policy or a domain that a person changed, as one meaningful commit."""
 
 from __future__ import annotations
 

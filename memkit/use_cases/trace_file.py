@@ -1,4 +1,4 @@
-"""Say how a skill or a policy came to be what it is."""
+"""Say how a skill, a policy or a domain came to be what it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Trace:
 
 
 def trace_file(root: Path, kind: Kind, name: str) -> Trace:
-    """Return the commits that touched the skill or policy ``name``.
+    """Return the commits that touched the skill, policy or domain ``name``.
 
     Raises:
         NotFound: No commit has it.
