@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.htn.conditions import bound
@@ -38,35 +39,69 @@ def ending_faults(domain: Domain) -> Iterator[Fault]:
 
 def _spread(domain: Domain, dead: dict[int, str], never: dict[str, str]) -> None:
     """Add the methods with a step that can never be done, and the tasks all of whose methods are such."""
-    known = -1
-    while known != len(dead) + len(never):
-        known = len(dead) + len(never)
-        for number, method in enumerate(domain.methods):
-            step = next((step[0] for step in _steps(method) if step[0] in never), None)
-            if step is not None:
-                dead.setdefault(number, f"its step {step} can never be done")
-        for task in {method.task for method in domain.methods}:
-            if all(number in dead for number, method in enumerate(domain.methods) if method.task == task):
-                never.setdefault(task, "none of its methods can be used")
+    callers = _callers(domain.methods)
+    left = Counter(method.task for method in domain.methods)
+    waiting = deque(never)
+
+    def drop(number: int) -> None:
+        task = domain.methods[number].task
+        left[task] -= 1
+        if not left[task]:
+            never[task] = "none of its methods can be used"
+            waiting.append(task)
+
+    for number in dead:
+        drop(number)
+    while waiting:
+        name = waiting.popleft()
+        for number in callers.get(name, ()):
+            if number not in dead:
+                dead[number] = f"its step {name} can never be done"
+                drop(number)
+
+
+def _callers(methods: Sequence[Method]) -> dict[str, list[int]]:
+    """Return the methods that each name is a subtask of, each once."""
+    found: dict[str, list[int]] = {}
+    for number, method in enumerate(methods):
+        for name in dict.fromkeys(_names(method)):
+            found.setdefault(name, []).append(number)
+    return found
 
 
 def _endless(domain: Domain, dead: Mapping[int, str], never: set[str]) -> Iterator[Fault]:
     """Yield each task that leads back to itself whatever methods are chosen."""
     methods: dict[str, list[Method]] = {}
     for number, method in enumerate(domain.methods):
-        methods.setdefault(method.task, [])
         if number not in dead:
-            methods[method.task].append(method)
-    open_tasks = set(methods) - never
-    while ended := {task for task in open_tasks if any(open_tasks.isdisjoint(_names(each)) for each in methods[task])}:
-        open_tasks -= ended
-    seen: set[str] = set()
+            methods.setdefault(method.task, []).append(method)
+    inside = set(methods) - never
+    inside -= _ending([each for found in methods.values() for each in found], inside)
+    told: set[str] = set()
     for number, method in enumerate(domain.methods):
-        circle = _circle(method.task, methods, open_tasks) if method.task in open_tasks - seen else None
-        seen.add(method.task)
+        circle = _circle(method.task, methods, inside) if method.task in inside - told else None
         if circle:
+            told.update(circle)
             message = f"The task {method.task} never ends: every way to do it comes to {' → '.join(circle)} again."
             yield Fault(ENDLESS, message, ("methods", number, "task"))
+
+
+def _ending(methods: Sequence[Method], tasks: set[str]) -> set[str]:
+    """Return those of the tasks that some choice of methods brings to an end."""
+    callers = _callers(methods)
+    missing = [len(tasks.intersection(_names(method))) for method in methods]
+    waiting = deque(method.task for method, count in zip(methods, missing, strict=True) if not count)
+    ended: set[str] = set()
+    while waiting:
+        task = waiting.popleft()
+        if task in ended:
+            continue
+        ended.add(task)
+        for number in callers.get(task, ()):
+            missing[number] -= 1
+            if not missing[number]:
+                waiting.append(methods[number].task)
+    return ended
 
 
 def _circle(task: str, methods: Mapping[str, list[Method]], inside: set[str]) -> list[str] | None:

@@ -14,6 +14,8 @@ from .contradiction import is_quantified
 from .faults import SHADOWED_METHOD, Fault
 
 Binding = dict[str, Any]
+_MOST_TRIES = 2_000
+"""Renamings that are tried of one pair of methods; where more would be needed, nothing is said."""
 
 
 def shadowed_methods(domain: Domain) -> Iterator[Fault]:
@@ -24,16 +26,31 @@ def shadowed_methods(domain: Domain) -> Iterator[Fault]:
     leads to was tried before. Different subtasks shadow nothing, for a plan may fail behind them.
     """
     tried = sorted(range(len(domain.methods)), key=lambda number: domain.methods[number].learned)
-    for place, number in enumerate(tried):
+    alike: dict[tuple[str, ...], list[int]] = {}
+    wanted = [_names(method) for method in domain.methods]
+    for number in tried:
         method = domain.methods[number]
-        for earlier in tried[:place]:
-            if _shadows(domain.methods[earlier], method, domain):
+        earlier_ones = alike.setdefault(_outline(method), [])
+        for earlier in earlier_ones:
+            if wanted[earlier] <= wanted[number] and _shadows(domain.methods[earlier], method, domain):
                 other = domain.methods[earlier].name
                 message = (
                     f"{method.name} adds nothing: {other}, which is tried before it, does the same whenever it could."
                 )
                 yield Fault(SHADOWED_METHOD, message, ("methods", number, "name"))
                 break
+        earlier_ones.append(number)
+
+
+def _outline(method: Method) -> tuple[str, ...]:
+    """Return what two methods must have in common before it is worth to look closer."""
+    return (method.task, *(() if callable(method.subtasks) else (str(step[0]) for step in method.subtasks)))
+
+
+def _names(method: Method) -> set[tuple[Any, bool]]:
+    """Return the predicates that must hold, and those that must not."""
+    parts = conjuncts(method.preconditions)
+    return {(each.atom[0], each.positive) for each in parts if isinstance(each, Literal)}
 
 
 def _shadows(earlier: Method, later: Method, domain: Domain) -> bool:
@@ -54,7 +71,8 @@ def _shadows(earlier: Method, later: Method, domain: Domain) -> bool:
     # Facts first: they say what the variables of all other conditions stand for.
     wanted = sorted(conjuncts(earlier.preconditions), key=lambda each: not isinstance(each, Literal))
     given = set(map(str, conjuncts(later.preconditions)))
-    return any(_fits(earlier, later, each, domain) for each in _renamings(wanted, given, names, later))
+    tries = iter(range(_MOST_TRIES))
+    return any(_fits(earlier, later, each, domain) for each in _renamings(wanted, given, names, later, tries))
 
 
 def _matched(one: Term, other: Term, names: Mapping[str, Any]) -> Binding | None:
@@ -68,15 +86,19 @@ def _matched(one: Term, other: Term, names: Mapping[str, Any]) -> Binding | None
     return found
 
 
-def _renamings(wanted: Sequence[Condition], given: set[str], names: Binding, later: Method) -> Iterator[Binding]:
+def _renamings(
+    wanted: Sequence[Condition], given: set[str], names: Binding, later: Method, tries: Iterator[int]
+) -> Iterator[Binding]:
     """Yield the renamings under which every wanted condition is among the given ones."""
     if not wanted:
         yield names
         return
     condition, rest = wanted[0], wanted[1:]
     for each in _choices(condition, names, later):
+        if next(tries, None) is None:
+            return
         if str(bound(condition, each)) in given:
-            yield from _renamings(rest, given, each, later)
+            yield from _renamings(rest, given, each, later, tries)
 
 
 def _choices(condition: Condition, names: Binding, later: Method) -> Iterator[Binding]:
