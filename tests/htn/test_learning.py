@@ -218,3 +218,24 @@ def test_the_question_of_a_large_state_shows_what_is_near_the_task() -> None:
     assert "has book" in told[0]["state"] and "book" in told[0]["objects"]
     assert len(told[0]["state"]) <= 400 and len(told[0]["objects"]) <= 400
     assert told[0]["facts_left_out"] > 4_000
+
+
+@pytest.mark.parametrize("answer", [["look"], ["look", "mend"]])
+def test_the_declared_effects_of_a_task_without_arguments_are_tested_too(answer: list[str]) -> None:
+    """A task that is one word is held to its effects like any other, when proposed and when learned."""
+    domain = Domain.from_data(
+        {
+            "name": "repair",
+            "predicates": {"fixed": [], "seen": []},
+            "operators": [{"name": "look", "add": ["seen"]}, {"name": "mend", "add": ["fixed"]}],
+            "tasks": {"fix": {"effects": ["fixed"]}},
+        }
+    )
+    asked: list[str] = []
+    planner = HTNPlanner(domain=domain, llm_decompose=lambda task, state: asked.append(task) or answer)
+
+    plans = [planner.generate("fix", []), planner.generate("fix", ["seen"])]
+
+    good = "mend" in answer
+    assert [plan and [str(step) for step in plan] for plan in plans] == [answer if good else None] * 2
+    assert asked == ["fix"] * (1 if good else 2)
