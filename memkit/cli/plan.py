@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.cli.plan_drawing import Drawings, draw, drawing_options
-from memkit.cli.plan_execution import Wish, execute, execution_options, runs
+from memkit.cli.plan_execution import Wish, carry_out, execution_options, foresee, go_on, runs
+from memkit.cli.plan_explanation import explanation_data, plan_lines
 from memkit.errors import StoreFault, UsageError
-from memkit.htn.core import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget
-from memkit.htn.explanation import choice_lines, obstacle_lines
+from memkit.htn.core import CHEAPEST, DEPTH, LENGTH, TURNS, Budget
 from memkit.store.layout import find_store
-from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, read_request
+from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, planner_over, read_request
 from memkit.use_cases.verify_plan import verify_plan
 
 _FLAGS = ("--json", "--no-input", "--debug")
@@ -84,24 +85,31 @@ def plan(
     With 'memkit plan verify --domain D --problem P --plan FILE' a plan from anywhere is checked instead, and
     'memkit plan runs' lists what was carried out here.
     """
-    if drawings and wish.executes:
-        raise UsageError("A drawing shows a plan, and --run, --dry-run and --resume print none. Draw it without them.")
-    if wish.resume is not None:
-        if task or domain or state or problem:
-            raise UsageError("A run knows its task and its domain. Give --resume RUN alone.")
-        execute(front, wish, _nothing_planned)
-    if domain is None:
-        raise UsageError("Missing option '--domain'. Name a file, or a domain of the store or a starter.")
+    _refuse_what_is_not_shown(wish, explain, bool(drawings), form)
+    if model is not None and provider is None:
+        raise UsageError("--model names a model of a provider: it goes with --provider.")
     if cheapest and strategy not in (None, CHEAPEST):
         raise UsageError(f"--cheapest and --strategy {strategy} ask for two ways to search. Give one of them.")
     strategy = CHEAPEST if cheapest else strategy or TURNS
-    request = Request(domain, " ".join(task) or None, state, problem)
     budget = Budget(nodes=max_nodes, seconds=timeout)
     help = Help(provider, model, learned, promoted_only, front.note)
-    if wish.executes:
-        execute(
-            front, wish, lambda: read_request(request, root=_store(front), budget=budget, help=help, strategy=strategy)
-        )
+    if wish.resume is not None:
+        if task or domain or state or problem or promoted_only:
+            raise UsageError("A run knows its task and its domain, methods included. Give --resume RUN without them.")
+        search = partial(planner_over, root=_store(front), budget=budget, help=help, strategy=strategy)
+        go_on(front, wish, search)
+        return
+    if domain is None:
+        raise UsageError("Missing option '--domain'. Name a file, or a domain of the store or a starter.")
+    request = Request(domain, " ".join(task) or None, state, problem)
+    title = f"Plan: {request.task or request.problem}"
+    if wish.run or wish.dry_run:
+        planner, asked = read_request(request, root=_store(front), budget=budget, help=help, strategy=strategy)
+        if wish.run:
+            carry_out(front, wish, planner, asked)
+        else:
+            foresee(front, wish, planner, asked, explain, lambda found: draw(front, drawings, found, title))
+        return
     planned = plan_task(request, root=_store(front), budget=budget, help=help, strategy=strategy, explain=explain)
     result = planned.result
     if result.cost is not None:
@@ -110,9 +118,17 @@ def plan(
             front.note(f"{reason}.")
     data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
     if explain:
-        data["explanation"] = _explanation(planned)
-    draw(front, drawings, result, f"Plan: {request.task or request.problem}")
-    front.answer(data, _ipc_lines(planned) if form == "ipc" else _lines(planned, explain), ok=result.found)
+        data["explanation"] = explanation_data(planned)
+    draw(front, drawings, result, title)
+    front.answer(data, _ipc_lines(planned) if form == "ipc" else plan_lines(planned, explain), ok=result.found)
+
+
+def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str) -> None:
+    """Raise ``UsageError`` where a plan is to be shown in a way in which its execution is not."""
+    if form != "text" and wish.executes:
+        raise UsageError(f"--format {form} prints a plan, and --run, --dry-run and --resume print what becomes of it.")
+    if (explain or drawn) and (wish.run or wish.resume is not None):
+        raise UsageError("--explain and drawings show a plan before it is carried out. Take --dry-run to look first.")
 
 
 @click.command("verify", cls=MemkitCommand)
@@ -140,10 +156,6 @@ def verify(
     front.answer(data, lines, ok=verdict.valid)
 
 
-def _nothing_planned() -> NoReturn:
-    raise AssertionError("a run that goes on has its plan")
-
-
 def _store(front: Front) -> Path | None:
     """Return the store if there is one; planning needs none, but one that was named must exist."""
     try:
@@ -156,28 +168,8 @@ def _store(front: Front) -> Path | None:
 
 def _ipc_lines(planned: Planned) -> list[str]:
     """Return the plan alone, as competition planners print it; without one, what stood in its way as a comment."""
-    from memkit.hddl.plans import plan_lines
+    from memkit.hddl.plans import plan_lines as competition_lines
 
     if planned.result.found:
-        return plan_lines(planned.result.tree)
-    return [f"; {line}" for line in _lines(planned, False)]
-
-
-def _explanation(planned: Planned) -> list[dict[str, Any]]:
-    """Return how far each method came, or for each node of the tree which methods were passed over, and why."""
-    if planned.obstacles is not None:
-        return [obstacle.to_data() for obstacle in planned.obstacles]
-    passed_over = (planned.passed_over or {}).items()
-    return [{"id": id, "passed_over": [each.to_data() for each in found]} for id, found in passed_over if found]
-
-
-def _lines(planned: Planned, explain: bool) -> list[str]:
-    result = planned.result
-    if result.outcome == FOUND and result.plan is not None:
-        steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
-        shown = list(choice_lines(result.tree, planned.passed_over or {})) if explain and result.tree else steps
-        return shown or ["Nothing needs to be done."]
-    head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
-    if planned.obstacles:
-        return [head, *obstacle_lines(planned.obstacles)]
-    return [head, *(f"- {reason}" for reason in result.reasons)]
+        return competition_lines(planned.result.tree)
+    return [f"; {line}" for line in plan_lines(planned, explain=False)]

@@ -15,8 +15,9 @@ from memkit.cli.approval import ask_person
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
 from memkit.cli.pairs import read_pairs
+from memkit.cli.plan_explanation import explanation_data, plan_lines
 from memkit.errors import StoreFault, UsageError
-from memkit.htn.core import Action, HTNPlanner, Problem
+from memkit.htn.core import Action, Domain, HTNPlanner, Problem, Result
 from memkit.store.layout import find_store
 from memkit.terminal import harmless, one_line
 from memkit.use_cases.carry_out_plan import (
@@ -28,10 +29,12 @@ from memkit.use_cases.carry_out_plan import (
     plan_runs,
     resume_run,
 )
+from memkit.use_cases.plan_task import Planned, explain_result
 from memkit.workspace import Workspace
 
 _MARKS = {"done": "ok", "failed": "FAILED", "denied": "DENIED", "unknown": "UNKNOWN"}
 _WAYS = {"tool": "tool", "function": "function", "manual": "by hand"}
+_DRY = "Dry run: nothing was run or kept."
 _SHOWN = ("started", "done", "failed", "denied", "observed", "plan", "resumed", "undone")
 
 
@@ -104,21 +107,38 @@ def execution_options(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def execute(front: Front, wish: Wish, planned: Callable[[], tuple[HTNPlanner, Problem]]) -> None:
-    """Do what was wished with what was planned, and print how it went."""
-    workspace = _workspace(front)
-    how = _how(front, wish)
-    if wish.resume is not None:
-        done = resume_run(wish.resume, how, workspace=workspace)
-    elif wish.run:
-        done = carry_out_plan(*planned(), how, workspace=workspace)
-    else:
-        done = foresee_plan(*planned(), how, workspace=workspace)
+def carry_out(front: Front, wish: Wish, planner: HTNPlanner, problem: Problem) -> None:
+    """Carry a plan for a problem out, and print how it went."""
+    _print(front, wish, carry_out_plan(planner, problem, _how(front, wish), workspace=_workspace(front)))
+
+
+def go_on(front: Front, wish: Wish, planner_for: Callable[[Domain], HTNPlanner]) -> None:
+    """Go on with the run that was named; ``planner_for`` gives what plans anew where that is needed."""
+    run = wish.resume or ""
+    _print(front, wish, resume_run(run, _how(front, wish), workspace=_workspace(front), planner_for=planner_for))
+
+
+def foresee(
+    front: Front, wish: Wish, planner: HTNPlanner, problem: Problem, explain: bool, show: Callable[[Result], None]
+) -> None:
+    """Print what carrying a plan out would do; ``show`` is told of the plan itself."""
+    known = tuple(planner.usable)
+    done = foresee_plan(planner, problem, _how(front, wish), workspace=_workspace(front))
+    show(done.result)
+    _print(front, wish, done, explain_result(planner, problem, done.result, known) if explain else None)
+
+
+def _print(front: Front, wish: Wish, done: CarriedOut, explained: Planned | None = None) -> None:
     data = done.result.to_data() | {"execution": done.execution}
+    lines = list(_lines(done))
+    if explained is not None:
+        data["explanation"] = explanation_data(explained)
+        shown = plan_lines(explained, explain=True)
+        lines = [*shown, *lines] if done.result.found else [*shown, _DRY]
     if wish.jsonl:
         click.echo(envelope("plan", data, ok=done.ok, diagnostics=_findings(done)))
         raise click.exceptions.Exit(0 if done.ok else 1)
-    front.answer(data, _lines(done), ok=done.ok, diagnostics=_findings(done))
+    front.answer(data, lines, ok=done.ok, diagnostics=_findings(done))
 
 
 @click.command("runs", cls=MemkitCommand)
@@ -258,7 +278,7 @@ def _foreseen_lines(execution: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"- {reason['message']}" for reason in execution["reasons"])
     else:
         yield from _reason_lines(execution)
-    yield "Dry run: nothing was run or kept."
+    yield _DRY
 
 
 def _step_text(step: Mapping[str, Any]) -> str:

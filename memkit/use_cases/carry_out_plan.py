@@ -10,10 +10,11 @@ from typing import Any
 
 from memkit.agent import Parts
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
-from memkit.htn.core import Action, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
+from memkit.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.htn.execution import foresee
 from memkit.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
 from memkit.htn.execution.world import World
+from memkit.htn.explanation import solve_explained
 from memkit.loop.core import Toolbox
 from memkit.loop.fencing import unfenced
 from memkit.loop.interface import Approval, ToolOutcome
@@ -70,7 +71,7 @@ def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, work
         UsageError: Outside of a store nobody said where the run is kept.
     """
     runs = plan_runs(how.runs, workspace)
-    result = planner.solve_problem(problem)
+    result = solve_explained(planner, problem)
     if not result.found:
         return CarriedOut(result, _nothing("run", result.outcome, result.reasons), False)
     toolbox = _toolbox(workspace, how)
@@ -82,20 +83,28 @@ def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, work
     return _carried_out(run, planner, toolbox, how, result)
 
 
-def resume_run(name: str, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
+def resume_run(
+    name: str,
+    how: Carrying,
+    *,
+    workspace: Workspace | None,
+    planner_for: Callable[[Domain], HTNPlanner] = lambda domain: HTNPlanner(domain=domain),
+) -> CarriedOut:
     """Go on with a run where it stopped; no step that was done is done again.
+
+    The domain is the one that the run began with; ``planner_for`` gives the planner over it that plans anew.
 
     Raises:
         NotFound: There is no such run.
         JournalError: Another process carries it out, or its journal is damaged.
     """
     run = plan_runs(how.runs, workspace).find(name)
-    return _carried_out(run, HTNPlanner(domain=run.domain), _toolbox(workspace, how), how)
+    return _carried_out(run, planner_for(run.domain), _toolbox(workspace, how), how)
 
 
 def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
     """Plan a problem and show each step with the verdict on it and what it would change; nothing is done or kept."""
-    result = planner.solve_problem(problem)
+    result = solve_explained(planner, problem)
     if not result.found or result.plan is None:
         return CarriedOut(result, _nothing("dry-run", result.outcome, result.reasons), False)
     toolbox = _toolbox(workspace, how, dry=True)

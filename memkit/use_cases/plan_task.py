@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import find_domain, problem_in_domain
+from memkit.domains import FOLDER, find_domain, problem_in_domain
 from memkit.errors import UsageError
-from memkit.htn.core import TURNS, Budget, Domain, HTNPlanner, Problem, Result
-from memkit.htn.explanation import Obstacle, explain_choices, explain_failure
+from memkit.htn.core import TURNS, Budget, Domain, HTNPlanner, Method, Problem, Result
+from memkit.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
 from memkit.htn.learning import Lesson
 from memkit.learned.shelf import Shelf
 from memkit.loop.interface import Model
@@ -70,11 +70,22 @@ def plan_task(
     """Return the plan for a request, or what stood in its way; raises as :func:`read_request`."""
     names: list[str] = []
     planner, problem = read_request(request, root=root, budget=budget, help=help, strategy=strategy, learned=names)
+    if not explain:
+        return Planned(solve_explained(planner, problem), tuple(names))
     known = tuple(planner.usable)
     result = planner.solve_problem(problem)
-    obstacles = tuple(explain_failure(planner, problem)) if explain and not result.found else None
-    passed_over = explain_choices(planner, problem, result.tree, known) if explain and result.found else None
-    return Planned(result, tuple(names), obstacles, passed_over)
+    return replace(explain_result(planner, problem, result, known), learned=tuple(names))
+
+
+def explain_result(planner: HTNPlanner, problem: Problem, result: Result, known: Sequence[Method]) -> Planned:
+    """Return why the methods of a plan were chosen, or how far each method comes where there is no plan.
+
+    The learned methods that were ``known`` before are those that could have been chosen.
+    """
+    if result.found:
+        return Planned(result, passed_over=explain_choices(planner, problem, result.tree, known))
+    obstacles = tuple(explain_failure(planner, problem))
+    return Planned(with_obstacles(result, obstacles), obstacles=obstacles)
 
 
 def read_request(
@@ -96,8 +107,31 @@ def read_request(
     """
     help, learned = help or Help(), [] if learned is None else learned
     domain, given = _given(request, root)
-    model = _open(help)
     shelf = Shelf.of_domain(domain.name, request.domain, root, help.learned)
+    planner = HTNPlanner(
+        domain=domain,
+        budget=budget,
+        strategy=strategy,
+        learned=() if shelf is None else shelf.methods(domain, help.tell),
+        promoted_only=help.promoted_only,
+        **_helped(domain, shelf, root, help, learned),
+    )
+    return planner, _problem(request, given, planner)
+
+
+def planner_over(domain: Domain, *, root: Path | None, budget: Budget, help: Help, strategy: str) -> HTNPlanner:
+    """Return a planner over the domain of a run, whose learned methods are in it, to plan anew with.
+
+    What it learns goes to the store's domain of that name, if there is one.
+    """
+    is_here = root is not None and (root / FOLDER / f"{domain.name}.yaml").is_file()
+    shelf = Shelf.of_domain(domain.name, domain.name, root if is_here else None, help.learned)
+    return HTNPlanner(domain=domain, budget=budget, strategy=strategy, **_helped(domain, shelf, root, help, []))
+
+
+def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, learned: list[str]) -> dict[str, Any]:
+    """Return what makes a planner ask the model that was named, and keep what it learns."""
+    model = _open(help)
     store = root if help.learned is None else None
 
     def keep(problem: Problem, lessons: Sequence[Lesson]) -> None:
@@ -110,16 +144,7 @@ def read_request(
             learned.append(name)
             help.tell(f"Learned {name}, in {shelf.shown}: read it, then promote or reject it with 'memkit domain'.")
 
-    planner = HTNPlanner(
-        domain=domain,
-        budget=budget,
-        learned=() if shelf is None else shelf.methods(domain, help.tell),
-        promoted_only=help.promoted_only,
-        keep=keep,
-        strategy=strategy,
-        **_asking(model, help, domain, shelf),
-    )
-    return planner, _problem(request, given, planner)
+    return {"keep": keep, **_asking(model, help, domain, shelf)}
 
 
 def _open(help: Help) -> Model | None:

@@ -116,9 +116,38 @@ def test_no_plan_is_exit_one_with_reasons(capsys: pytest.CaptureFixture[str]) ->
     code, answer = envelope(["deliver cake shop", "--domain", "errands"], capsys)
 
     assert (code, answer["ok"], answer["data"]["outcome"], answer["data"]["plan"]) == (1, False, "no_plan", None)
-    assert answer["data"]["reasons"][0]["message"].endswith("cake is not an object of this problem")
+    assert answer["data"]["reasons"][0]["message"].endswith("cake is not a parcel; there is book, letter")
     assert run(["plan", "deliver cake shop", "--domain", "errands"]) == 1
-    assert capsys.readouterr().out.startswith("No plan.\n- deliver cake shop, method walk_and_give: wants a parcel")
+    assert capsys.readouterr().out.startswith("No plan.\n- deliver cake shop, method walk_and_give: cake is")
+
+
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        ("delivr book shop", ["delivr book shop: no operator and no method is called delivr; did you mean deliver?"]),
+        (
+            "deliver book home",
+            [
+                "deliver book home, method walk_and_give: after go shop home: hand_over book: 'has book' does not hold",
+                "deliver book home, method already_there: 'at home' does not hold",
+            ],
+        ),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_each_method_says_how_far_it_comes_without_being_asked(
+    task: str, told: list[str], more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reasons of every failure lead to the deepest unmet condition of each method, and name what was meant."""
+    Path("state.yaml").write_text("objects: {home: place, shop: place, book: parcel}\nstate: [at shop]\n")
+    asked = [task, "--domain", "errands", "--state", "state.yaml", *more]
+
+    code, answer = envelope(asked, capsys)
+    assert run(["plan", *asked]) == 1
+
+    assert (code, [reason["message"] for reason in answer["data"]["reasons"]]) == (1, told)
+    shown = ["No plan.", *(f"- {line}" for line in told)]
+    assert capsys.readouterr().out.splitlines()[: len(shown)] == shown
 
 
 def test_giving_up_is_its_own_outcome(capsys: pytest.CaptureFixture[str]) -> None:

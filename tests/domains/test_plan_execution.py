@@ -143,6 +143,22 @@ def test_a_dry_run_shows_everything_and_runs_nothing(store: Path, capsys: pytest
     assert not (store / ".memkit" / "state" / "plans").exists()
 
 
+def test_a_dry_run_explains_and_draws_the_plan(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--explain and drawings go with --dry-run: first the tree, then what each step would do."""
+    asked = (*BRING, "--dry-run", "--explain")
+
+    assert run(["plan", *asked, "--svg", "plan.svg"]) == 0
+    shown = capsys.readouterr().out
+    found = plan(capsys, *asked)[1]
+    failed = plan(capsys, "bring moon", "--domain", "parcels", "--dry-run", "--explain")[1]
+
+    assert shown.splitlines()[:2] == ["bring town  (bring)", "  reach town  (direct)  with ?x = home"]
+    assert "+ at town, - at home" in shown
+    assert (store / "plan.svg").read_text().startswith("<svg")
+    assert [each["method"] for each in found["data"]["explanation"][0]["passed_over"]] == ["here"]
+    assert "moon is not a place" in failed["data"]["explanation"][0]["message"]
+
+
 POLICY = {
     "name": "no_driving",
     "description": "Nobody drives into town.",
@@ -235,8 +251,14 @@ def test_what_a_tool_observes_decides_how_it_goes_on(store: Path, capsys: pytest
     [
         ([*BRING, "--run", "--dry-run"], 2, "Give one of"),
         ([*BRING, "--run", "--assume", "done"], 2, "goes with --resume"),
+        ([*BRING, "--run", "--explain"], 2, "Take --dry-run to look first"),
+        ([*BRING, "--run", "--svg", "plan.svg"], 2, "Take --dry-run to look first"),
+        (["--resume", "x", "--explain"], 2, "Take --dry-run to look first"),
+        ([*BRING, "--dry-run", "--format", "ipc"], 2, "--format ipc prints a plan"),
+        (["--resume", "x", "--promoted-only"], 2, "A run knows its task"),
+        ([*BRING, "--model", "m"], 2, "goes with --provider"),
         (["--resume", "nothing"], 1, "There is no run 'nothing'"),
-        (["--resume", "nothing", "--domain", "parcels"], 2, "Give --resume RUN alone"),
+        (["--resume", "nothing", "--domain", "parcels"], 2, "Give --resume RUN without them"),
         (["bring town", "--run"], 2, "Missing option '--domain'"),
         ([*BRING, "--run", "--observe", "drvie"], 2, "Did you mean 'drive'"),
         (["greet", "--domain", "parcels", "--run"], 1, "no tool is bound to it"),
@@ -337,6 +359,40 @@ def test_outside_a_store_a_run_needs_a_folder(tmp_path: Path, monkeypatch: pytes
 
     assert (refused, code, listed) == (2, 0, 0)
     assert found["data"]["execution"]["run"] in capsys.readouterr().out
+
+
+RESCUE = {
+    "name": "rescue",
+    "predicates": {"tried": [], "fixed": []},
+    "operators": [
+        {"name": "begin", "add": ["tried"]},
+        {"name": "risky", "preconditions": ["tried"], "add": ["fixed"], "tool": "risky"},
+        {"name": "other", "preconditions": ["tried"], "add": ["fixed"]},
+    ],
+    "tasks": {"fix": {"effects": ["fixed"]}},
+    "methods": [{"name": "once", "task": "fix", "preconditions": ["not tried"], "subtasks": ["begin", "risky"]}],
+    "state": [],
+}
+
+
+def test_a_run_that_goes_on_may_ask_a_model(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no method fits what is left, --resume with a provider asks, learns, and keeps what it learned."""
+    (store / "domains" / "rescue.yaml").write_text(yaml.safe_dump(RESCUE))
+    declare(store, tool("risky", "exit 1", {"type": "object", "properties": {}}))
+    Path("answers.yaml").write_text(json.dumps([{"tool": "propose_subtasks", "args": {"subtasks": ["other"]}}]))
+    code, failed = plan(capsys, "fix", "--domain", "rescue", "--run", "--manual", "done")
+    run_id = failed["data"]["execution"]["run"]
+
+    resumed = ("--resume", run_id, "--manual", "done")
+    assert (code, plan(capsys, *resumed)[0]) == (1, 1)
+    code, found = plan(capsys, *resumed, "--provider", "scripted:answers.yaml")
+
+    assert (code, found["data"]["execution"]["outcome"]) == (0, "done")
+    assert [step["name"] for step in found["data"]["execution"]["steps"] if step["status"] == "done"] == [
+        "begin",
+        "other",
+    ]
+    assert "learned_fix_1" in (store / "domains" / "learned" / "rescue.yaml").read_text()
 
 
 def test_events_are_lines_of_json(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

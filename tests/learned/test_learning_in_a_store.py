@@ -341,6 +341,22 @@ def test_a_run_asks_and_learns_as_a_plan_does(parcels: Path, ask: Ask) -> None:
     assert code in (0, 1)
 
 
+def test_a_model_that_is_not_asked_is_named_with_the_reason(parcels: Path, ask: Ask) -> None:
+    """Where a method applies and fails further down nobody is asked, and the reasons say so."""
+    method = (
+        "methods: [{name: walk, task: 'deliver ?p - parcel ?to - place', subtasks: ['go home ?to', 'hand_over ?p']}]"
+    )
+    (parcels / "domains/parcels.yaml").write_text(
+        DOMAIN.replace("methods: []  # nobody wrote any yet", method).replace("has book, ", "")
+    )
+
+    code, answer = ask(*TASK, "--provider", script(GOOD))
+
+    assert (code, answer["data"]["proposals"]["asked"]) == (1, 0)
+    assert "'has book' does not hold" in answer["data"]["reasons"][0]["message"]
+    assert answer["data"]["reasons"][-1]["message"].startswith("no model was asked: some method applied")
+
+
 def test_processes_that_learn_at_once_lose_nothing_and_learn_it_once(parcels: Path) -> None:
     """Six processes with two different lessons: two methods, and a file that loads."""
     other = {"subtasks": ["hand_over pen"]}
