@@ -354,7 +354,7 @@ def test_a_model_that_is_not_asked_is_named_with_the_reason(parcels: Path, ask: 
 
     assert (code, answer["data"]["proposals"]["asked"]) == (1, 0)
     assert "'has book' does not hold" in answer["data"]["reasons"][0]["message"]
-    assert answer["data"]["reasons"][-1]["message"].startswith("no model was asked: some method applied")
+    assert answer["data"]["reasons"][-1]["message"].startswith("no model was asked: a method applied")
 
 
 def test_processes_that_learn_at_once_lose_nothing_and_learn_it_once(parcels: Path) -> None:
