@@ -10,13 +10,14 @@ import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from .conditions import Check, Condition, Literal, bound, condition_variables
 from .domain import Method, Problem, computed_subtasks
 from .errors import HtnError
 from .evaluation import Binding, Impossible, Members, StepState, holds, shortfall
-from .interface import Budget, Reason, Step
+from .interface import NO_PLAN, Budget, Reason, Result, Step
 from .objects import typed_objects
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
 from .tree import Node, tree_text
@@ -33,6 +34,10 @@ DEEPEST = 8
 """Levels of subtasks that are explained."""
 EFFORT = Budget(nodes=5_000, seconds=0.5)
 """What a subtask may cost to find out whether it can be done."""
+MOST_REASONS = 100
+"""Of one failure; a domain with many methods has more ways to fail than anybody reads."""
+_KEPT = ("proposal", "budget")
+"""Codes of what only the search can know: what a model had to do with it, and which bound was reached."""
 
 
 @dataclass
@@ -90,6 +95,21 @@ def explain_failure(
     After so many ``seconds`` what is left is named and not explained any further.
     """
     return _Explainer(planner, problem, seconds, clock).run()
+
+
+def solve_explained(planner: HTNPlanner, problem: Problem) -> Result:
+    """Return what the planner finds; where there is no plan, with reasons that say how far each method comes."""
+    result = planner.solve_problem(problem)
+    if result.outcome != NO_PLAN:
+        return result
+    return with_obstacles(result, explain_failure(planner, problem, seconds=1.0))
+
+
+def with_obstacles(result: Result, obstacles: Sequence[Obstacle]) -> Result:
+    """Return a failure with what was worked out afterwards in the place of what the search met on its way."""
+    told = tuple(islice(chain.from_iterable(each.reasons() for each in obstacles), MOST_REASONS))
+    kept = tuple(reason for reason in result.reasons if reason.code in _KEPT)
+    return replace(result, reasons=(*told, *kept)) if told else result
 
 
 def explain_choices(

@@ -154,7 +154,10 @@ class HTNPlanner:
         attempt = self._attempt(everything, problem, find_members, meter)
         proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
         asking = replace(setting, compiled=everything, notes=notes, propose=proposals)
-        self.last_result = self._result(search(asking, meter), notes, meter, proposals)
+        found = search(asking, meter)
+        if found.outcome == NO_PLAN:
+            proposals.say_if_unasked()
+        self.last_result = self._result(found, notes, meter, proposals)
         self._learn(problem, self.last_result, find_members(), proposals)
         return self.last_result
 

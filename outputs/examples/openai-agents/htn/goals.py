@@ -40,6 +40,11 @@ def with_goal(domain: Domain, task: Term, subtasks: Sequence[Term]) -> tuple[Ter
     return (*subtasks, (task[0] + _DONE, *task[1:])) if declared_effects(domain, task) else tuple(subtasks)
 
 
+def spelled_out(subtasks: Sequence[Term]) -> list[Mapping[str, Any]]:
+    """Return subtasks in the form in which a method takes a name that holds a space, a companion's, as it is."""
+    return [{"name": step[0], "args": step[1:]} for step in subtasks]
+
+
 def tested(method: Method, domain: Domain) -> Method:
     """Return a learned method whose subtasks end in the test of what is declared of its task."""
     if callable(method.subtasks):
@@ -52,7 +57,7 @@ def tested(method: Method, domain: Domain) -> Method:
         method.name,
         method.head,
         method.preconditions,
-        subtasks,
+        spelled_out(subtasks),
         variables=method.variables,
         ordering=ordering,
         learned=method.learned,

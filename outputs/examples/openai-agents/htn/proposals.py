@@ -21,13 +21,18 @@ from .domain import Domain, Method, Problem
 from .errors import HtnError
 from .evaluation import StepState, holds
 from .functions import Expansion
-from .goals import declared_effects, is_goal, with_goal
+from .goals import declared_effects, is_goal, spelled_out, with_goal
 from .interface import FOUND, Decomposer, Reason, Result
 from .notes import Notes
 from .question import LONGEST_SUBTASK, MOST_SUBTASKS, Question, Refusal
 from .search import Search
 from .state import StateView
 from .terms import ROOT_TYPE, Term, is_variable, parse_term, term_text
+
+NOT_ASKED = (
+    "no model was asked: a method applied to every task that was met, and a step failed further down. "
+    "A model is asked only for a task that no method applies to"
+)
 
 Attempt = Callable[[Sequence[Term], Mapping[Term, None], Mapping[Term, Any]], Result]
 """Solves tasks from facts and numbers by known methods alone, within bounds of its own."""
@@ -206,6 +211,11 @@ class Proposals:
             steps = () if callable(method.subtasks) else method.subtasks
             yield compile_method(method, search.compiled.domain), (), steps, len(steps)
 
+    def say_if_unasked(self) -> None:
+        """Note why nobody was asked, for those who named a model and wonder."""
+        if not self._answers:
+            self._notes.add(Reason("proposal", NOT_ASKED))
+
     def set_aside(self, used: Container[str]) -> None:
         """Remember that proposals which held up by themselves were no help, but for those of the names ``used``."""
         for name, each in self.accepted.items():
@@ -278,7 +288,8 @@ class Proposals:
         self.counts["accepted"] += 1
         method = Method(f"proposed_{now.task[0]}_{len(self.accepted) + 1}", now.task, (), subtasks, learned=True)
         self.accepted[method.name] = Accepted(method, gap, digest_of(answer), _short(answer), bool(effects))
-        return Method(method.name, now.task, (), with_goal(self._domain, now.task, subtasks), learned=True)
+        to_goal = with_goal(self._domain, now.task, subtasks)
+        return Method(method.name, now.task, (), spelled_out(to_goal), learned=True)
 
     def _checked(self, answer: Any, now: _Moment) -> list[Term]:
         subtasks = [_read(item) for item in _items(answer)]
