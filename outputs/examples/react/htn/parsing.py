@@ -134,7 +134,7 @@ class Parser:
         key = (task, position)
         if key not in self.entries:
             self.entries[key] = _Entry()
-            found = self._decompositions(task)
+            found = self._decompositions(task, position)
             self.agenda[position].extend(_Row(_network(key, subtasks, order), 0) for subtasks, order in found)
         return self.entries[key]
 
@@ -165,9 +165,9 @@ class Parser:
             self.entries[each].told = place
         return place
 
-    def _decompositions(self, task: Term) -> Iterator[tuple[Sequence[Term], Ordering | None]]:
+    def _decompositions(self, task: Term, position: int) -> Iterator[tuple[Sequence[Term], Ordering | None]]:
         for method in self.methods.get(task[0], ()):
-            binding = self._head_binding(method, task[1:])
+            binding = self._with_first_steps(method, self._head_binding(method, task[1:]), position)
             for each in () if binding is None else self._bindings(method, binding, task[1:]):
                 if not callable(method.subtasks):
                     yield [ground(step, each) for step in method.subtasks], method.ordering
@@ -176,17 +176,26 @@ class Parser:
                 if given is not None:
                     yield given, None
 
-    def _head_binding(self, method: Method, args: Term) -> dict[str, Any] | None:
+    def _head_binding(self, method: Method, args: Term) -> Binding | None:
         if method.any_arguments:
             return {}
         if len(args) != len(method.head.args):
             return None
-        binding: dict[str, Any] = {}
-        for wanted, arg in zip(method.head.args, args, strict=True):
-            if (binding.setdefault(wanted, arg) if is_variable(wanted) else wanted) != arg:
-                return None
-        fits = all(self._is_a(binding[p.name], p.type) for p in method.head.parameters)
+        binding = _unified(method.head.args, args, {})
+        fits = binding is not None and all(self._is_a(binding[p.name], p.type) for p in method.head.parameters)
         return binding if fits else None
+
+    def _with_first_steps(self, method: Method, binding: Binding | None, position: int) -> Binding | None:
+        """Return a binding with what the plan says of the operators that a method begins with, None if it says no."""
+        if binding is None or callable(method.subtasks) or method.ordering is not None:
+            return binding
+        for at, subtask in enumerate(method.subtasks, position):
+            if subtask[0] not in self.operators:
+                break
+            binding = _unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
+            if binding is None:
+                return None
+        return binding
 
     def _is_a(self, value: Any, kind: str) -> bool:
         return kind == ROOT_TYPE or value in self.objects.get(kind, {})
@@ -195,7 +204,10 @@ class Parser:
         """Return every extension of a binding under which the method's preconditions hold now."""
         kinds = {p.name: p.type for p in method.variables}
         rows: list[Binding] = [binding]
-        for condition in sorted(_parts(method.preconditions), key=_generates, reverse=True):
+        left = list(_parts(method.preconditions))
+        while left and rows:
+            condition = min(left, key=lambda each: _cost(each, rows[0]))
+            left = [each for each in left if each is not condition]
             rows = [wider for row in rows for wider in self._satisfied(condition, row, args, kinds)]
         names = [] if callable(method.subtasks) else [name for step in method.subtasks for name in variables_of(step)]
         rows = [wider for row in rows for wider in self._assigned(names, row, kinds)]
@@ -226,5 +238,19 @@ def _parts(conditions: Iterable[Condition]) -> Iterator[Condition]:
             yield condition
 
 
-def _generates(condition: Condition) -> bool:
-    return isinstance(condition, Literal) and condition.positive
+def _unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
+    """Return a binding with what else makes a pattern the same as a term, None where nothing does."""
+    if len(pattern) != len(term):
+        return None
+    wider = dict(binding)
+    for wanted, part in zip(pattern, term, strict=True):
+        if (wider.setdefault(wanted, part) if is_variable(wanted) else wanted) != part:
+            return None
+    return wider
+
+
+def _cost(condition: Condition, row: Binding) -> tuple[bool, int]:
+    """Return what to look at first: tests, then facts that bind few variables, then what holds of many objects."""
+    unbound = sum(name not in row for name in dict.fromkeys(condition_variables(condition)))
+    finds = isinstance(condition, Literal) and condition.positive
+    return unbound > 0 and not finds, unbound
