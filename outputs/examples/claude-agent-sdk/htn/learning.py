@@ -63,7 +63,7 @@ def learn(
         if source is None:
             continue
         regressed = _regressed(tree, at, parts, domain, problem, members)
-        lesson = _lifted(source, regressed, _operators_below(tree, at, parts), domain, problem, taken)
+        lesson = _lifted(source, regressed, domain, problem, taken)
         if content_of(lesson.method) not in seen:
             seen.add(content_of(lesson.method))
             taken.add(lesson.method.name)
@@ -106,14 +106,9 @@ def _regressed(
     return regress(example, declared_effects(domain, (tree[at]["name"], *tree[at]["args"])), state)
 
 
-def _operators_below(tree: Sequence[Node], at: int, parts: Sequence[Applied | Chosen | None]) -> list[Applied]:
-    return [part for part in parts[at + 1 : end_of(tree, at)] if isinstance(part, Applied)]
-
-
 def _lifted(
     source: Accepted,
     regressed: Regressed,
-    steps: Sequence[Applied],
     domain: Domain,
     problem: Problem,
     taken: Iterable[str],
@@ -126,7 +121,7 @@ def _lifted(
     mentioned += [part for each in regressed.conditions for part in _objects(each)]
     lifted = [part for part in dict.fromkeys(mentioned) if part not in fixed]
     variables = {part: f"?v{number}" for number, part in enumerate(lifted, 1)}
-    kinds = _kinds(lifted, task, subtasks, steps, domain, problem)
+    kinds = _kinds(lifted, task, regressed.kinds, domain, problem)
     apart = _apart(regressed.apart, kinds, domain, variables)
     conditions = [_replaced(each, variables) for each in regressed.conditions if not _always(each)]
     args = _swapped(task, variables)[1:]
@@ -144,23 +139,15 @@ def _lifted(
 
 
 def _kinds(
-    lifted: Sequence[Any],
-    task: Term,
-    subtasks: Sequence[Term],
-    steps: Sequence[Applied],
-    domain: Domain,
-    problem: Problem,
+    lifted: Sequence[Any], task: Term, wants: Sequence[tuple[Any, str]], domain: Domain, problem: Problem
 ) -> dict[Any, str]:
     """Return the widest type that each object's variable may have, by what is declared of the places it stands in."""
     declared = domain.tasks.get(task[0])
-    uses: list[tuple[Term, Sequence[str]]] = [(task, [p.type for p in declared.parameters] if declared else [])]
-    uses += [((each.step.name, *each.step.args), [p.type for p in each.operator.parameters]) for each in steps]
-    operators = {each.name: [p.type for p in each.parameters] for each in domain.operators}
-    uses += [(each, operators.get(each[0], ())) for each in subtasks]
     wanted: dict[Any, list[str]] = {}
-    for term, kinds in uses:
-        for part, kind in zip(term[1:], kinds, strict=False):
-            wanted.setdefault(part, []).append(kind)
+    for part, parameter in zip(task[1:], declared.parameters if declared else (), strict=False):
+        wanted.setdefault(part, []).append(parameter.type)
+    for part, kind in wants:
+        wanted.setdefault(part, []).append(kind)
     own = {**domain.objects, **problem.objects}
     found: dict[Any, str] = {}
     for part in lifted:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from .conditions import (
@@ -30,7 +31,7 @@ from .effects import Change, When
 from .evaluation import Binding, StepState, arguments, ground, holds, occurrences, witness
 from .interface import Step
 from .numbers import Arithmetic, Number, fluents_of, with_values
-from .terms import Term
+from .terms import Parameter, Term
 
 _RECKONED = {"increase": "+", "decrease": "-", "scale_up": "*", "scale_down": "/"}
 _LARGEST_SUM = 12
@@ -62,8 +63,22 @@ class Regressed:
     """Facts, equalities, comparisons and "for all", about the objects of the example."""
     apart: list[tuple[Term, Term]]
     """Facts that must not become the same one when other objects take the place of the example's."""
+    kinds: list[tuple[Any, str]]
+    """Objects with types that the steps, the methods in between, "exists" and "for all" effects want of them."""
     notes: list[str]
     """What could not be taken back over the steps, so that it is only tested when the method is used."""
+
+
+@dataclass
+class _Seen:
+    """What is noticed on the way through the example."""
+
+    notes: dict[str, None] = field(default_factory=dict)
+    kinds: dict[tuple[Any, str], None] = field(default_factory=dict)
+
+    def bind(self, parameters: Iterable[Parameter], row: Binding) -> None:
+        """Notice of which types the objects in the places of parameters have to be."""
+        self.kinds.update(((row[each.name], each.type), None) for each in parameters if each.name in row)
 
 
 @dataclass(frozen=True)
@@ -90,43 +105,73 @@ class _Moment:
 
 def regress(example: Sequence[Applied | Chosen], goal: Sequence[Condition], state: StepState) -> Regressed:
     """Return what must hold before the example; ``state`` stands at its start and is moved to its end."""
-    notes: dict[str, None] = {}
-    moments = [_moment(each, state, notes) for each in example]
-    found = _Backwards(notes)
-    found.need(_told(goal, {}, state, (), notes))
+    seen = _Seen()
+    moments = [_moment(each, state, seen) for each in example]
+    found = _Backwards(seen.notes)
+    found.need(_told(goal, {}, state, (), seen))
     for moment in reversed(moments):
         found.step_back(moment)
         found.need(moment.needs)
-    return Regressed(list(found.needed), list(found.apart), list(notes))
+    return Regressed(_without_repetition(found.needed), list(found.apart), list(seen.kinds), list(seen.notes))
 
 
-def _moment(part: Applied | Chosen, state: StepState, notes: dict[str, None]) -> _Moment:
+def _without_repetition(conditions: Iterable[Condition]) -> list[Condition]:
+    """Return conditions without those that a fluent has a value where another one compares the fluent."""
+    given = list(conditions)
+    compared = [each for each in given if isinstance(each, Compare) and each.left != each.right]
+    told = {fluent for each in compared for side in (each.left, each.right) for fluent in fluents_of(side)}
+    return [each for each in given if not (isinstance(each, Compare) and each.left == each.right and each.left in told)]
+
+
+def _moment(part: Applied | Chosen, state: StepState, seen: _Seen) -> _Moment:
     """Return what happened at one point, and move the state past it."""
     if isinstance(part, Chosen):
-        return _Moment(tuple(_told(part.method.preconditions, part.binding, state, part.args, notes)))
+        head = part.method.head
+        seen.bind((Parameter(name, kind) for name, kind in (head.types or {}).items()), _over_args(part))
+        seen.bind(part.method.variables, part.binding)
+        return _Moment(tuple(_told(part.method.preconditions, part.binding, state, part.args, seen)))
     operator, step = part.operator, part.step
     binding = arguments(operator, step)
-    needs = tuple(_told(operator.preconditions, binding, state, step.args, notes))
+    seen.bind(operator.parameters, binding)
+    needs = [*_told(operator.preconditions, binding, state, step.args, seen)]
     plain = [each for each in operator.effects_more if isinstance(each, Change)]
     effects = [_effect((), True, operator.effects_add, operator.effects_remove, plain, binding)]
     loose: set[Any] = set()
     for each in operator.effects_more:
         if isinstance(each, When):
-            effects += _conditional(each, binding, state, step.args, notes)
+            effects += _conditional(each, binding, state, step.args, seen)
             loose |= _touched(each) if each.parameters else set()
     state.advance(operator, step)
-    return _Moment(needs, tuple(effects), frozenset(loose))
+    values = (value for effect in effects if effect.happened for value in effect.changes.values())
+    needs += [each for value in values for each in _reckonable(value)]
+    return _Moment(tuple(needs), tuple(effects), frozenset(loose))
 
 
-def _conditional(
-    effect: When, binding: Binding, state: StepState, args: Term, notes: dict[str, None]
-) -> Iterator[_Effect]:
+def _over_args(part: Chosen) -> Binding:
+    return dict(zip(part.method.head.args, part.args, strict=False))
+
+
+def _reckonable(number: Number) -> Iterator[Condition]:
+    """Yield what a number needs to come to something: fluents that have a value, and no division by zero."""
+    yield from (Compare("=", fluent, fluent) for fluent in fluents_of(number))
+    yield from (Compare("=", divisor, 0, positive=False) for divisor in _divisors(number))
+
+
+def _divisors(number: Number) -> Iterator[Number]:
+    if isinstance(number, Arithmetic):
+        yield from (*_divisors(number.left), *_divisors(number.right))
+        if number.operator == "/":
+            yield number.right
+
+
+def _conditional(effect: When, binding: Binding, state: StepState, args: Term, seen: _Seen) -> Iterator[_Effect]:
     rows = occurrences(effect, binding, state, args)
     for row in rows:
-        because = tuple(_told([effect.condition], row, state, args, notes))
+        seen.bind(effect.parameters, row)
+        because = tuple(_told([effect.condition], row, state, args, seen))
         yield _effect(because, True, effect.add, effect.remove, effect.changes, row)
     if not rows and not effect.parameters:
-        because = tuple(_told([negated(effect.condition)], binding, state, args, notes))
+        because = tuple(_told([negated(effect.condition)], binding, state, args, seen))
         yield _effect(because, False, effect.add, effect.remove, effect.changes, binding)
 
 
@@ -153,21 +198,22 @@ def _touched(effect: When) -> set[Any]:
 
 
 def _told(
-    conditions: Iterable[Condition], binding: Binding, state: StepState, args: Term, notes: dict[str, None]
+    conditions: Iterable[Condition], binding: Binding, state: StepState, args: Term, seen: _Seen
 ) -> Iterator[Condition]:
     """Yield the ground conditions that made these hold in this state."""
     for condition in conditions:
         if isinstance(condition, Check):
-            notes[f"{condition} is a Python function, which cannot be taken back over steps"] = None
+            seen.notes[f"{condition} is a Python function, which cannot be taken back over steps"] = None
         elif isinstance(condition, Every):
-            yield from _told(condition.conditions, binding, state, args, notes)
+            yield from _told(condition.conditions, binding, state, args, seen)
         elif isinstance(condition, Some):
             held = [each for each in condition.conditions if holds(each, binding, state, args)]
-            yield from _told(held[:1], binding, state, args, notes)
+            yield from _told(held[:1], binding, state, args, seen)
         elif isinstance(condition, Exists):
             row = witness(condition, binding, state, args)
             if row is not None:
-                yield from _told([condition.condition], row, state, args, notes)
+                seen.bind(condition.parameters, row)
+                yield from _told([condition.condition], row, state, args, seen)
         else:
             yield bound(condition, binding)
 
@@ -188,6 +234,10 @@ class _Backwards:
         """Replace what is needed after a moment by what is needed before it."""
         if not moment.effects:
             return
+        changed = [fluent for each in moment.effects if each.happened for fluent in each.changes]
+        once = (fluent for fluent in changed if fluent[0] not in moment.loose)
+        # A number that would be changed twice keeps the step from being taken.
+        self.apart.update((pair, None) for pair in combinations(once, 2) if _alike(*pair))
         later, self.needed = self.needed, {}
         for condition in later:
             kept = self._taken_back(condition, moment)
@@ -243,6 +293,8 @@ class _Backwards:
         if _size(left) + _size(right) > _LARGEST_SUM:
             self._notes[f"'{condition}' depends on a sum that is too long to write down"] = None
             return because
+        if condition.operator == "=" and left == right:
+            return [*_reckonable(left), *because]
         return [Compare(condition.operator, left, right, condition.positive), *because]
 
 
