@@ -483,6 +483,22 @@ def test_models_propose_and_the_best_of_them_is_asked_most() -> None:
     assert len({item.id for item in good.requests + bad.requests}) == len(good.requests + bad.requests)
 
 
+def test_models_are_asked_about_the_seed_program_first() -> None:
+    """A change written for the program as it is given applies, before anything has bettered that program away."""
+    proposer = Scripted("m", "lambda x: x * 3", None)
+    searcher = search(proposers=[proposer])
+
+    searcher.generation()
+    first = {request.program for request in proposer.requests}
+    individuals = searcher.drain()
+    searcher.generation()
+
+    assert first == {SEED} and len({request.program for request in proposer.requests}) > 1
+    (proposal, *_) = of_model(individuals, "m")
+    assert (proposal.program, proposal.generation) == ("lambda x: x * 3", 1)
+    assert len(individuals) <= 30
+
+
 @pytest.mark.parametrize(
     ("proposer", "reason"),
     [
