@@ -72,6 +72,17 @@ def test_a_file_that_somebody_changed_is_not_believed(tmp_path: Path) -> None:
         read_data(path)
 
 
+@pytest.mark.parametrize("number", ["NaN", "1e999", "-Infinity"])
+def test_a_number_that_nobody_writes_is_damage(tmp_path: Path, number: str) -> None:
+    """One changed byte makes an exponent too large; that is damage as any other, also beside no digest at all."""
+    path = tmp_path / "run.json"
+    write_data(path, {"score": 1.25})
+    path.write_text(path.read_text().replace("1.25", number).replace('"digest"', '"tseg"'))
+
+    with pytest.raises(Damaged, match="digest"):
+        read_data(path)
+
+
 @pytest.mark.parametrize("text", ["[]", "null", "3", '{"format": "1"}', "[" * 100_000, '{"format": 1}'])
 def test_a_file_of_another_kind_is_damaged(tmp_path: Path, text: str) -> None:
     """Whatever JSON it holds, the error is one line."""
