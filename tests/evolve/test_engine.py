@@ -485,7 +485,7 @@ def test_models_propose_and_the_best_of_them_is_asked_most() -> None:
 
 def test_models_are_asked_about_the_seed_program_first() -> None:
     """A change written for the program as it is given applies, before anything has bettered that program away."""
-    proposer = Scripted("m", "lambda x: x * 3", None)
+    proposer = Scripted("m", "lambda x: x * 3")
     searcher = search(proposers=[proposer])
 
     searcher.generation()
@@ -494,8 +494,7 @@ def test_models_are_asked_about_the_seed_program_first() -> None:
     searcher.generation()
 
     assert first == {SEED} and len({request.program for request in proposer.requests}) > 1
-    (proposal, *_) = of_model(individuals, "m")
-    assert (proposal.program, proposal.generation) == ("lambda x: x * 3", 1)
+    assert "lambda x: x * 3" in {item.program for item in of_model(individuals, "m")}
     assert len(individuals) <= 30
 
 
