@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from memkit.cli.evolve_words import RUN_OPTION_HINT, store_of
 from memkit.cli.first_words import FirstWordsCommand
+from memkit.cli.numbers import POSITIVE
 from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion
 from memkit.cli.progress import GenerationProgress
 from memkit.cli.stopping import Stopping
@@ -78,7 +79,7 @@ class Price(click.ParamType[tuple[float, float]]):
 )
 @click.option("--islands", type=click.IntRange(1, 1000), help="Populations that breed apart (by size, up to 4).")
 @click.option("--workers", type=click.IntRange(1, 256), help="Programs judged at a time (1); the result is the same.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds of one evaluation (10).")
+@click.option("--timeout", type=POSITIVE, help="Seconds of one evaluation (10).")
 @click.option("--memory", type=click.IntRange(16, 1 << 20), metavar="MB", help="Memory of one program (512).")
 @click.option(
     "--grant-module",
@@ -98,7 +99,7 @@ class Price(click.ParamType[tuple[float, float]]):
 )
 @click.option(
     "--max-cost",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     metavar="X",
     help="Stop when models have cost so much; needs --price.",
 )
