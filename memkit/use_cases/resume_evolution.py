@@ -45,6 +45,7 @@ def resume_evolution(
     with folder.held():
         found, record = folder.newest(), folder.record
         after = found.checkpoint.generation if found.checkpoint else 0
+        folder.individuals.require_whole(size=found.checkpoint.journal_bytes if found.checkpoint else 0)
         task = find_task(Path(record.folder or record.program), Path(record.evaluator))
         record = _with_task(record, task, after, accept_changes)
         record = _with_settings(record, changes, after)

@@ -172,6 +172,52 @@ def test_a_program_that_never_answers_costs_its_time_and_no_more(capsys: pytest.
     assert next(iter(data["failures"])).startswith("time: ")
 
 
+def test_an_evaluator_that_always_hangs_ends_the_run_early(capsys: pytest.CaptureFixture[str]) -> None:
+    """After five generations without a score, not after all; --resume tries once more, and says the same."""
+    Path("judge.py").write_text("def evaluate(path):\n    while True:\n        path = path\n")
+    words = ("toy.py", "--evaluator", "judge.py", "--population", "2", "--generations", "50", "--timeout", "0.2")
+
+    data = asked(capsys, *words, "--out", "run", code=1)["data"]
+    again = asked(capsys, "--resume", "run", code=1)["data"]
+
+    assert (data["stopped"], data["generations"]) == ("unscored", 5)
+    assert (again["stopped"], again["generations"]) == ("unscored", 6)
+    assert all(reason.startswith("time: ") for reason in data["failures"])
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--max-cost"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-1"])
+def test_a_limit_is_a_finite_number(capsys: pytest.CaptureFixture[str], option: str, number: str) -> None:
+    """What is no number is bad usage and begins no run."""
+    answer = asked(capsys, "task", option, number, "--price", "1,1", "--out", "run", code=2)
+
+    assert option in answer["diagnostics"][0]["message"] and not Path("run").exists()
+
+
+def test_a_damaged_journal_is_said_before_the_run_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is judged, nobody is paid, and every file stays as it is."""
+    asked(capsys, "task", *SMALL, "--out", "run")
+    journal = Path("run", "individuals.jsonl")
+    journal.write_bytes(b"X" + journal.read_bytes()[1:])
+    before = Path("run", "checkpoint.json").read_bytes()
+
+    answer = asked(capsys, "--resume", "run", "--generations", "9", code=3)
+
+    assert "individuals.jsonl:1: The line is damaged" in answer["diagnostics"][0]["message"]
+    assert Path("run", "checkpoint.json").read_bytes() == before
+
+
+def test_a_run_that_is_taken_away_ends() -> None:
+    """Who deletes the folder of a run under way ends the run, instead of a folder that comes back and is none."""
+    process = started("task", "--generations", "400", "--population", "10", "--out", "gone")
+    wait_for(Path("gone", "checkpoint.json"))
+    Path("gone", "run.json").unlink()
+
+    out, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 3 and "run.json has gone" in out
+
+
 def test_the_number_of_workers_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """Best, journal and archive are the same at one and at three."""
     for workers in ("1", "3"):

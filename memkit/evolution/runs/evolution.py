@@ -85,6 +85,7 @@ class Evolution:
         generation = self._searcher.generation()
         stopped = self._searcher.stopped or self._spent(generation.number)
         individuals = self._searcher.drain()
+        self._folder.require_record()
         self._folder.texts.write(generation.number, _texts(individuals))
         size = self._folder.individuals.append(map(_judged, individuals), at=before.journal_bytes if before else 0)
         state = self._searcher.state()

@@ -49,6 +49,11 @@ class RunFolder:
         """Put another record in the place of the one before."""
         write_record(self.path, record)
 
+    def require_record(self) -> None:
+        """Raise ``RunFault`` where somebody has taken the run away: writing into what is left would make no run."""
+        if not (self.path / NAME).exists():
+            raise RunFault(f"{self.path} is a run no more: its {NAME} has gone.", path=str(self.path))
+
     def newest(self) -> Found:
         """Return the checkpoint to go on from."""
         return self.checkpoints.newest(journal_bytes=self.individuals.size)

@@ -76,6 +76,11 @@ class Individuals:
             sync_folder(self._path.parent)
         return at + len(data)
 
+    def require_whole(self, *, size: int) -> None:
+        """Raise ``RunFault`` where a line makes no sense: said before more is spent on a run that cannot be told."""
+        for _ in self.read(size=size):
+            pass
+
     def read(self, *, size: int | None = None) -> Iterator[Judged]:
         """Yield the lines of the first ``size`` bytes, or all whole lines.
 
