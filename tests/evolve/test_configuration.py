@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from itertools import cycle, islice
 from typing import Any
 
 import pytest
@@ -9,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.evolve.core import EvolutionarySearcher, EvolveError
-from memkit.evolve.interface import Opening
+from memkit.evolve.interface import Opening, ProposalRequest, ProposedChange
 from memkit.evolve.tuning import affordable, cost, lowest_point, probes, solved
 
 SPACE = {"rate": (0.0, 1.0), "size": (1, 64), "mode": ["slow", "fast"]}
@@ -43,6 +46,56 @@ def test_every_configuration_lies_within_the_space(seed: int) -> None:
     for program in judged:
         assert 0 <= program["rate"] <= 1 and program["mode"] in ("slow", "fast")
         assert isinstance(program["size"], int) and 1 <= program["size"] <= 64
+
+
+class Guessing:
+    """Proposes one vector again and again, after something that is none."""
+
+    name = "guessing"
+
+    def propose(self, requests: Sequence[ProposalRequest]) -> list[ProposedChange]:
+        """Return answers in JSON."""
+        texts = ["[0.5, 3]", '{"0": 1}', "[0.5]", "[0.25, 17, true]", "[0.25, 99]", "0.25, 17"]
+        return [ProposedChange(text) for text in islice(cycle(texts), len(requests))]
+
+
+def test_a_vector_is_searched_as_a_list() -> None:
+    """Each place has bounds or choices; a fitness gets a list, a model answers with one, a saved run goes on."""
+
+    def loss(program: list[float]) -> float:
+        rate, size = program
+        return (rate - 0.3) ** 2 + abs(size - 17)
+
+    def search() -> EvolutionarySearcher:
+        return EvolutionarySearcher([0.9, 60], loss, space=[(0.0, 1.0), (1, 64)], proposers=[Guessing()])
+
+    straight, halting = search(), search()
+    best = straight.run(generations=20)
+    halting.run(generations=3)
+    resumed = search()
+    resumed.restore(json.dumps(halting.state()))
+
+    assert best == [pytest.approx(0.3, abs=1e-4), 17] and isinstance(best[1], int)
+    assert resumed.run(generations=17) == best
+    assert {"The answer is no JSON list of values."} < set(straight.reasons)
+
+
+@pytest.mark.parametrize(
+    ("space", "seed", "reason"),
+    [
+        ([(0, 1)], {"0": 1}, "is a list"),
+        ([(0, 1)], [1, 2], "names"),
+        ([(0, 1)], [7], "does not allow"),
+        ((0, 1), None, "two bounds"),
+        ([], None, "at least one"),
+        ("ab", None, "dictionary of names or a list"),
+        (None, [1], "needs a `space`"),
+    ],
+)
+def test_a_vector_that_makes_no_sense_is_refused(space: Any, seed: Any, reason: str) -> None:
+    """Before anything is judged."""
+    with pytest.raises(EvolveError, match=reason):
+        EvolutionarySearcher(seed, lambda program: 1.0, space=space)
 
 
 def test_a_small_space_is_exhausted() -> None:

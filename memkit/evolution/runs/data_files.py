@@ -66,7 +66,7 @@ def read_data(path: Path) -> Any:
     return data[_BODY]
 
 
-def _is_written(content: Any, digest: Any) -> bool:
+def _is_written(content: Any, digest: object) -> bool:
     try:
         return sha256(_canonical(content).encode()).hexdigest() == digest
     except ValueError:  # a number that is never written, such as 1e999, which is read as infinity
