@@ -43,7 +43,10 @@ _PROXY = '''\
 """Stands for a program that runs confined, in a process of its own; memkit's sandbox made it for one evaluation."""
 {preamble}
 from {package}.proxy import connect as _connect
-_connect(globals(), {address!r}, source={source!r}, seed={seed!r}, events={events!r}, answers={answers!r})
+_connect(
+    locals(), {address!r}, name=__name__, file=globals().get("__file__", "program.py"),
+    source={source!r}, seed={seed!r}, events={events!r}, answers={answers!r},
+)
 '''
 _MOST_AT_A_TIME = 64
 _MOST_EVENTS = 20

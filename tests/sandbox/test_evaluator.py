@@ -69,6 +69,16 @@ def test_a_process_of_the_evaluators_own_imports_the_program_as_well(judge: Judg
     assert judge(body, SQUARE).metrics == {"score": 16}
 
 
+@pytest.mark.parametrize("where", ["{}, found", "found", "found, found", "{'__name__': 'x'}, found"])
+def test_a_program_may_be_executed_as_text(judge: Judge, where: str) -> None:
+    """Evaluators that read the file and execute it find the functions where Python would put them."""
+    body = f"found = {{}}\nexec(open(path).read(), {where})\nreturn {{'score': found['square'](5)}}"
+
+    judged = judge(body, SQUARE)
+
+    assert judged.failure is None and judged.metrics == {"score": 25}
+
+
 def test_a_program_may_be_run_as_a_script(judge: Judge) -> None:
     """Its output is what it printed, bounded."""
     body = (

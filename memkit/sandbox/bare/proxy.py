@@ -119,17 +119,18 @@ def connect(
     namespace: dict[str, Any],
     address: tuple[str, float, int, int],
     *,
+    name: str,
+    file: str,
     source: str,
     seed: int,
     events: str,
     answers: str,
 ) -> None:
-    """Fill the namespace of a module with what a confined program offers.
+    """Fill the namespace of a module, or whatever the text was executed in, with what a confined program offers.
 
     Raises:
         CandidateFailed: If the program cannot be loaded.
     """
-    name, file = namespace["__name__"], namespace["__file__"]
     program = Program(Address(*address), source, name, file, seed, events, answers)
     offer = program.offer
     namespace.update(offer.constants)
