@@ -64,17 +64,22 @@ class Archipelago:
         ]
 
     def settle(self, random: Random, budget: int) -> None:
-        """Fill the islands: the seed program goes to each, the others are dealt out."""
+        """Fill the islands: the seed program goes to each, the others are dealt out, and models make proposals.
+
+        They are asked about the seed program itself, as a person wrote it; later on it may have been bettered away.
+        """
         first, *others = self._species.first(random, budget)
         self._judge.claim(first)
         (seed,) = self._judge.judge([(0, Birth(first, "seed"))], 1)
         for island in self.islands:
             island.welcome(seed)
         count, shares = len(self.islands), self._shares(budget - 1)
+        births = self._proposed(1, shares, about=seed)
         self._drive(
             [(index, island.settle(others[index::count], shares[index])) for index, island in enumerate(self.islands)],
             1,
         )
+        self._drive([(index, island.breed(0, births[index])) for index, island in enumerate(self.islands)], 1)
 
     def tune(self, generation: int, budget: int) -> None:
         """Let one island, each in its turn, fit the numbers of a program."""
@@ -142,11 +147,14 @@ class Archipelago:
             told = [(index, task, list(islice(members, len(asked)))) for index, task, asked in asking]
             asking = [(index, task, asked) for index, task, answer in told if (asked := _told(task, answer))]
 
-    def _proposed(self, generation: int, shares: list[int]) -> list[list[Birth]]:
-        """Return the programs that models propose for each island; they and what fails are taken off ``shares``."""
+    def _proposed(self, generation: int, shares: list[int], about: Member | None = None) -> list[list[Birth]]:
+        """Return the programs that models propose for each island; they and what fails are taken off ``shares``.
+
+        All of them change the program ``about``; left out, each changes one that its island picks.
+        """
         births: list[list[Birth]] = [[] for _ in self.islands]
         asked = [
-            (index, island.pick())
+            (index, about or island.pick())
             for index, island in enumerate(self.islands)
             for _ in range(round(shares[index] * self._proposals))
         ]

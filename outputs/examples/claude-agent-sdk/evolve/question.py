@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .configuration import Configurations, Space
+from .configuration import Configurations, Space, Vector, Vectors
 from .errors import EvolveError
 from .expressions import Expressions, probe_points
 from .fitness import Cases, cases_of, error_of, fitness_mean_squared_error, watching
@@ -32,11 +32,17 @@ class Question:
     """Whether the score is known to be a squared error, which 0 is the end of."""
 
 
-def ask_for_configuration(seed: Any, space: Space) -> Question:
-    """Return the question for the best configuration within ``space``."""
-    if seed is not None and not isinstance(seed, Mapping):
-        raise EvolveError("With a space, the seed program is a dictionary.")
-    return Question(Configurations(space, seed))
+def ask_for_configuration(seed: Any, space: Space | Vector) -> Question:
+    """Return the question for the best configuration, or the best vector, within ``space``."""
+    if isinstance(space, Mapping):
+        if seed is not None and not isinstance(seed, Mapping):
+            raise EvolveError("With a space, the seed program is a dictionary.")
+        return Question(Configurations(space, seed))
+    if not isinstance(space, list | tuple):
+        raise EvolveError("A space is a dictionary of names or a list of places, each with what it allows.")
+    if seed is not None and not isinstance(seed, list | tuple):
+        raise EvolveError("With a list as space, the seed program is a list.")
+    return Question(Vectors(space, seed))
 
 
 def ask_for_expression(

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import checkpoint
 from .archipelago import Archipelago
-from .configuration import Space
+from .configuration import Space, Vector
 from .ensemble import Ensemble
 from .errors import BadCheckpoint, EvolveError, NothingScored, RefusedProgram
 from .interface import JSON, Fitness, Generation, Genome, Individual, Proposer, Score, Species
@@ -37,9 +37,9 @@ class EvolutionarySearcher:
 
     Args:
         seed_program: Source text to start from, such as ``lambda x: x * 2``. Left out, it is the sum of the parameters.
-            With ``space``, a dictionary.
-        fitness_fn: Judges a program, given as source text (with ``space``: as a dictionary). A number that is not
-            finite, a bool or an exception is the worst score there is, and ``reasons`` counts why.
+            With ``space``, a dictionary or a list.
+        fitness_fn: Judges a program, given as source text (with ``space``: as a dictionary or list). A number that is
+            not finite, a bool or an exception is the worst score there is, and ``reasons`` counts why.
         mutation_rate: Every child is changed. This is the probability that a mutated child gets a second mutation, and
             again that it gets a third; higher rates search further from what is good already.
         population_size: How many programs are judged in one generation.
@@ -51,7 +51,8 @@ class EvolutionarySearcher:
         functions: What programs may call beside what the seed program calls, such as ``("sin", "exp")``.
         parameters: The names of the arguments, where there is no seed program.
         max_size: How many nodes (operators, constants, names) a program may have.
-        space: Search configurations instead: name → ``(low, high)`` or ``[value, value, …]``.
+        space: Search configurations instead: name → ``(low, high)`` or ``[value, value, …]``; or vectors: a list of
+            the same, one for each place.
         islands: How many populations breed apart; left out, one for every eight programs and four at most.
         species: Search programs of a kind of your own; it brings the program to start from.
         executor: Evaluates programs side by side: any ``concurrent.futures.Executor``, or a function that makes one
@@ -74,7 +75,7 @@ class EvolutionarySearcher:
 
     def __init__(
         self,
-        seed_program: str | Mapping[str, Any] | None = None,
+        seed_program: str | Mapping[str, Any] | Sequence[Any] | None = None,
         fitness_fn: Fitness | None = None,
         mutation_rate: float = 0.2,
         population_size: int = 30,
@@ -87,7 +88,7 @@ class EvolutionarySearcher:
         functions: Sequence[str] = (),
         parameters: Sequence[str] | None = None,
         max_size: int = 40,
-        space: Space | None = None,
+        space: Space | Vector | None = None,
         islands: int | None = None,
         species: Species | None = None,
         executor: Executor | Callable[[], Executor] | None = None,
@@ -112,8 +113,8 @@ class EvolutionarySearcher:
             question = Question(species)
         elif space is not None:
             question = ask_for_configuration(seed_program, space)
-        elif isinstance(seed_program, Mapping):
-            raise EvolveError("A dictionary as seed program needs a `space` that says what may vary.")
+        elif seed_program is not None and not isinstance(seed_program, str):
+            raise EvolveError("A dictionary or list as seed program needs a `space` that says what may vary.")
         else:
             question = ask_for_expression(chosen, seed_program, parameters, functions, max_size, minimize=minimize)
         self._population_size = population_size

@@ -1,4 +1,4 @@
-"""The species of configurations: named numbers and choices within bounds."""
+"""The species of configurations: named numbers and choices within bounds, or a vector of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from .reading import is_score
 
 Space = Mapping[str, Sequence[Any]]
 """Name → a pair of numbers (bounds; whole if both are whole) or a list of values to choose from."""
+
+Vector = Sequence[Sequence[Any]]
+"""The same for each place of a list."""
 
 Values = tuple[Any, ...]
 
@@ -163,20 +166,21 @@ class Configurations:
         """Return the values: only equal configurations do the same."""
         return tuple(self._coordinates(genome))
 
-    def program(self, genome: Values) -> dict[str, Any]:
+    def program(self, genome: Values) -> Any:
         """Return the configuration as a dictionary."""
         return dict(zip(self._names, genome, strict=True))
 
     def applied(self, genome: Values, text: str) -> Values:
         """Return ``genome`` with the values that ``text``, a JSON object, names."""
-        try:
-            named = json.loads(text)
-        except (ValueError, RecursionError) as problem:
-            raise DoesNotApply(f"The answer is no JSON: {problem}.") from problem
+        named = _parsed(text)
         if not isinstance(named, dict):
             raise DoesNotApply("The answer is no JSON object of names and values.")
+        return self._proposed({**dict(zip(self._names, genome, strict=True)), **named})
+
+    def _proposed(self, values: Mapping[str, Any]) -> Values:
+        """Return what a model answered, which must lie within the space."""
         try:
-            return self._read_seed({**self.program(genome), **named})
+            return self._read_seed(values)
         except EvolveError as problem:
             raise DoesNotApply(str(problem)) from problem
 
@@ -204,6 +208,36 @@ class Configurations:
         """Return ``genome`` as numbers."""
         pairs = zip(genome, self._allowed.values(), strict=True)
         return [item.options.index(value) if isinstance(item, Choice) else value for value, item in pairs]
+
+
+class Vectors(Configurations):
+    """Varies lists, which are configurations that go by their places."""
+
+    def __init__(self, space: Vector, seed: Sequence[Any] | None = None) -> None:
+        super().__init__(_by_place(space), None if seed is None else _by_place(seed))
+
+    def program(self, genome: Values) -> list[Any]:
+        """Return the values as a list."""
+        return list(genome)
+
+    def applied(self, genome: Values, text: str) -> Values:
+        """Return the values of ``text``, a JSON list."""
+        values = _parsed(text)
+        if not isinstance(values, list):
+            raise DoesNotApply("The answer is no JSON list of values.")
+        return self._proposed(_by_place(values))
+
+
+def _by_place(values: Sequence[Any]) -> dict[str, Any]:
+    return {str(place): value for place, value in enumerate(values)}
+
+
+def _parsed(text: str) -> Any:
+    """Return what a model answered in JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise DoesNotApply(f"The answer is no JSON: {problem}.") from problem
 
 
 def _rounded(value: Any, allowed: Bounds | Choice, digits: int) -> Any:
