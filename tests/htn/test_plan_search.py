@@ -217,3 +217,10 @@ def test_the_room_works_on_its_own_and_answers_the_same_in_every_process(tmp_pat
 
     assert len(answers) == 1
     assert '"found"' in answers.pop()
+
+
+def test_a_method_of_twenty_thousand_subtasks_is_planned() -> None:
+    """What each subtask needs is not held against all subtasks before it where there are too many."""
+    planner = HTNPlanner([Method("m", "t", [], ["o"] * 20_000)], [Operator("o", [], ["done"])])
+
+    assert len(planner.generate("t") or ()) == 20_000

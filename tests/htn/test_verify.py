@@ -150,6 +150,20 @@ def test_a_task_that_may_stop_after_every_step_is_verified_in_linear_time() -> N
     assert sum(len(entry.ends) for entry in parser.entries.values()) < 3 * len(plan)
 
 
+def test_many_equal_subtasks_in_any_order_are_one_way_to_do_them() -> None:
+    """Which of equal tasks comes first makes no difference, to the search and to the verifier."""
+    operators = [Operator("o"), Operator("end", ["never"])]
+    all_can_be_done = HTNPlanner([Method("m", "t", [], ["o"] * 300, ordering=[])], operators)
+    the_last_cannot = HTNPlanner([Method("m", "t", [], [*["o"] * 40, "end"], ordering=[])], operators)
+    problem = all_can_be_done.problem("t")
+    plan = all_can_be_done.generate("t")
+
+    assert plan is not None
+    assert verify(all_can_be_done.domain, problem, plan) == []
+    assert verify(all_can_be_done.domain, problem, plan[1:]) != []
+    assert the_last_cannot.solve("t").outcome == NO_PLAN
+
+
 lifted = st.sampled_from(
     ["p ?x", "p ?y", "e ?x ?y", "e ?y ?x", "not p ?x", "not e ?x ?y", "not = ?x ?y", "= ?x ?y", "p a"]
 )
