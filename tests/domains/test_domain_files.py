@@ -86,7 +86,15 @@ def test_handing_over_is_bound_to_the_outbox() -> None:
         ("name: d\noperators:\n  - {name: a}\n  - {name: a}\n", "d.yaml:4:12: The name a stands here for the"),
         (
             'name: d\noperators:\n  - {name: a}\nmethods:\n  - {name: m, task: t, subtasks: ["a b"]}\n',
-            "d.yaml:5:35: 'a b' has 1 arguments; a takes 0.",
+            "d.yaml:5:35: 'a b' has 1 argument; a takes 0.",
+        ),
+        (
+            "name: d\npredicates: {at: [object]}\noperators:\n  - {name: a, parameters: '?x', add: [at x]}\n",
+            "d.yaml:4:39: 'at x': the object x is not declared. Did you mean ?x?",
+        ),
+        (
+            "name: d\noperators:\n  - {name: a, parameters: '?x, ?y'}\n",
+            "d.yaml:3:27: The parameter ?x, ends with a comma.",
         ),
         (
             "name: d\noperators:\n  - {name: a}\nmethods:\n  - {name: m, task: a}\n",

@@ -59,7 +59,7 @@ def check_refusal(tmp_path: Path, text: str, said: str) -> None:
         ('preconditions: [@"<= (fuel home) 5"]', "'fuel home': home is a place, and fuel wants a truck."),
         ('preconditions: [@"<= (fuel vam) 5"]', "The object vam is not declared under objects. Did you mean van?"),
         ('preconditions: [@"= toll 5"]', "toll is a function. Put it in brackets: '= (toll) 5'."),
-        ('preconditions: ["<= (fuel ?x) 5"]', "The operator o uses ?x, which is not one of its parameters."),
+        ('preconditions: ["<= (fuel ?x) 5"]', "The operator o uses ?x, which its parameters do not name."),
         ('preconditions: [@"<= ?t 5"]', "?t is not a number. Write a function of it: (fuel ?t)."),
         ('preconditions: [@"<= (fuel ?t)"]', "'<=' compares 1 numbers; it takes two"),
         ("preconditions: [@{any: [open home, opn home]}]", "The predicate opn is not defined. Did you mean open?"),
