@@ -224,7 +224,7 @@ def _subtasks(method: Method, names: Names) -> str:
     written = f"({''.join(names.fact(step) + ', ' for step in steps)})"
     if method.ordering is None or len(steps) < 2:
         return written
-    before = names.constant(done_before(method.ordering, len(steps)))
+    before = names.constant(done_before(method.ordering, steps))
     return f"(({names.constant(Own.UNORDERED)}, {written}, {before}, 0),)"
 
 

@@ -18,6 +18,7 @@ from .terms import (
     Head,
     Parameter,
     Term,
+    parameters_text,
     parse_head,
     parse_parameters,
     parse_term,
@@ -101,12 +102,13 @@ class Operator:
         used += [name for effect in self.effects_more for name in effect_variables(effect)]
         used += number_variables(self.cost)
         used += [name for _, text in self.arguments for name in VARIABLE.findall(text)]
-        for name in used:
-            if name not in known:
-                raise UnboundError(
-                    f"The operator {self.name} uses {name}, which is not one of its parameters. "
-                    f'Add it: parameters="{name}".'
-                )
+        missing = [name for name in dict.fromkeys(used) if name not in known]
+        if missing:
+            whole = parameters_text((*self.parameters, *map(Parameter, missing)))
+            raise UnboundError(
+                f"The operator {self.name} uses {', '.join(missing)}, which its parameters do not name. "
+                f'Write parameters="{whole}".'
+            )
 
     def _refuse_contradiction(self) -> None:
         """Refuse two changes of one fluent; those under different conditions are only seen when a step is done."""

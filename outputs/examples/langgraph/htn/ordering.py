@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from .errors import DomainError
+from .terms import Term
 
 Ordering = tuple[tuple[int, int], ...]
 """Pairs of positions in a list of subtasks: the first is done before the second."""
@@ -88,10 +89,25 @@ def predecessors(ordering: Ordering | None, count: int) -> list[set[int]]:
     return found
 
 
-def done_before(ordering: Ordering | None, count: int) -> tuple[int, ...]:
-    """Return for each position, as bits, those that :func:`predecessors` names.
+def done_before(ordering: Ordering | None, tasks: Sequence[Term]) -> tuple[int, ...]:
+    """Return for each of some tasks, as bits, those that are done before it: those that the ordering names, and twins.
 
-    >>> done_before(((0, 2), (1, 2)), 3)
+    Twins are the same task between the same others. Which of them is done first makes no difference, so that they are
+    done as they are listed; a hundred of them would have 2**100 ways to be half done.
+
+    >>> done_before(((0, 2), (1, 2)), [("a",), ("b",), ("c",)])
     (0, 0, 3)
+    >>> done_before((), [("a",), ("b",), ("a",), ("a",)])
+    (0, 0, 1, 4)
     """
-    return tuple(sum(1 << each for each in earlier) for earlier in predecessors(ordering, count))
+    before = [sum(1 << each for each in earlier) for earlier in predecessors(ordering, len(tasks))]
+    after = [0] * len(tasks)
+    for one, other in ordering or ():
+        after[one] |= 1 << other
+    twins: dict[tuple[Term, int, int], int] = {}
+    found = []
+    for at, task in enumerate(tasks):
+        kind = (task, before[at], after[at])
+        found.append(before[at] | (1 << twins[kind] if kind in twins else 0))
+        twins[kind] = at
+    return tuple(found)

@@ -50,7 +50,7 @@ class _Network:
 def _network(owner: Place, subtasks: Sequence[Term], ordering: Ordering | None) -> _Network:
     if ordering is None:
         return _Network(owner, subtasks)
-    return _Network(owner, subtasks, done_before(ordering, len(subtasks)))
+    return _Network(owner, subtasks, done_before(ordering, subtasks))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ Needs = frozenset[Literal | Equal]
 Types = Mapping[str, Sequence[str]]
 _MOST_NEEDS = 200
 """A task with more needs than this has passed its arguments around in many orders; it is left alone."""
+_MOST_SUBTASKS = 500
+"""A method with more subtasks than this is left alone too: each of them would be held against all before it."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class _Needs:
         subtasks = self.methods[number].subtasks
         found = (
             self._at_beginning(number, at, each)
-            for at, step in enumerate(() if callable(subtasks) else subtasks)
+            for at, step in enumerate(() if callable(subtasks) or not self.earlier[number] else subtasks)
             for each in self.needs.get((step[0], len(step) - 1), ())
         )
         return frozenset(each for each in found if each is not None)
@@ -176,8 +178,8 @@ def facts_changed(operator: Operator) -> Iterator[tuple[bool, Term, Mapping[str,
 
 
 def may_precede(method: Method) -> list[list[int]]:
-    """Return for each subtask the positions of those that may be done before it."""
-    if callable(method.subtasks):
+    """Return for each subtask the positions of those that may be done before it; nothing where they are too many."""
+    if callable(method.subtasks) or len(method.subtasks) > _MOST_SUBTASKS:
         return []
     count = len(method.subtasks)
     if method.ordering is None:

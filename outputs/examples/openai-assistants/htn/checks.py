@@ -221,13 +221,16 @@ def _check_arguments(domain: Domain, term: Term, kinds: Sequence[str], types: Ty
     if len(term) - 1 != len(kinds):
         raise DomainError(_counted(term, len(kinds)), path)
     for part, kind in zip(term[1:], kinds, strict=True):
+        if f"?{part}" in types and part not in domain.objects:
+            raise DomainError(f"'{term_text(term)}': the object {part} is not declared. Did you mean ?{part}?", path)
         own = types.get(part) if is_variable(part) else _type_of(part, domain.objects, path)
         if own is not None and not _overlap(domain, own, kind):
             raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
 
 
 def _counted(term: Term, width: int) -> str:
-    return f"'{term_text(term)}' has {len(term) - 1} arguments; {term[0]} takes {width}."
+    count = len(term) - 1
+    return f"'{term_text(term)}' has {count} argument{'s' * (count != 1)}; {term[0]} takes {width}."
 
 
 def _overlap(domain: Domain, one: str, other: str) -> bool:

@@ -143,12 +143,15 @@ def parse_parameters(value: object) -> tuple[Parameter, ...]:
     if not isinstance(texts, list | tuple):
         raise DomainError(f"{_short(value)} are not parameters. Write '?from ?to - place'.")
     found = [found for text in texts for found in _parameters_of(text)]
-    names = [parameter.name for parameter in found]
-    for name in names:
+    names: set[str] = set()
+    for name in (parameter.name for parameter in found):
+        if name.endswith(","):
+            raise DomainError(f"The parameter {name} ends with a comma. Write '?from ?to - place'.")
         if not is_variable(name):
             raise DomainError(f"The parameter {name} needs a question mark: ?{name}.")
-        if names.count(name) > 1:
+        if name in names:
             raise DomainError(f"The parameter {name} is named twice.")
+        names.add(name)
     return tuple(found)
 
 

@@ -102,7 +102,7 @@ def network_of(problem: Problem) -> tuple[Term, ...]:
     """Return what is to be done, as the search takes it: tasks in a line, then the goal."""
     tasks = problem.tasks
     if problem.ordering is not None and len(tasks) > 1:
-        tasks = ((Own.UNORDERED, tasks, done_before(problem.ordering, len(tasks)), 0),)
+        tasks = ((Own.UNORDERED, tasks, done_before(problem.ordering, tasks), 0),)
     return (*tasks, (Own.GOAL,)) if problem.goal else tasks
 
 
