@@ -206,15 +206,21 @@ def _lines(found: Evolved) -> list[str]:
     done = f"{found.generations} generation{'s' * (found.generations != 1)}, {found.evaluations} programs judged"
     if not found.scored:
         reasons = [f"- {reason} ({number})" for reason, number in list(found.failures.items())[:5]]
-        return [f"No program has a score that counts: {done}.", *reasons, f"Run: {found.run}"]
+        return [f"No program has a score that counts: {done} ({found.stopped}).", *reasons, *_hint(found)]
     text = found.program.rstrip("\n").split("\n")
     more = [f"… {len(text) - _SHOWN} more lines: 'memkit evolve best {found.run}'"] if len(text) > _SHOWN else []
     return [
         f"Best score {found.score:.10g} after {done} ({found.stopped}).",
         *text[:_SHOWN],
         *more,
-        f"Run: {found.run}",
+        *_hint(found),
     ]
+
+
+def _hint(found: Evolved) -> list[str]:
+    """Return where the run lies, and before that what to do where it ended for want of scores."""
+    why = "Ended early, because nothing has had a score for long: is the evaluator broken, or --timeout too short?"
+    return [*([why] if found.stopped == "unscored" else []), f"Run: {found.run}"]
 
 
 def _diagnostics(found: Evolved) -> list[Diagnostic]:

@@ -46,12 +46,14 @@ def judge(sandbox: Sandbox, tmp_path: Path) -> Iterator[Judge]:
     """Yield a function that opens the judging of a task, given the bodies of its evaluator's functions."""
     opened: list[Judging] = []
 
-    def judging(seed: str = SEED, settings: str = "", unsafe: bool = False, **bodies: str) -> Judging:
+    def judging(
+        seed: str = SEED, settings: str = "", unsafe: bool = False, timeout: float = 3.0, **bodies: str
+    ) -> Judging:
         functions = "\n".join(f"def {name}(path):\n{textwrap.indent(body, '    ')}" for name, body in bodies.items())
         (tmp_path / "evaluator.py").write_text(LOAD + functions, encoding="utf-8")
         (tmp_path / "initial_program.py").write_text(seed, encoding="utf-8")
         (tmp_path / "config.yaml").write_text(settings, encoding="utf-8")
-        opened.append(Judging(find_task(tmp_path), None if unsafe else sandbox, timeout=3.0))
+        opened.append(Judging(find_task(tmp_path), None if unsafe else sandbox, timeout=timeout))
         return opened[-1]
 
     yield judging
@@ -340,7 +342,7 @@ def test_an_evaluator_of_openevolves_class_brings_artifacts(judge: Judge) -> Non
         "return EvaluationResult(metrics={'combined_score': 0.5}, artifacts={'advice': 'x' * 9000, 'raw': b'a'})"
     )
 
-    score = judge(evaluate=body)(SEED)
+    score = judge(evaluate=body, timeout=30)(SEED)  # importing OpenEvolve takes its time
 
     assert score.value == 0.5 and score.artifacts["raw"] == "a"
     assert score.artifacts["advice"].startswith("xxx") and len(score.artifacts["advice"]) < 8100

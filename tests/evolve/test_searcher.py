@@ -283,6 +283,30 @@ def test_patience_ends_a_search_that_stands_still() -> None:
     assert searcher.stopped == "patience" and len(searcher.history) == 4
 
 
+class Speechless(Exception):
+    """Cannot be printed."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [(Speechless(), "Speechless: it cannot say why"), (ValueError("a\nb\n"), "ValueError: a b")],
+)
+def test_whatever_a_fitness_raises_is_one_line(problem: Exception, reason: str) -> None:
+    """An exception that cannot be printed ends nothing, and one of several lines is told in one."""
+
+    def raising(program: str) -> float:
+        raise problem
+
+    searcher = EvolutionarySearcher("lambda x: x", raising, population_size=4)
+    with pytest.raises(NothingScored):
+        searcher.run(1)
+
+    assert set(searcher.reasons) == {reason}
+
+
 def test_a_search_ends_when_the_fitness_is_broken_from_the_start() -> None:
     """A fitness that never gives a score is not asked for all of fifty generations; the error says what it gave."""
     searcher = EvolutionarySearcher("lambda x: x", lambda program: math.nan, population_size=4)
