@@ -34,7 +34,11 @@ def score_of(fitness: Callable[[Any], Any], program: Program, *, minimize: bool)
 
 def told(problem: BaseException) -> str:
     """Return an exception in one bounded line."""
-    return f"{type(problem).__name__}: {problem}"[:_LONGEST_REASON]
+    try:
+        text = " ".join(str(problem).split())
+    except Exception:  # noqa: BLE001 - the exception is the caller's
+        text = "it cannot say why"
+    return f"{type(problem).__name__}: {text}"[:_LONGEST_REASON]
 
 
 def read_score(answer: Any, *, minimize: bool) -> Score:
