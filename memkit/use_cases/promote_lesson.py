@@ -57,6 +57,12 @@ def promote_lesson(
     """
     shelf = Shelf.of_store(root, domain)
     path = f"{FOLDER}/{checked_name(domain, 'domain')}.yaml"
+    in_hddl = path.removesuffix(".yaml") + ".hddl"
+    if not (root / path).is_file() and (root / in_hddl).is_file():
+        raise UsageError(
+            f"{in_hddl} is HDDL, which takes no promotions. Turn it into {path} first: "
+            f"memkit domain convert {in_hddl} {path}"
+        )
     if not (root / path).is_file():
         raise NotFound(f"There is no {path} in this store to promote into. Copy the domain there first.")
     with shelf.changing():

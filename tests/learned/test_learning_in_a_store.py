@@ -265,6 +265,52 @@ def test_a_method_that_its_own_problem_speaks_against_is_not_promoted(parcels: P
     assert git(parcels, "status", "--porcelain", "domains/parcels.yaml") == ""
 
 
+def test_a_method_that_would_spoil_another_recorded_problem_is_not_promoted(parcels: Path, ask: Ask) -> None:
+    """It serves its own problem and would answer another one with a plan that does not do the task."""
+    ask(*TASK, "--provider", script(GOOD))
+    shelf = parcels / "domains/learned/parcels.yaml"
+    narrowed = shelf.read_text().replace('"go ?v3 ?v2"', '"go home shop"').replace('"at ?v3"', '"at home"')
+    shelf.write_text(narrowed)
+    recorded = parcels / "domains/problems/parcels"
+    recorded.mkdir(parents=True)
+    (recorded / "pen.yaml").write_text(
+        "objects: {home: place, shop: place, cafe: place, pen: parcel}\n"
+        "state: [at home, has pen]\ntasks: [deliver pen cafe]\n"
+    )
+    before = git(parcels, "rev-parse", "HEAD")
+
+    code, answer = ask("domain", "promote", "parcels", "learned_deliver_1")
+
+    faults = {each["name"]: each["fault"] for each in answer["data"]["problems"]}
+    assert (code, faults["learned_deliver_1"]) == (1, None)
+    assert faults["domains/problems/parcels/pen.yaml"] == "its plan does not bring about 'at cafe'"
+    assert git(parcels, "rev-parse", "HEAD") == before
+    assert shelf.read_text() == narrowed
+
+
+def test_a_domain_in_hddl_takes_no_promotions_and_the_answer_says_what_to_do(parcels: Path, ask: Ask) -> None:
+    """Methods are learned for it all the same; the message names the command that turns it into YAML."""
+    (parcels / "domains/tiny.hddl").write_text(
+        "(define (domain tiny) (:requirements :typing :hierarchy) (:types place) (:predicates (at ?p - place))\n"
+        " (:task visit :parameters (?p - place))\n"
+        " (:action go :parameters (?a ?b - place) :precondition (at ?a) :effect (and (not (at ?a)) (at ?b))))\n"
+    )
+    (parcels / "p.hddl").write_text(
+        "(define (problem p) (:domain tiny) (:objects home shop - place)\n"
+        " (:htn :ordered-subtasks (and (visit shop))) (:init (at home)))\n"
+    )
+    asked = ["plan", "--domain", "domains/tiny.hddl", "--problem", "p.hddl"]
+    assert ask(*asked, "--provider", script({"subtasks": ["go home shop"]}))[0] == 0
+
+    code, answer = ask("domain", "promote", "tiny", "learned_visit_1", "--unverified")
+    command = answer["diagnostics"][0]["message"].partition("first: memkit ")[2]
+
+    assert (code, command) == (2, "domain convert domains/tiny.hddl domains/tiny.yaml")
+    assert ask(*command.split())[0] == 0
+    (parcels / "domains/tiny.hddl").unlink()
+    assert ask("domain", "promote", "tiny", "learned_visit_1", "--unverified")[0] == 0
+
+
 def test_a_recorded_problem_that_makes_no_sense_is_named(parcels: Path, ask: Ask) -> None:
     """A promotion is not judged by half of the problems."""
     ask(*TASK, "--provider", script(GOOD))
