@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from memkit.errors import NotFound, StoreFault
 from memkit.htn.core import Domain, HtnError, Journal, Method, Problem, term_text
 from memkit.htn.execution.course import Course
 from memkit.htn.execution.interface import DONE
-from memkit.htn.execution.journal import read_entries
+from memkit.htn.execution.journal import JournalError, read_entries
 from memkit.memory.masking import masked
 from memkit.store.files import write_whole
 from memkit.store.schema import suggestion
@@ -100,15 +100,20 @@ class PlanRuns:
         """Return the names of the runs, oldest first."""
         return sorted(path.parent.name for path in self._folder.glob(f"*/{ASKED}"))
 
-    def states(self) -> list[RunState]:
-        """Return how far every run came, oldest first."""
-        return [self._state(self._read(name)) for name in self.names()]
+    def states(self, left_out: Callable[[str], None]) -> list[RunState]:
+        """Return how far every run came, oldest first; ``left_out`` is told of each that cannot be read."""
+        found: list[RunState] = []
+        for name in self.names():
+            try:
+                found.append(self._state(self._read(name)))
+            except (StoreFault, JournalError) as error:
+                left_out(str(error))
+        return found
 
     def _state(self, run: PlanRun) -> RunState:
         course = Course(run.domain, run.problem, run.id)
         path = run.folder / JOURNAL
-        for entry in read_entries(path) if path.exists() else ():
-            course.take(entry)
+        course.follow(read_entries(path) if path.exists() else (), path)
         done = sum(record.status == DONE for record in course.records)
         return RunState(run, course.outcome, done, len(course.records))
 

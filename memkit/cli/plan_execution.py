@@ -146,7 +146,7 @@ def _print(front: Front, wish: Wish, done: CarriedOut, explained: Planned | None
 @click.pass_obj
 def runs(front: Front, run_dir: Path | None) -> None:
     """List the runs of plans on this machine, and how far each came."""
-    found = plan_runs(run_dir, _workspace(front)).states()
+    found = plan_runs(run_dir, _workspace(front)).states(front.note)
     lines = [
         f"{state.run.id}  {state.outcome or 'cut off, or under way'}: {state.completed} of {state.started} steps done  "
         f"{'; '.join(state.to_data()['tasks'])}"

@@ -251,7 +251,8 @@ def _observer(toolbox: Toolbox, tool: str | None) -> Callable[[Action, Any], Any
         }
         outcome = toolbox.call(tool, {key: value for key, value in offered.items() if key in wanted})
         if outcome.error:
-            raise NegativeAnswer(f"After {action.step} nothing could be observed: {outcome.text}")
+            said = unfenced(outcome.text.removeprefix("Error: "))
+            raise NegativeAnswer(f"After {action.step} nothing could be observed: {said}")
         return _seen(unfenced(outcome.text), tool)
 
     return observe
@@ -262,6 +263,6 @@ def _seen(text: str, tool: str) -> Any:
         return None
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         wanted = '{"facts": ["at shop", "not at home"]} or {"state": [everything that holds]}'
         raise UsageError(f"{tool} answers {text!r:.60}, which is no JSON. Let it print {wanted}.") from None

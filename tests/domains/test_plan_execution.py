@@ -408,6 +408,7 @@ def test_events_are_lines_of_json(store: Path, capsys: pytest.CaptureFixture[str
     ("answer", "code", "words"),
     [
         ("echo noise", 2, "which is no JSON"),
+        ("head -c 100000 /dev/zero | tr '\\0' '['", 2, "which is no JSON"),
         ("exit 1", 1, "nothing could be observed"),
         ("echo '[\"flies x\"]'", 2, "no fact"),
     ],
@@ -501,6 +502,11 @@ def test_a_damaged_run_is_refused(name: str, store: Path, capsys: pytest.Capture
     assert run(["plan", "--resume", folder.name]) == 3
     assert "Traceback" not in capsys.readouterr().err
     assert calls(store, "drive") == 1
+    whole = plan(capsys, *BRING, "--run")[1]["data"]["execution"]["run"]
+    assert run(["plan", "runs"]) == 0
+    shown = capsys.readouterr()
+    assert [line.split()[0] for line in shown.out.splitlines()] == [whole]
+    assert name in shown.err
 
 
 def test_an_erased_person_leaves_no_run(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

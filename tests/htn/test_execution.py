@@ -345,6 +345,37 @@ def test_a_journal_that_cannot_be_trusted_is_refused(content: bytes, words: str,
     assert hands.tried == []
 
 
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda lines: lines.pop(1), ":2 .*is not the step that comes next"),
+        (lambda lines: lines.pop(3), ":4 .*is not the step that comes next"),
+        (lambda lines: lines.pop(2), ":3 "),
+        (lambda lines: lines.insert(4, lines[3]), ":5 .*no step had begun"),
+        (lambda lines: lines[2].pop("key"), ":3 .*KeyError"),
+        (lambda lines: lines[1].update(steps=[["fly"]]), ":2 .*the domain has no step fly"),
+        (lambda lines: lines[1].update(steps=7), ":2 .*TypeError"),
+        (lambda lines: lines.append({"event": "end", "outcome": "failed", "reasons": [{"why": 1}]}), ":6 .*TypeError"),
+    ],
+)
+def test_a_journal_with_entries_taken_out_or_changed_repeats_nothing(
+    spoil: Callable[[list[dict[str, Any]]], Any], words: str, tmp_path: Path
+) -> None:
+    """Each line is held against those before it; what no run could have written is refused with its place."""
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        carry_out(problem("visit town"), Hands(), journal=journal)
+    lines = [json.loads(line) for line in path.read_text().splitlines()][:5]
+    spoil(lines)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    hands = Hands()
+
+    with pytest.raises(JournalError, match=words), Journal(path) as journal:
+        carry_out(problem("visit town"), hands, journal=journal, settle=lambda action: "done")
+
+    assert hands.tried == []
+
+
 def test_a_journal_cut_at_any_byte_repeats_no_step_that_was_done(tmp_path: Path) -> None:
     """Whatever part of the last line reached the disk, going on does no step twice and all of them in the end."""
     path = tmp_path / "journal.jsonl"
@@ -399,6 +430,7 @@ def test_a_plan_is_foreseen_without_doing_anything() -> None:
         ["at"],
         ["flies moon"],
         {"state": ["not at home"]},
+        ["at home", "not at home"],
     ],
 )
 def test_an_observation_that_makes_no_sense_is_refused(value: Any) -> None:
