@@ -59,6 +59,9 @@ def read_observation(value: Any, domain: Domain | None = None) -> Observation | 
             seen.append(_fact(item, domain))
         else:
             numbers[value_seen[0]] = value_seen[1]
+    contradicted = [fact for fact, positive in seen if positive and (fact, False) in seen]
+    if contradicted:
+        raise ProblemError(f"'{term_text(contradicted[0])}' was observed to hold and not to hold.")
     if complete and not all(positive for _, positive in seen):
         raise ProblemError("A whole state names what holds. Leave out what does not.")
     return Observation(

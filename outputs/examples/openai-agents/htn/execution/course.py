@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ..domain import Domain, Problem
 from ..interface import FOUND, Reason, Result, Step
 from ..terms import Term
 from .interface import DENIED, DONE, FAILED, PENDING, UNKNOWN, Execution, StepRecord
+from .journal import JournalError
 from .world import Changes, Snapshot, Taken, World
 
 Entry = Mapping[str, Any]
@@ -79,6 +81,21 @@ class Course:
         assert self._first is not None, "a run begins with a plan"
         return self._first
 
+    def follow(self, entries: Iterable[Entry], path: Path) -> None:
+        """Take every entry of the journal at ``path``.
+
+        Raises:
+            JournalError: An entry is not what this run could have written.
+        """
+        for number, entry in enumerate(entries, 1):
+            try:
+                self.take(entry)
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+                raise JournalError(
+                    f"{path}:{number} does not go with what stands before it, so nobody can know which steps were done "
+                    f"({type(error).__name__}: {error})."
+                ) from None
+
     def take(self, entry: Entry) -> None:
         """Move on by what an entry tells."""
         fold = getattr(self, f"_take_{entry['event']}", None)
@@ -100,25 +117,33 @@ class Course:
 
     def _take_plan(self, entry: Entry) -> None:
         self.plan = [Step(str(name), tuple(args)) for name, *args in entry["steps"]]
+        unknown = [str(step) for step in self.plan if not self.world.knows(step)]
+        if unknown:
+            raise ValueError(f"the domain has no step {unknown[0]}")
         self.tree = tuple(entry["tree"])
         self.position = 0
         self.replans += bool(entry["because"])
         self._first = self._first or Result(FOUND, list(self.plan), self.tree)
 
     def _take_started(self, entry: Entry) -> None:
-        if self.last is not None and self.last.key == entry["key"]:
+        record = _record(entry, UNKNOWN)
+        if record.step != self.next_step:
+            raise ValueError(f"{record.step} is not the step that comes next")
+        if self.last is not None and self.last.key == record.key:
             self.records.pop()  # an idempotent step that is done once more
-        self.records.append(_record(entry, UNKNOWN))
+        elif self.last is not None and self.last.status == UNKNOWN:
+            raise ValueError(f"what became of {self.last.step} is missing")
+        self.records.append(record)
         self._changes, self._numbers = Changes(), frozenset(self.world.numbers.items())
 
     def _take_done(self, entry: Entry) -> None:
-        record, changes = self.records[-1], Changes.from_data(entry)
+        record, changes = self._open_record(), Changes.from_data(entry)
         record.status, record.result = DONE, str(entry["result"])
         self._happened(record, changes)
         self.position += 1
 
     def _take_failed(self, entry: Entry) -> None:
-        record = self.records[-1]
+        record = self._open_record()
         record.status, record.reason = FAILED, str(entry["reason"])
         self.failures.append((record.step, self.world.snapshot()))
 
@@ -132,6 +157,11 @@ class Course:
         record.reason = str(entry["reason"])
         self.records.append(record)
         self.failures.append((record.step, None))
+
+    def _open_record(self) -> StepRecord:
+        if self.records[-1].status != UNKNOWN:
+            raise ValueError("no step had begun")
+        return self.records[-1]
 
     def _take_observed(self, entry: Entry) -> None:
         """Put the state right; a step whose effects were seen not to have come about has failed after all."""

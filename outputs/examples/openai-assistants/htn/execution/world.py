@@ -100,6 +100,10 @@ class World:
             self._problem, tasks=tuple(tasks), ordering=None, state=tuple(self.facts), numbers=dict(self.numbers)
         )
 
+    def knows(self, step: Step) -> bool:
+        """Return whether the domain has an operator of a step's name."""
+        return step.name in self._operators
+
     def fault(self, step: Step) -> str | None:
         """Return why a step cannot be taken here, or None."""
         wrong = step_fault(self._operators.get(step.name), step, self._here(), self._objects)

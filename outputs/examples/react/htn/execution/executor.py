@@ -99,8 +99,7 @@ class Executor:
         assert self._journal is not None
         if self._journal.entries[0].get("problem") != _digest(problem):
             raise JournalError(f"{self._journal.path} is the journal of another problem.")
-        for entry in self._journal.entries:
-            self._course.take(entry)
+        self._course.follow(self._journal.entries, self._journal.path)
         if self._course.outcome == DONE:
             return self._course.execution()
         self._note("resumed", afresh=self._course.outcome is not None)
