@@ -82,6 +82,12 @@ def test_the_cheapest_plan_comes_with_its_cost(option: list[str], capsys: pytest
     assert (printed.out, printed.err) == ("1. cook\n", "The plan costs 7.5.\n")
 
 
+def test_a_time_that_is_no_number_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """With nan as the bound a search would never give up, since nothing is ever later than that."""
+    assert run(["plan", "deliver book shop", "--domain", "errands", "--timeout", "nan"]) == 2
+    assert "nan is no number of seconds" in capsys.readouterr().err
+
+
 def test_two_ways_to_search_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """--cheapest beside another strategy says which two do not go together."""
     assert run(["plan", "deliver book shop", "--domain", "errands", "--cheapest", "--strategy", "depth"]) == 2
