@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, Protocol
 
+from .errors import HtnError
 from .terms import Term, term_text
 
 FOUND = "found"
@@ -67,6 +69,10 @@ class Budget:
     depth: int | None = 200_000
     """Steps and decompositions in one line of the search."""
     seconds: float | None = 30.0
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and isnan(self.seconds):
+            raise HtnError("nan is no number of seconds: no time would ever be up. Give a number, or None.")
 
 
 @dataclass(frozen=True)

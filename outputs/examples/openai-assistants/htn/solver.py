@@ -60,7 +60,7 @@ class Meter:
             if self._limit is not None:
                 allowed = min(allowed, self._limit - self.nodes)
                 if allowed <= 0:
-                    raise OutOfBudget(f"gave up after {self._limit} nodes")
+                    raise OutOfBudget(f"gave up after {self._limit} node{'s' * (self._limit != 1)}")
             before = strategy.nodes
             try:
                 strategy.advance(allowed)
