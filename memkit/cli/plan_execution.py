@@ -28,6 +28,7 @@ from memkit.use_cases.carry_out_plan import (
     foresee_plan,
     plan_runs,
     resume_run,
+    resuming,
 )
 from memkit.use_cases.plan_task import Planned, explain_result
 from memkit.workspace import Workspace
@@ -130,7 +131,7 @@ def foresee(
 
 def _print(front: Front, wish: Wish, done: CarriedOut, explained: Planned | None = None) -> None:
     data = done.result.to_data() | {"execution": done.execution}
-    lines = list(_lines(done))
+    lines = list(_lines(done, wish))
     if explained is not None:
         data["explanation"] = explanation_data(explained)
         shown = plan_lines(explained, explain=True)
@@ -218,7 +219,7 @@ def _progress(entry: Mapping[str, Any]) -> str:
             return f"step {entry['number']} {entry['event']}: {one_line(entry['reason'], 200)}"
 
 
-def _lines(done: CarriedOut) -> Iterator[str]:
+def _lines(done: CarriedOut, wish: Wish) -> Iterator[str]:
     execution = done.execution
     if execution["mode"] == "dry-run":
         yield from _foreseen_lines(execution)
@@ -227,7 +228,7 @@ def _lines(done: CarriedOut) -> Iterator[str]:
         yield f"{step['number']:3} {_MARKS[step['status']]:7} {_step_text(step)}  ({_way(step)})"
         yield from _told(step)
     yield from _reason_lines(execution)
-    yield _ending(execution)
+    yield _ending(execution, wish)
 
 
 def _told(step: Mapping[str, Any]) -> Iterator[str]:
@@ -250,7 +251,7 @@ def _reason_lines(execution: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {reason['message']}"
 
 
-def _ending(execution: Mapping[str, Any]) -> str:
+def _ending(execution: Mapping[str, Any], wish: Wish) -> str:
     if execution["run"] is None:
         return "Nothing was run."
     count = f"{execution['completed']} step{'s' * (execution['completed'] != 1)} done"
@@ -258,7 +259,7 @@ def _ending(execution: Mapping[str, Any]) -> str:
     if execution["outcome"] == "done":
         return f"Done: {count}{anew}. Run {execution['run']}."
     say = " --assume done|failed" * (execution["outcome"] == "unknown")
-    return f"{count[0].upper()}{count[1:]}{anew}. Go on with: memkit plan --resume {execution['run']}{say}"
+    return f"{count[0].upper()}{count[1:]}{anew}. Go on with: {resuming(execution['run'], wish.run_dir)}{say}"
 
 
 def _foreseen_lines(execution: Mapping[str, Any]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -131,6 +132,11 @@ def plan_runs(folder: Path | None, workspace: Workspace | None) -> PlanRuns:
     return PlanRuns(folder or state_folder(workspace.root if workspace else Path()) / "plans")
 
 
+def resuming(run: str, folder: Path | None) -> str:
+    """Return the command that goes on with a run, which may be kept in a folder of its own."""
+    return f"memkit plan --resume {run}" + (f" --run-dir {shlex.quote(str(folder))}" if folder else "")
+
+
 def _carried_out(
     run: PlanRun, planner: HTNPlanner, toolbox: Toolbox, how: Carrying, result: Result | None = None
 ) -> CarriedOut:
@@ -150,7 +156,7 @@ def _carried_out(
         try:
             execution = executor.run(run.problem, result)
         except (KeyboardInterrupt, MemkitError, HtnError):
-            how.notice(f"The run stops in the middle. Go on with: memkit plan --resume {run.id}")
+            how.notice(f"The run stops in the middle. Go on with: {resuming(run.id, how.runs)}")
             raise
     return CarriedOut(execution.result, _account(execution, run), execution.succeeded)
 

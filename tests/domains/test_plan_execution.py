@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -345,6 +346,16 @@ def test_a_step_without_a_tool_is_confirmed_by_a_person(
     assert (code, done) == (1, 0)
     assert denied["data"]["execution"]["reasons"][0]["message"] == "wave: it was not done by hand"
     assert len(asked) == 1 and "Wave to somebody." in asked[0]
+
+
+def test_the_command_that_goes_on_names_the_folder_of_the_run(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the answer says to type works as it stands, also for a folder with a space in its name."""
+    declare(store, tool("drive", "exit 1", PLACES), tool("leave", "true", PLACE))
+    assert run(["plan", *BRING, "--run", "--run-dir", "my runs"]) == 1
+    command = capsys.readouterr().out.rpartition("Go on with: memkit ")[2]
+    declare(store, tool("drive", "true", PLACES), tool("leave", "true", PLACE))
+
+    assert run(shlex.split(command)) == 0
 
 
 def test_outside_a_store_a_run_needs_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
