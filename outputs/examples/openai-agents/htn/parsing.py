@@ -195,7 +195,8 @@ class Parser:
             binding = _unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
             if binding is None:
                 return None
-        return binding
+        # What occurs nowhere but in the plan is no object.
+        return binding if all(value in self.objects[ROOT_TYPE] for value in binding.values()) else None
 
     def _is_a(self, value: Any, kind: str) -> bool:
         return kind == ROOT_TYPE or value in self.objects.get(kind, {})
