@@ -96,7 +96,7 @@ def test_without_a_shadowed_method_as_much_can_be_done(
     assert one == other or GAVE_UP in (one, other)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(domains(), problems())
 def test_lint_reads_every_domain_and_refutes_no_plan(domain: Domain, problem: Problem) -> None:
     """All of the language is looked at without an error, and what a plan uses is not called unusable."""

@@ -21,12 +21,6 @@ from memkit.generate.reading import WIRED
 
 
 @pytest.mark.parametrize("case", cases(BOTH), ids=str)
-def test_a_project_passes_its_tests_with_the_newest_sdk(case: Case, own: Callable[[Case, str], Owned]) -> None:
-    """Whatever its wire, with the newest versions that its requirements allow."""
-    passes_its_tests(own(case, NEWEST_EDITION))
-
-
-@pytest.mark.parametrize("case", cases(BOTH), ids=str)
 def test_a_project_passes_its_tests_with_the_oldest_sdk(case: Case, own: Callable[[Case, str], Owned]) -> None:
     """Each lower bound is a version that was run, of the test tools too."""
     passes_its_tests(own(case, FLOOR))
