@@ -13,6 +13,7 @@ from memkit.errors import NotFound, UsageError
 from memkit.htn.checks import check_domain
 from memkit.htn.core import Domain, HtnError, Method
 from memkit.htn.data import method_from_data, method_to_data
+from memkit.htn.goals import is_goal
 from memkit.htn.learning import content_of
 from memkit.htn.terms import Term, is_variable
 from memkit.memory.locking import locked
@@ -91,6 +92,8 @@ class Shelf:
         for entry in self.entries():
             try:
                 method = read_method(entry)
+                if is_goal((method.task,)):
+                    raise HtnError(f"'{method.task}' is the test of a task's declared effects, and no task")
                 check_domain(replace(domain, methods=(*domain.methods, *found, method)))
             except HtnError as error:
                 left_out(f"{self.shown}: {entry.get('name')} is left out, because it does not fit: {error}")

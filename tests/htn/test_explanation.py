@@ -154,3 +154,19 @@ def test_an_explanation_takes_no_longer_than_it_may() -> None:
     codes = [reason.code for each in found for reason in each.reasons()]
     assert codes.count("condition") < 10
     assert codes[-1] == "budget"
+
+
+def test_a_learned_method_that_misses_a_declared_effect_says_which() -> None:
+    """Somebody edited it: its steps can be taken, and what should be so afterwards is not."""
+    lesson = Method("learned_deliver_1", "deliver ?p ?to", [], ["go home ?to"], learned=True)
+    bare = Domain.from_data({**ERRANDS.to_data(), "methods": []})
+    planner = HTNPlanner(domain=bare, learned=[lesson])
+    problem = planner.problem("deliver book shop", ["at home", "has book"], objects=OBJECTS)
+
+    found = explain_failure(planner, problem)
+
+    assert not planner.solve_problem(problem).found
+    assert [str(reason) for each in found for reason in each.reasons()] == [
+        "deliver book shop, method learned_deliver_1: after go home shop: "
+        "'delivered book' should be so afterwards and is not"
+    ]

@@ -288,6 +288,21 @@ def test_a_method_that_would_spoil_another_recorded_problem_is_not_promoted(parc
     assert shelf.read_text() == narrowed
 
 
+def test_a_shelf_cannot_make_the_test_of_declared_effects_pass(parcels: Path, ask: Ask) -> None:
+    """A method for that test, written into the file by hand, is left out, and a method without effects is no help."""
+    shelf = parcels / "domains/learned/parcels.yaml"
+    shelf.parent.mkdir(exist_ok=True)
+    test = '{name: test, task: {name: "deliver is done", args: ["?p", "?to"]}, subtasks: []}'
+    nothing = '{name: nothing, task: "deliver ?p - parcel ?to - place", subtasks: []}'
+    shelf.write_text(f"domain: parcels\nmethods:\n  - {nothing}\n  - {test}\n")
+
+    code, answer = ask(*TASK)
+
+    assert (code, answer["data"]["outcome"]) == (1, "no_plan")
+    assert "'delivered book' should be so afterwards" in answer["data"]["reasons"][0]["message"]
+    assert "no task" in ask("domain", "learned")[1]["data"]["domains"][0]["left_out"][0]
+
+
 def test_a_domain_in_hddl_takes_no_promotions_and_the_answer_says_what_to_do(parcels: Path, ask: Ask) -> None:
     """Methods are learned for it all the same; the message names the command that turns it into YAML."""
     (parcels / "domains/tiny.hddl").write_text(
