@@ -17,6 +17,7 @@ from .conditions import Check, Condition, Literal, bound, condition_variables
 from .domain import Method, Problem, computed_subtasks
 from .errors import HtnError
 from .evaluation import Binding, Impossible, Members, StepState, holds, shortfall
+from .goals import declared_effects
 from .interface import NO_PLAN, Budget, Reason, Result, Step
 from .objects import typed_objects
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
@@ -334,6 +335,11 @@ class _Explainer:
                 return Obstacle(task, "", method=method.name, done=tuple(done), below=self._task(subtask, here, above))
             self._advance(here, steps)
             done += map(str, steps)
+        # Only what a model proposed is held to the declared effects.
+        for effect in declared_effects(self._domain, task) if method.learned else ():
+            if not holds(effect, {}, here, ()):
+                words = f"'{effect}' should be so afterwards and is not"
+                return Obstacle(task, words, "condition", method.name, str(effect), done=tuple(done))
         words = "could be done like this, and yet what comes after it, or the goal, does not work out"
         return Obstacle(task, words, "after", method.name, done=tuple(done))
 
