@@ -136,5 +136,5 @@ def test_no_plan_draws_nothing_and_says_so(files: Path, capsys: pytest.CaptureFi
 
 def test_a_drawing_and_a_run_exclude_each_other(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An option that would do nothing is refused."""
-    assert plan(files, "--svg=x.svg", "--dry-run") == 2
-    assert "A drawing shows a plan" in capsys.readouterr().err
+    assert plan(files, "--svg=x.svg", "--run") == 2
+    assert "Take --dry-run to look first" in capsys.readouterr().err
