@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from .calls import Members
 from .compiled import CompiledDomain, compile_domain, compile_goal
@@ -36,6 +36,7 @@ from .notes import Notes
 from .objects import typed_objects
 from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, PausableClock, Proposals
 from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
+from .splitting import joined, split
 from .start import Start, parse_state
 from .strategies import Setting, by_rank
 from .terms import Term, is_variable, parse_term, term_text
@@ -44,6 +45,18 @@ from .verify import verify
 
 _TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
 """What carrying one proposal out on a copy of the state may cost."""
+
+
+class _Ready(NamedTuple):
+    """A domain compiled once for many problems."""
+
+    everything: CompiledDomain
+    able: CompiledDomain
+    """Without methods that lead nowhere."""
+    dead_ends: Sequence[Reason]
+    """Why those lead nowhere."""
+    parted: CompiledDomain
+    """The same, with methods in parts."""
 
 
 class HTNPlanner:
@@ -99,7 +112,7 @@ class HTNPlanner:
         self._strategy = strategy
         self._reorder = None if rank is None else by_rank(rank)
         self._clock = clock
-        self._ready: dict[bool, tuple[CompiledDomain, Sequence[Reason], CompiledDomain]] = {}
+        self._ready: dict[bool, _Ready] = {}
 
     @property
     def reasons(self) -> list[str]:
@@ -134,26 +147,28 @@ class HTNPlanner:
         clock = PausableClock(self._clock)
         meter = Meter(self._budget, clock)
         find_members = cache(lambda: typed_objects(self.domain, problem))
-        able, dead_ends, everything = self._compiled(all_declared(self.domain, problem, find_members))
+        ready = self._compiled(all_declared(self.domain, problem, find_members))
         setting = Setting(
-            compiled=able,
+            compiled=ready.able,
             tasks=network_of(problem),
             goal=compile_goal(problem.goal, self.domain) if problem.goal else None,
             new_world=lambda: make_world(problem, find_members, meter.tick),
             depth=self._budget.depth,
             reorder=self._reorder,
         )
-        found, notes = search(setting, meter, self._strategy), Notes()
+        # A ranking sees whole choices.
+        parted = setting if self._reorder is not None else replace(setting, compiled=ready.parted)
+        found, notes = search(parted, meter, self._strategy), Notes()
         if found.outcome != FOUND:
             notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._clock)
-            for reason in dead_ends:
+            for reason in ready.dead_ends:
                 notes.add(reason)
         if found.outcome != NO_PLAN or self._asking is None:
             self.last_result = self._result(found, notes, meter, None)
             return self.last_result
-        attempt = self._attempt(everything, problem, find_members, meter)
+        attempt = self._attempt(ready.everything, problem, find_members, meter)
         proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
-        asking = replace(setting, compiled=everything, notes=notes, propose=proposals)
+        asking = replace(setting, compiled=ready.everything, notes=notes, propose=proposals)
         found = search(asking, meter)
         if found.outcome == NO_PLAN:
             proposals.say_if_unasked()
@@ -206,7 +221,7 @@ class HTNPlanner:
         counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
         if found.outcome != FOUND:
             return Result(found.outcome, None, (), reasons_of(found, notes), meter.nodes, proposals=counts)
-        tree = Tree(lambda: without_goals(tree_of(found.decisions), self.domain))
+        tree = Tree(lambda: without_goals(tree_of(joined(found.decisions)), self.domain))
         rejected = tuple(reason for reason in notes.reasons() if reason.code == "proposal")
         reasons = rejected if found.bound is None else (*rejected, found.bound)
         return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
@@ -233,12 +248,13 @@ class HTNPlanner:
         """Return the learned methods that plans may use."""
         return () if self._promoted_only else self.learned
 
-    def _compiled(self, typed: bool) -> tuple[CompiledDomain, Sequence[Reason], CompiledDomain]:
-        """Return the domain without methods that lead nowhere, reasons why they do, and the whole domain."""
+    def _compiled(self, typed: bool) -> _Ready:
+        """Return what is made of the domain before any search."""
         if typed not in self._ready:
             learned = [tested(method, self.domain) for method in self.usable]
             everything = compile_domain(self.domain, [*goal_methods(self.domain), *learned], typed=typed)
-            self._ready[typed] = (*without_dead_ends(everything), everything)
+            able, dead_ends = without_dead_ends(everything)
+            self._ready[typed] = _Ready(everything, able, dead_ends, split(able, typed=typed))
         return self._ready[typed]
 
     def _tasks(self, task: object) -> tuple[Term, ...]:

@@ -72,6 +72,8 @@ class CompiledMethod:
     variables: tuple[str, ...]
     pulled: tuple[Condition, ...] = ()
     """What its subtasks need when it begins."""
+    whole: CompiledMethod | None = None
+    """The method that this is a part of."""
     _programs: dict[tuple[Any, ...], Program] = field(default_factory=dict, repr=False)
 
     def program(self, sizes: Sizes, *, noted: bool) -> Program:
