@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import click
 from click.core import ParameterSource
 
-from memkit.cli.evolve_words import RUN_OPTION_HINT, store_of
+from memkit.cli.evolve_words import RUN_OPTION_HINT
 from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.numbers import POSITIVE
 from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion
 from memkit.cli.progress import GenerationProgress
 from memkit.cli.stopping import Stopping
+from memkit.cli.stores import store_if_any
 from memkit.errors import UsageError
 from memkit.evolution.runs.carrying import Audience
 from memkit.evolution.runs.evolution import INTERRUPTED
@@ -119,7 +120,7 @@ def evolve(front: Front, /, program: Path | None, resume: str | None, **given: A
     A TASK_FOLDER holds initial_program.py and evaluator.py. A run survives being stopped at any moment: Ctrl-C ends it
     after the generation, and 'memkit evolve --resume RUN' goes on as if nothing had happened.
     """
-    context, root = click.get_current_context(), store_of(front)
+    context, root = click.get_current_context(), store_if_any(front)
     progress = GenerationProgress(front, sys.stderr)
     with Stopping(front) as stopping, progress:
         audience = Audience(progress, stopping)

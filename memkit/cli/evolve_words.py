@@ -8,13 +8,12 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.errors import StoreFault
+from memkit.cli.stores import store_if_any
 from memkit.evolution.runs.account import SHORT, Account
 from memkit.evolution.runs.folder import LATEST
 from memkit.evolution.runs.lineage import Step
 from memkit.evolution.runs.status import Status, status_of
 from memkit.store.files import write_whole
-from memkit.store.layout import find_store
 from memkit.use_cases.read_evolution import read_evolution
 from memkit.use_cases.report_evolution import report_evolution
 
@@ -24,22 +23,12 @@ _REASONS = 10
 _run = click.argument("run", default=LATEST)
 
 
-def store_of(front: Front) -> Path | None:
-    """Return the store if there is one; evolution needs none, but one that was named must exist."""
-    try:
-        return find_store(front.store)
-    except StoreFault:
-        if front.store is not None:
-            raise
-        return None
-
-
 @click.command("status", cls=MemkitCommand)
 @_run
 @click.pass_obj
 def status(front: Front, run: str) -> None:
     """Say how RUN stands (the latest, unless named)."""
-    account = read_evolution(run, root=store_of(front))
+    account = read_evolution(run, root=store_if_any(front))
     found = status_of(account)
     front.answer({**vars(found), "spent": account.spent}, _status_lines(found), diagnostics=_notes(account))
 
@@ -50,7 +39,7 @@ def status(front: Front, run: str) -> None:
 @click.pass_obj
 def best(front: Front, run: str, out: Path | None) -> None:
     """Print the best program of RUN (the latest, unless named)."""
-    account = read_evolution(run, root=store_of(front))
+    account = read_evolution(run, root=store_if_any(front))
     id = account.best
     judged, text = account.known[id], account.text(id)
     if out is not None:
@@ -66,7 +55,7 @@ def best(front: Front, run: str, out: Path | None) -> None:
 @click.pass_obj
 def diff(front: Front, run: str, before: str, after: str) -> None:
     """Show what changed in RUN from the seed to the best program, or from program BEFORE to program AFTER."""
-    account = read_evolution(run, root=store_of(front))
+    account = read_evolution(run, root=store_if_any(front))
     first, second = account.find(before), account.find(after)
     lines = account.diff(first.id, second.id)
     data = {"before": first.id, "after": second.id, "diff": "".join(f"{line}\n" for line in lines)}
@@ -79,7 +68,7 @@ def diff(front: Front, run: str, before: str, after: str) -> None:
 @click.pass_obj
 def lineage(front: Front, run: str, id: str) -> None:
     """Show where the best program of RUN, or program ID, comes from."""
-    account = read_evolution(run, root=store_of(front))
+    account = read_evolution(run, root=store_if_any(front))
     program = account.find(id).id
     steps = account.ancestry(program)
     front.answer(
@@ -93,7 +82,7 @@ def lineage(front: Front, run: str, id: str) -> None:
 @click.pass_obj
 def report(front: Front, run: str, out: Path | None) -> None:
     """Write RUN (the latest, unless named) as one HTML page that needs nothing else."""
-    path = report_evolution(run, out, root=store_of(front))
+    path = report_evolution(run, out, root=store_if_any(front))
     front.answer({"out": str(path)}, f"Wrote {path}.")
 
 

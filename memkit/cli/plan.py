@@ -1,40 +1,36 @@
-"""``memkit plan``: plan a task of a domain, and verify plans."""
+"""``memkit plan``: plan a task of a domain."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import click
 
-from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.cli.first_words import FirstWordsCommand
+from memkit.cli.output import Choice, Front
 from memkit.cli.plan_drawing import Drawings, draw, drawing_options
-from memkit.cli.plan_execution import Wish, carry_out, execution_options, foresee, go_on, runs
-from memkit.cli.plan_explanation import explanation_data, plan_lines
-from memkit.errors import StoreFault, UsageError
+from memkit.cli.plan_execution import Wish, carry_out, execution_options, foresee, go_on
+from memkit.cli.plan_explanation import explanation_data, plan_lines, reason_findings
+from memkit.cli.stores import store_if_any
+from memkit.errors import UsageError
 from memkit.htn.core import CHEAPEST, DEPTH, LENGTH, TURNS, Budget
-from memkit.store.layout import find_store
 from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, planner_over, read_request
-from memkit.use_cases.verify_plan import verify_plan
 
-_FLAGS = ("--json", "--no-input", "--debug")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-class PlanCommand(MemkitCommand):
-    """A command whose first word is a task, except for the words ``verify`` and ``runs``."""
+class PlanCommand(FirstWordsCommand):
+    """``plan`` with the words that look at plans made elsewhere, and at what became of plans."""
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the context of ``plan``, or of the command that its first word names."""
-        words = [word for word in args if word not in _FLAGS]
-        command = {"verify": verify, "runs": runs}.get(words[0]) if words else None
-        if command is not None:
-            rest = [word for word in args if word in _FLAGS] + [word for word in words[1:] if word not in _FLAGS]
-            return command.make_context(f"{info_name} {words[0]}", rest, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
+    words: ClassVar = {
+        "verify": (
+            "memkit.cli.plan_verification:verify",
+            "Check a plan, whoever made it: --domain D --problem P --plan FILE.",
+        ),
+        "runs": ("memkit.cli.plan_execution:runs", "The plans that were carried out here, and how far each came."),
+    }
 
 
 @click.command("plan", cls=PlanCommand)
@@ -80,11 +76,7 @@ def plan(
     drawings: Drawings,
     wish: Wish,
 ) -> None:
-    """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out.
-
-    With 'memkit plan verify --domain D --problem P --plan FILE' a plan from anywhere is checked instead, and
-    'memkit plan runs' lists what was carried out here.
-    """
+    """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out."""
     _refuse_what_is_not_shown(wish, explain, bool(drawings), form)
     if model is not None and provider is None:
         raise UsageError("--model names a model of a provider: it goes with --provider.")
@@ -96,7 +88,7 @@ def plan(
     if wish.resume is not None:
         if task or domain or state or problem or promoted_only:
             raise UsageError("A run knows its task and its domain, methods included. Give --resume RUN without them.")
-        search = partial(planner_over, root=_store(front), budget=budget, help=help, strategy=strategy)
+        search = partial(planner_over, root=store_if_any(front), budget=budget, help=help, strategy=strategy)
         go_on(front, wish, search)
         return
     if domain is None:
@@ -104,13 +96,13 @@ def plan(
     request = Request(domain, " ".join(task) or None, state, problem)
     title = f"Plan: {request.task or request.problem}"
     if wish.run or wish.dry_run:
-        planner, asked = read_request(request, root=_store(front), budget=budget, help=help, strategy=strategy)
+        planner, asked = read_request(request, root=store_if_any(front), budget=budget, help=help, strategy=strategy)
         if wish.run:
             carry_out(front, wish, planner, asked)
         else:
             foresee(front, wish, planner, asked, explain, lambda found: draw(front, drawings, found, title))
         return
-    planned = plan_task(request, root=_store(front), budget=budget, help=help, strategy=strategy, explain=explain)
+    planned = plan_task(request, root=store_if_any(front), budget=budget, help=help, strategy=strategy, explain=explain)
     result = planned.result
     if result.cost is not None:
         front.note(f"The plan costs {result.cost:g}.")
@@ -120,7 +112,8 @@ def plan(
     if explain:
         data["explanation"] = explanation_data(planned)
     draw(front, drawings, result, title)
-    front.answer(data, _ipc_lines(planned) if form == "ipc" else plan_lines(planned, explain), ok=result.found)
+    lines = _ipc_lines(planned) if form == "ipc" else plan_lines(planned, explain)
+    front.answer(data, lines, ok=result.found, diagnostics=[] if result.found else reason_findings(result.reasons))
 
 
 def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str) -> None:
@@ -129,41 +122,6 @@ def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str)
         raise UsageError(f"--format {form} prints a plan, and --run, --dry-run and --resume print what becomes of it.")
     if (explain or drawn) and (wish.run or wish.resume is not None):
         raise UsageError("--explain and drawings show a plan before it is carried out. Take --dry-run to look first.")
-
-
-@click.command("verify", cls=MemkitCommand)
-@click.option("--domain", required=True, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
-@click.option("--problem", required=True, type=_FILE, help="Objects, facts and tasks.")
-@click.option(
-    "--plan", "plan_file", required=True, type=_FILE, help="JSON or ipc of memkit plan, YAML, or a step a line."
-)
-@click.option("--learned", type=_FILE, help="Where learned methods are kept (default: the store's domains/learned).")
-@click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
-@click.pass_obj
-def verify(
-    front: Front, domain: str, problem: Path, plan_file: Path, learned: Path | None, promoted_only: bool
-) -> None:
-    """Check that a plan does the tasks of a problem, without the code that searches for plans."""
-    root = _store(front)
-    verdict = verify_plan(domain, problem, plan_file, root=root, learned=learned, promoted_only=promoted_only)
-    data = {
-        "valid": verdict.valid,
-        "steps": len(verdict.steps),
-        "reasons": [reason.to_data() for reason in verdict.reasons],
-    }
-    count = f"{len(verdict.steps)} step{'s' * (len(verdict.steps) != 1)}"
-    lines = [f"The plan is valid: {count}."] if verdict.valid else [str(reason) for reason in verdict.reasons]
-    front.answer(data, lines, ok=verdict.valid)
-
-
-def _store(front: Front) -> Path | None:
-    """Return the store if there is one; planning needs none, but one that was named must exist."""
-    try:
-        return find_store(front.store)
-    except StoreFault:
-        if front.store is not None:
-            raise
-        return None
 
 
 def _ipc_lines(planned: Planned) -> list[str]:

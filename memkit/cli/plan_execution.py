@@ -16,9 +16,9 @@ from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
 from memkit.cli.pairs import read_pairs
 from memkit.cli.plan_explanation import explanation_data, plan_lines
-from memkit.errors import StoreFault, UsageError
+from memkit.cli.stores import store_if_any
+from memkit.errors import UsageError
 from memkit.htn.core import Action, Domain, HTNPlanner, Problem, Result
-from memkit.store.layout import find_store
 from memkit.terminal import harmless, one_line
 from memkit.use_cases.carry_out_plan import (
     REFUSED,
@@ -157,14 +157,8 @@ def runs(front: Front, run_dir: Path | None) -> None:
 
 
 def _workspace(front: Front) -> Workspace | None:
-    """Return the store if there is one; a plan can be carried out without, but a store that was named must exist."""
-    try:
-        find_store(front.store)
-    except StoreFault:
-        if front.store is not None:
-            raise
-        return None
-    return front.workspace
+    """Return the store if there is one; a plan can be carried out without."""
+    return front.workspace if store_if_any(front) is not None else None
 
 
 def _how(front: Front, wish: Wish) -> Carrying:

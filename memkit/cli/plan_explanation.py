@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from memkit.htn.core import FOUND, GAVE_UP
+from memkit.cli.output import Diagnostic, diagnostic
+from memkit.htn.core import FOUND, GAVE_UP, Reason
 from memkit.htn.explanation import choice_lines, obstacle_lines
 from memkit.use_cases.plan_task import Planned
 
@@ -18,6 +20,11 @@ def explanation_data(planned: Planned) -> list[dict[str, Any]]:
         return [obstacle.to_data() for obstacle in planned.obstacles]
     passed_over = (planned.passed_over or {}).items()
     return [{"id": id, "passed_over": [each.to_data() for each in found]} for id, found in passed_over if found]
+
+
+def reason_findings(reasons: Iterable[Reason]) -> list[Diagnostic]:
+    """Return the reasons of a negative answer as diagnostics."""
+    return [diagnostic(reason.code, str(reason)) for reason in reasons]
 
 
 def plan_lines(planned: Planned, explain: bool) -> list[str]:

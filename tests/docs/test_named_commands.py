@@ -56,8 +56,6 @@ def fault(line: str) -> str | None:
         if inner is None:
             return f"no command {words[0]!r} in {command.name or 'memkit'}"
         command, words = inner, words[1:]
-    if command.name == "plan" and words[:1] == ["verify"]:
-        return None
     if isinstance(command, FirstWordsCommand) and words:
         command, words = (command.command_of(words[0]), words[1:]) if words[0] in command.words else (command, words)
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}

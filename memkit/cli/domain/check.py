@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from memkit.cli.domain.stores import store_if_any
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.stores import store_if_any
 from memkit.lint.formats.text import text_report
 from memkit.lint.interface import Finding, LintReport
 from memkit.lint.rules import RULES

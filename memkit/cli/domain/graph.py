@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.domain.stores import store_if_any
 from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.stores import store_if_any
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
 from memkit.use_cases.draw_domain import draw_domain

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from memkit.cli.domain.stores import store_if_any
 from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.stores import store_if_any
 from memkit.htn.core import Domain, Method, Operator, When, term_text
 from memkit.htn.data import head_text
 from memkit.htn.terms import ROOT_TYPE, parameters_text
