@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memkit.domains import document_domain, document_problem, find_domain, load_domain, load_problem
+from memkit.domains import document_domain, document_problem, find_domain, load_problem
 from memkit.errors import UsageError
 from memkit.generate.quoting import as_yaml_block
 from memkit.hddl.interface import SUFFIX, domain_of_text, problem_of_text, write_domain, write_problem
@@ -27,14 +27,15 @@ class Converted:
 
 
 def convert_domain(
-    source: Path, target: Path, *, domain: str | None = None, root: Path | None = None, force: bool = False
+    source: str, target: Path, *, domain: str | None = None, root: Path | None = None, force: bool = False
 ) -> Converted:
-    """Write the domain in one file to another, whose suffix says in which language.
+    """Write a domain (a file or a name) to a file, whose suffix says in which language.
 
-    With ``domain`` (a file or a name) the file is a problem of that domain. What was written is read back and compared
-    before anything reaches the disk.
+    With ``domain`` (a file or a name) the source is a file with a problem of that domain. What was written is read back
+    and compared before anything reaches the disk.
 
     Raises:
+        NotFound: There is no domain of that name.
         UsageError: A file makes no sense, cannot be said in the other language, or is there already.
         EnvironmentFault: The file cannot be written.
     """
@@ -44,10 +45,10 @@ def convert_domain(
         raise UsageError(f"{target} is there already. Add --force to replace it.")
     notes: list[str] = []
     if domain is None:
-        text = _domain_text(load_domain(source), target, notes)
+        text = _domain_text(find_domain(source, root), target, notes)
     else:
         known = find_domain(domain, root)
-        text = _problem_text(load_problem(source, known), known, target)
+        text = _problem_text(load_problem(Path(source), known), known, target)
     write_whole(target, text.encode("utf-8"))
     return Converted(target, tuple(notes))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import find_domain
+from memkit.domains import domain_file, find_domain
 from memkit.errors import MemkitError
 from memkit.learned.gaps import entries
 from memkit.learned.shelf import FOLDER, Shelf
@@ -30,7 +30,14 @@ class Listed:
 
 
 def list_lessons(root: Path, domain: str | None = None) -> list[Listed]:
-    """Return what was learned for one domain, or for every one that has something; raises for a file that is wrong."""
+    """Return what was learned for one domain, or for every one that has something.
+
+    Raises:
+        NotFound: There is neither such a domain, nor anything that was learned for one of that name.
+        UsageError: A file of learned methods is wrong.
+    """
+    if domain and not Shelf.of_store(root, domain).path.exists():
+        domain_file(domain, root)
     names = [domain] if domain else sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
     return [_listed(root, name) for name in names]
 

@@ -7,19 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import FOLDER, domain_findings, load_domain, load_problem
+from memkit.domain_proofs import prove_domain
+from memkit.domains import FOLDER, PROBLEMS, domain_findings, load_domain, load_problem, problem_files
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.htn.core import Domain, HtnError, Problem
 from memkit.htn.data import method_to_data
 from memkit.htn.goals import declared_effects
-from memkit.learned.judging import Judgement, Recorded, faults, judge
+from memkit.learned.judging import BUDGET, Judgement, Recorded, faults, judge
 from memkit.learned.shelf import Entry, Shelf, plain, read_method
 from memkit.store.change import change_files
 from memkit.store.layout import checked_name
 from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited
-
-PROBLEMS = f"{FOLDER}/problems"
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def promote_lesson(
         recorded = list(recorded_problems(root, before, shelf, name))
         others = [each for each in shelf.methods(before, lambda reason: None) if each.name not in (name, taken_over)]
         judgements = tuple(judge(before, after, taken_over, recorded, others))
-        if against := faults(judgements):
+        if against := [*faults(judgements), *_broken(root, before, after, path, judgements)]:
             raise Refused(f"{name} is not promoted. " + "; ".join(against), judgements)
         if dry_run:
             return Promotion(taken_over, path, judgements, None)
@@ -102,9 +101,18 @@ def recorded_problems(root: Path, domain: Domain, shelf: Shelf, name: str) -> It
         problem = _recorded(entry, domain, shelf.shown)
         if problem is not None:
             yield Recorded(str(entry["name"]), problem, own=entry["name"] == name, from_lesson=True)
-    for path in sorted((root / PROBLEMS / shelf.domain).glob("*.yaml")):
+    for path in problem_files(root, shelf.domain):
         shown = f"{PROBLEMS}/{shelf.domain}/{path.name}"
         yield Recorded(shown, load_problem(path, domain, name=shown))
+
+
+def _broken(root: Path, before: Domain, after: Domain, path: str, judgements: tuple[Judgement, ...]) -> Iterator[str]:
+    """Yield what problem files expect, as ``memkit domain test`` reads them, and with the method get no longer."""
+    told = {each.name for each in judgements if each.fault is not None}
+    old, new = (prove_domain(root, Path(path).stem, each, path, BUDGET).problems for each in (before, after))
+    for was, proof in zip(old, new, strict=True):
+        if was.passed and not proof.passed and proof.path not in told:
+            yield f"{proof.path}: {proof.faults[0]}"
 
 
 def _recorded(entry: Entry, domain: Domain, shown: str) -> Problem | None:

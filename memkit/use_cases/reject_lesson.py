@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memkit.errors import UsageError
 from memkit.learned.shelf import Shelf
 from memkit.store.change import change_file
 
@@ -17,9 +18,12 @@ def reject_lesson(
     """Take a method off the shelf, keep what it would do and why not, and return the commit's id.
 
     Raises:
+        UsageError: The reason is empty.
         NotFound: There is no such learned method.
         EnvironmentFault: Git cannot commit now; then nothing changed.
     """
+    if not reason.strip():
+        raise UsageError("Say why: the next one who proposes this is told the reason.")
     shelf = Shelf.of_store(root, domain)
     with shelf.changing():
         entry = shelf.find(name)

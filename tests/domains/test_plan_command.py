@@ -123,6 +123,9 @@ def test_no_plan_is_exit_one_with_reasons(capsys: pytest.CaptureFixture[str]) ->
 
     assert (code, answer["ok"], answer["data"]["outcome"], answer["data"]["plan"]) == (1, False, "no_plan", None)
     assert answer["data"]["reasons"][0]["message"].endswith("cake is not a parcel; there is book, letter")
+    assert [each["message"] for each in answer["diagnostics"]] == [
+        each["message"] for each in answer["data"]["reasons"]
+    ]
     assert run(["plan", "deliver cake shop", "--domain", "errands"]) == 1
     assert capsys.readouterr().out.startswith("No plan.\n- deliver cake shop, method walk_and_give: cake is")
 
@@ -211,6 +214,7 @@ def test_a_wrong_plan_is_exit_one_with_the_step(
 
     assert (code, answer["schema"], answer["data"]["valid"]) == (1, "memkit.plan.verify/1", False)
     assert answer["data"]["reasons"][0]["message"] == "step 2, hand_over book: 'has book' does not hold"
+    assert answer["diagnostics"][0]["message"] == answer["data"]["reasons"][0]["message"]
 
 
 @pytest.mark.parametrize(

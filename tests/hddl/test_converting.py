@@ -42,6 +42,15 @@ def test_a_domain_and_its_problem_go_to_yaml_and_are_solved_there(
     assert plans[0] == plans[1] != []
 
 
+def test_a_domain_is_converted_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As everywhere, a domain may be named; a misspelt name gets the nearest one."""
+    assert convert("errands", tmp_path / "errands.hddl") == 0
+    assert load_domain(tmp_path / "errands.hddl") == load_domain(resource("domains") / "errands.yaml")
+
+    assert convert("errand", tmp_path / "other.hddl") == 1
+    assert "Did you mean 'errands'?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["errands", "deployment"])
 def test_a_starter_goes_there_and_back(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What comes back is the domain that people wrote."""

@@ -339,6 +339,41 @@ def test_a_recorded_problem_that_makes_no_sense_is_named(parcels: Path, ask: Ask
     assert answer["diagnostics"][0]["message"].startswith("domains/problems/parcels/moon.yaml:3:")
 
 
+@pytest.mark.parametrize("language", ["yaml", "hddl"])
+def test_a_promotion_keeps_what_problems_in_either_language_say(parcels: Path, ask: Ask, language: str) -> None:
+    """A problem that must have no plan, or cannot be read, stands in the way, and the answer names it."""
+    ask(*TASK, "--provider", script(GOOD))
+    recorded = parcels / "domains/problems/parcels"
+    recorded.mkdir(parents=True)
+    barred = "state: [at home, has pen]\ntasks: [deliver pen cafe]\nexpect: {outcome: no_plan}\n"
+    (recorded / f"barred.{language}").write_text(barred if language == "yaml" else "(define (problem barred)")
+    before = git(parcels, "rev-parse", "HEAD")
+
+    code, answer = ask("domain", "promote", "parcels", "learned_deliver_1")
+
+    told = {"yaml": (1, "barred.yaml: expected no plan, and there is one"), "hddl": (2, "barred.hddl:1:1: ")}[language]
+    assert code == told[0]
+    assert told[1] in answer["diagnostics"][0]["message"]
+    assert git(parcels, "rev-parse", "HEAD") == before
+
+
+def test_learned_methods_of_a_domain_that_is_not_there_are_not_found(parcels: Path, ask: Ask) -> None:
+    """A misspelt name is a negative answer with the nearest name, and no empty list."""
+    code, answer = ask("domain", "learned", "parcel")
+
+    assert (code, answer["ok"]) == (1, False)
+    assert answer["diagnostics"][0]["message"] == "There is no domain 'parcel'. Did you mean 'parcels'?"
+    assert ask("domain", "learned", "parcels")[0] == 0
+
+
+def test_a_method_is_not_rejected_without_a_reason(parcels: Path, ask: Ask) -> None:
+    """Whoever proposes it again would be told nothing."""
+    ask(*TASK, "--provider", script(GOOD))
+
+    assert ask("domain", "reject", "parcels", "learned_deliver_1", "--reason", " ")[0] == 2
+    assert len(ask("domain", "learned", "parcels")[1]["data"]["domains"][0]["methods"]) == 1
+
+
 def test_a_rejected_method_is_not_proposed_again(parcels: Path, ask: Ask) -> None:
     """It leaves the shelf with the reason, and the same proposal, also for other objects, is refused with it."""
     ask(*TASK, "--provider", script(GOOD))
