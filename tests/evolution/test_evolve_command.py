@@ -18,6 +18,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.evolution.runs.account import account_of
+from memkit.evolution.runs.data_files import read_data, write_data
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.individuals import Judged
 from memkit.testing import FakeServer
@@ -389,6 +390,25 @@ def test_a_checkpoint_that_was_cut_short_is_said_and_survived(capsys: pytest.Cap
     file.write_text("")
     Path("cut/checkpoint.previous.json").unlink()
     assert "no other checkpoint" in asked(capsys, "status", "cut", code=3)["diagnostics"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [{"best": 5}, {"generation": "two"}, {"journal_bytes": -1}, {"seconds": None}, {"evaluations": True}, {"x": 1}],
+)
+def test_an_edited_checkpoint_is_damage_even_with_its_digest_made_anew(
+    edit: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one before takes over, and the programs are those of the run that nobody touched."""
+    asked(capsys, "task", *SMALL, "--out", "straight")
+    asked(capsys, "task", *SMALL, "--out", "edited")
+    file = Path("edited/checkpoint.json")
+    write_data(file, {**read_data(file), **edit})
+
+    answer = asked(capsys, "--resume", "edited")
+
+    assert "checkpoint.json is no checkpoint" in answer["diagnostics"][0]["message"]
+    assert told("edited") == told("straight")
 
 
 def test_a_model_proposes_and_a_stopped_run_goes_on_with_its_next_answer(capsys: pytest.CaptureFixture[str]) -> None:

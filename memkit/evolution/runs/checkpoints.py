@@ -103,9 +103,16 @@ class Checkpoints:
         return Found(None)
 
 
+_COUNTS = ("generation", "journal_bytes", "evaluations")
+_KINDS: Mapping[str, Any] = {
+    "at": str, "best": Mapping | None, "failures": Mapping, "seconds": int | float, "stopped": str | None,
+    "state": Mapping, "archive": Mapping,
+}  # fmt: skip
+
+
 def _read(path: Path) -> Checkpoint:
     data = read_data(path)
-    try:
-        return Checkpoint(**data)
-    except TypeError:
-        raise Damaged(f"{path} is no checkpoint.", path=str(path)) from None
+    counts = all(type(data.get(name)) is int and data[name] >= 0 for name in _COUNTS)
+    if not counts or set(data) != {*_COUNTS, *_KINDS} or not all(isinstance(data[k], _KINDS[k]) for k in _KINDS):
+        raise Damaged(f"{path} is no checkpoint.", path=str(path))
+    return Checkpoint(**data)
