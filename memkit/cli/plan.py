@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 
 from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.output import Choice, Front
 from memkit.cli.plan_drawing import Drawings, draw, drawing_options
-from memkit.cli.plan_execution import Wish, carry_out, execution_options, foresee, go_on
 from memkit.cli.plan_explanation import explanation_data, plan_lines, reason_findings
+from memkit.cli.plan_wish import Wish, execution_options
 from memkit.cli.stores import store_if_any
 from memkit.errors import UsageError
-from memkit.htn.core import CHEAPEST, DEPTH, LENGTH, TURNS, Budget
+from memkit.htn.core import CHEAPEST, DEPTH, LENGTH, TURNS, Budget, Result
 from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, planner_over, read_request
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -82,27 +83,25 @@ def plan(
         raise UsageError("--model names a model of a provider: it goes with --provider.")
     if cheapest and strategy not in (None, CHEAPEST):
         raise UsageError(f"--cheapest and --strategy {strategy} ask for two ways to search. Give one of them.")
-    strategy = CHEAPEST if cheapest else strategy or TURNS
-    budget = Budget(nodes=max_nodes, seconds=timeout)
-    help = Help(provider, model, learned, promoted_only, front.note)
+    ways: dict[str, Any] = {
+        "root": store_if_any(front),
+        "budget": Budget(nodes=max_nodes, seconds=timeout),
+        "help": Help(provider, model, learned, promoted_only, front.note),
+        "strategy": CHEAPEST if cheapest else strategy or TURNS,
+    }
     if wish.resume is not None:
         if task or domain or state or problem or promoted_only:
             raise UsageError("A run knows its task and its domain, methods included. Give --resume RUN without them.")
-        search = partial(planner_over, root=store_if_any(front), budget=budget, help=help, strategy=strategy)
-        go_on(front, wish, search)
+        _execute(front, wish, None, ways)
         return
     if domain is None:
         raise UsageError("Missing option '--domain'. Name a file, or a domain of the store or a starter.")
     request = Request(domain, " ".join(task) or None, state, problem)
     title = f"Plan: {request.task or request.problem}"
-    if wish.run or wish.dry_run:
-        planner, asked = read_request(request, root=store_if_any(front), budget=budget, help=help, strategy=strategy)
-        if wish.run:
-            carry_out(front, wish, planner, asked)
-        else:
-            foresee(front, wish, planner, asked, explain, lambda found: draw(front, drawings, found, title))
+    if wish.executes:
+        _execute(front, wish, request, ways, explain, lambda found: draw(front, drawings, found, title))
         return
-    planned = plan_task(request, root=store_if_any(front), budget=budget, help=help, strategy=strategy, explain=explain)
+    planned = plan_task(request, **ways, explain=explain)
     result = planned.result
     if result.cost is not None:
         front.note(f"The plan costs {result.cost:g}.")
@@ -114,6 +113,27 @@ def plan(
     draw(front, drawings, result, title)
     lines = _ipc_lines(planned) if form == "ipc" else plan_lines(planned, explain)
     front.answer(data, lines, ok=result.found, diagnostics=[] if result.found else reason_findings(result.reasons))
+
+
+def _execute(
+    front: Front,
+    wish: Wish,
+    request: Request | None,
+    ways: Mapping[str, Any],
+    explain: bool = False,
+    show: Callable[[Result], None] = lambda found: None,
+) -> None:
+    """Carry a plan out, show what that would do, or without a request go on with a run."""
+    from memkit.cli import plan_execution  # loads the agent with its tools, which planning alone does not need
+
+    if request is None:
+        plan_execution.go_on(front, wish, partial(planner_over, **ways))
+        return
+    planner, problem = read_request(request, **ways)
+    if wish.run:
+        plan_execution.carry_out(front, wish, planner, problem)
+    else:
+        plan_execution.foresee(front, wish, planner, problem, explain, show)
 
 
 def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str) -> None:

@@ -1,23 +1,19 @@
-"""What ``memkit plan`` takes and prints where plans are carried out: ``--run``, ``--dry-run``, ``--resume``."""
+"""How ``memkit plan`` carries plans out, foresees that, goes on with runs and lists them, and what it prints of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import update_wrapper
 from pathlib import Path
 from typing import Any
 
 import click
 
 from memkit.cli.approval import ask_person
-from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
-from memkit.cli.pairs import read_pairs
 from memkit.cli.plan_explanation import explanation_data, plan_lines
+from memkit.cli.plan_wish import Wish
 from memkit.cli.stores import store_if_any
-from memkit.errors import UsageError
 from memkit.htn.core import Action, Domain, HTNPlanner, Problem, Result
 from memkit.terminal import harmless, one_line
 from memkit.use_cases.carry_out_plan import (
@@ -37,75 +33,6 @@ _MARKS = {"done": "ok", "failed": "FAILED", "denied": "DENIED", "unknown": "UNKN
 _WAYS = {"tool": "tool", "function": "function", "manual": "by hand"}
 _DRY = "Dry run: nothing was run or kept."
 _SHOWN = ("started", "done", "failed", "denied", "observed", "plan", "resumed", "undone")
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What was asked for on the command line beyond a plan."""
-
-    run: bool
-    dry_run: bool
-    resume: str | None
-    max_replans: int
-    observe: str | None
-    run_dir: Path | None
-    assume: str | None
-    manual: str
-    jsonl: bool
-    user: str | None
-    context: Mapping[str, Any]
-
-    @property
-    def executes(self) -> bool:
-        """Return whether more is wanted than a plan."""
-        return self.run or self.dry_run or self.resume is not None
-
-    def refuse_contradictions(self) -> None:
-        """Raise ``UsageError`` where two of the ways are asked for at once."""
-        if sum((self.run, self.dry_run, self.resume is not None)) > 1:
-            raise UsageError("Give one of --run, --dry-run and --resume RUN.")
-        if self.assume and self.resume is None:
-            raise UsageError("--assume says what became of a step that was cut off: it goes with --resume RUN.")
-
-
-def execution_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of carrying a plan out; the command gets them as ``wish``."""
-    options = [
-        click.option("--run", is_flag=True, help="Carry the plan out, step by step, under the policies of the store."),
-        click.option("--dry-run", is_flag=True, help="Show steps, verdicts and changes of the state; run nothing."),
-        click.option("--resume", metavar="RUN", help="Go on with a run; no step that was done is done again."),
-        click.option("--max-replans", type=click.IntRange(min=0), default=5, help="Plan anew at most so often (5)."),
-        click.option("--observe", metavar="TOOL", help="A tool of memkit.yaml that says what holds after each step."),
-        click.option(
-            "--manual", type=Choice(["ask", "done"]), default="ask", help="Steps without a tool: ask, or take as done."
-        ),
-        click.option(
-            "--assume", type=Choice(["done", "failed"]), help="What became of the step in which the run was cut off."
-        ),
-        click.option(
-            "--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept."
-        ),
-        click.option(
-            "--jsonl", is_flag=True, help="Print every event as a line of JSON, and the envelope as the last."
-        ),
-        click.option("--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you."),
-        user_option,
-    ]
-
-    def gathered(
-        *args: Any, run: bool, dry_run: bool, resume: str | None, max_replans: int, observe: str | None,
-        run_dir: Path | None, assume: str | None, manual: str, jsonl: bool, pairs: tuple[str, ...], user: str | None,
-        **more: Any,
-    ) -> None:  # fmt: skip
-        context = read_pairs(pairs, "--context")
-        wish = Wish(run, dry_run, resume, max_replans, observe, run_dir, assume, manual, jsonl, user, context)
-        wish.refuse_contradictions()
-        command(*args, wish=wish, **more)
-
-    wrapped: Callable[..., None] = update_wrapper(gathered, command)
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped
 
 
 def carry_out(front: Front, wish: Wish, planner: HTNPlanner, problem: Problem) -> None:

@@ -27,3 +27,15 @@ def test_a_search_imports_nothing_that_it_does_not_need(store: Path) -> None:
 
     assert "memkit.memory.search" in done.stdout.splitlines()
     assert not NEEDLESS & set(done.stdout.splitlines())
+
+
+def test_planning_does_not_load_what_carries_plans_out() -> None:
+    """The agent, its memory and its policies are there for ``--run``, and a plan alone is a short process."""
+    order = ["plan", "deliver book shop", "--domain", "errands"]
+    program = f"import sys; from memkit.cli.main import run; run({order!r}); print(*sys.modules, sep='\\n')"
+
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+
+    loaded = done.stdout.splitlines()
+    assert "1. go home shop" in loaded and "memkit.htn.planner" in loaded
+    assert not {"memkit.agent", "memkit.workspace", "memkit.guard.core", "sqlite3", "git"} & set(loaded)
