@@ -106,7 +106,14 @@ class Parser:
             return []
         tasks = ", ".join(term_text(task) for task in self.root.subtasks)
         words = f"every step can be done, but no methods decompose '{tasks}' into these steps; "
-        return [Reason("decomposition", words + f"they agree with the plan up to step {furthest}", tasks)]
+        return [
+            Reason(
+                "decomposition",
+                words
+                + (f"they agree with the plan up to step {furthest}" if furthest else "not even the first step fits"),
+                tasks,
+            )
+        ]
 
     def _proceed(self, row: _Row, position: int) -> None:
         if row.network.before is not None:

@@ -6,7 +6,6 @@ import ast
 import io
 import re
 import tokenize
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -110,10 +109,6 @@ class Parsed:
         if not content.isascii():
             column = len(content.encode("utf-8")[:column].decode("utf-8"))
         return self._starts[line - 1] + column
-
-    def line_at(self, offset: int) -> int:
-        """Return the number of the line that ``offset`` is on."""
-        return bisect_right(self._starts, offset)
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         """Return where ``node`` starts and ends in the text; decorators are not part of it."""
