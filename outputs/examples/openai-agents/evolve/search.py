@@ -107,16 +107,12 @@ class EvolutionarySearcher:
         if islands is not None:
             _check("islands", islands, 1, population_size // 2, whole=True)
         evaluate = partial(score_of, chosen, minimize=minimize)
-        if species is not None:
-            if seed_program is not None or space is not None:
-                raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
-            question = Question(species)
-        elif space is not None:
-            question = ask_for_configuration(seed_program, space)
-        elif seed_program is not None and not isinstance(seed_program, str):
-            raise EvolveError("A dictionary or list as seed program needs a `space` that says what may vary.")
-        else:
-            question = ask_for_expression(chosen, seed_program, parameters, functions, max_size, minimize=minimize)
+        question = _question(
+            species,
+            space,
+            seed_program,
+            lambda text: ask_for_expression(chosen, text, parameters, functions, max_size, minimize=minimize),
+        )
         self._population_size = population_size
         self._patience = patience
         self._target = _target_loss(target_fitness, minimize=minimize, is_error=question.is_error)
@@ -363,6 +359,21 @@ class EvolutionarySearcher:
             return False
         before = self.history[self._scored_at - 1].evaluations if self._scored_at else 0
         return self.best_fitness is None or self.evaluations - before >= _MANY
+
+
+def _question(
+    species: Species | None, space: Space | Vector | None, seed: Any, ask: Callable[[Any], Question]
+) -> Question:
+    """Return what is searched for: by a species of the caller's, a configuration, or what ``ask`` makes of the seed."""
+    if species is not None:
+        if seed is not None or space is not None:
+            raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
+        return Question(species)
+    if space is not None:
+        return ask_for_configuration(seed, space)
+    if seed is not None and not isinstance(seed, str):
+        raise EvolveError("A dictionary or list as seed program needs a `space` that says what may vary.")
+    return ask(seed)
 
 
 def _one_fitness(first: Fitness | None, second: Fitness | None) -> Fitness:

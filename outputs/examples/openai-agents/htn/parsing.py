@@ -105,15 +105,9 @@ class Parser:
         if len(self.plan) in self.entries[_ROOT].ends:
             return []
         tasks = ", ".join(term_text(task) for task in self.root.subtasks)
-        words = f"every step can be done, but no methods decompose '{tasks}' into these steps; "
-        return [
-            Reason(
-                "decomposition",
-                words
-                + (f"they agree with the plan up to step {furthest}" if furthest else "not even the first step fits"),
-                tasks,
-            )
-        ]
+        agree = f"they agree with the plan up to step {furthest}" if furthest else "not even the first step fits"
+        words = f"every step can be done, but no methods decompose '{tasks}' into these steps; {agree}"
+        return [Reason("decomposition", words, tasks)]
 
     def _proceed(self, row: _Row, position: int) -> None:
         if row.network.before is not None:
