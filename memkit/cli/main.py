@@ -22,7 +22,7 @@ COMMANDS: Commands = {
     "memory": ("memkit.cli.memory.group:memory", "Add, search, correct and govern long-term memory."),
     "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
     "consent": ("memkit.cli.consent:consent", "Grant, withdraw and list consent to long-term memory."),
-    "chat": ("memkit.cli.chat:chat", "Talk to the agent that remembers."),
+    "chat": ("memkit.cli.chat.command:chat", "Talk to the agent that remembers."),
     "skill": ("memkit.cli.skill.group:skill", "Write, find, follow and carry skills."),
     "policy": ("memkit.cli.policy.group:policy", "Write, list, check and test policies."),
     "domain": (

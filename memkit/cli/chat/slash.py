@@ -6,44 +6,22 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.agent import ReferenceAgent
+from memkit.cli.chat.conversation import Conversation
 from memkit.errors import UsageError
 from memkit.store.schema import suggestion
 from memkit.terminal import one_line
 from memkit.use_cases.explain_turn import explain_turn
 from memkit.use_cases.search_memory import search_memory
 from memkit.use_cases.undo_turn import undo_turn
-from memkit.workspace import Workspace
 
 SHOWN = 20
 """How many records ``/memory`` lists."""
 
 
-@dataclass
-class Chat:
-    """A conversation in a terminal or a pipe."""
-
-    workspace: Workspace
-    agent: ReferenceAgent
-    changed: bool = False
-    """Whether anything was written to the archive, which then is to be committed."""
-
-    @property
-    def user(self) -> str:
-        """Return whose conversation it is."""
-        return self.agent.setting.user
-
-    @property
-    def session(self) -> str:
-        """Return the session's name."""
-        return self.agent.setting.session
-
-
-def run_slash(chat: Chat, line: str) -> str:
+def run_slash(chat: Conversation, line: str) -> str:
     """Run a line such as ``/search coffee`` and return what it shows."""
     name, _, argument = line.strip().partition(" ")
     if name not in COMMANDS:
@@ -51,11 +29,11 @@ def run_slash(chat: Chat, line: str) -> str:
     return COMMANDS[name][0](chat, argument.strip())
 
 
-def _help(chat: Chat, argument: str) -> str:
+def _help(chat: Conversation, argument: str) -> str:
     return "\n".join(f"{name:<10} {about}" for name, (_, about) in COMMANDS.items())
 
 
-def _memory(chat: Chat, argument: str) -> str:
+def _memory(chat: Conversation, argument: str) -> str:
     records = chat.workspace.archive.records(user_id=chat.user)
     lines = [f"[{record.id}] {record.type}: {one_line(record.text, 100)}" for record in records[-SHOWN:]]
     consent = chat.workspace.archive.consent(chat.user)
@@ -65,18 +43,18 @@ def _memory(chat: Chat, argument: str) -> str:
     )
 
 
-def _core(chat: Chat, argument: str) -> str:
+def _core(chat: Conversation, argument: str) -> str:
     sections = {name: text for name, text in chat.agent.main.core.items() if text}
     return "\n".join(f"{name}:\n{text}" for name, text in sections.items()) or "Core memory is empty."
 
 
-def _context(chat: Chat, argument: str) -> str:
+def _context(chat: Conversation, argument: str) -> str:
     main = chat.agent.main
     tiers = "\n".join(f"  {name:<10} {tokens:>7}" for name, tokens in main.usage().items())
     return f"{main.used()} of {main.max_tokens} tokens in use:\n{tiers}"
 
 
-def _search(chat: Chat, argument: str) -> str:
+def _search(chat: Conversation, argument: str) -> str:
     if not argument:
         raise UsageError("/search needs words to look for: /search coffee.")
     report = search_memory(chat.workspace, argument, user=chat.user)
@@ -84,12 +62,12 @@ def _search(chat: Chat, argument: str) -> str:
     return "\n".join(lines) or "Nothing relevant."
 
 
-def _skills(chat: Chat, argument: str) -> str:
+def _skills(chat: Conversation, argument: str) -> str:
     skills = chat.workspace.skills.values()
     return "\n".join(f"{skill.name}: {one_line(skill.description, 100)}" for skill in skills) or "No skills."
 
 
-def _policy(chat: Chat, argument: str) -> str:
+def _policy(chat: Conversation, argument: str) -> str:
     rules = chat.workspace.live_guard.advice()
     fault = chat.workspace.live_guard.fault
     if fault is not None:
@@ -97,7 +75,7 @@ def _policy(chat: Chat, argument: str) -> str:
     return "\n".join(f"{rule.name}: {one_line(rule.rule, 160)}" for rule in rules) or "No policies."
 
 
-def _why(chat: Chat, argument: str) -> str:
+def _why(chat: Conversation, argument: str) -> str:
     account = explain_turn(chat.workspace, user=chat.user, session=chat.session)
     if account.turn is None:
         return "Nothing was recalled, written or judged in this session yet."
@@ -132,7 +110,7 @@ def _way(choice: Mapping[str, Any] | None, outcome: str) -> list[str]:
     return lines + [f"  not by {other['kind']}: {one_line(other['reason'], 160)}" for other in others]
 
 
-def _undo(chat: Chat, argument: str) -> str:
+def _undo(chat: Conversation, argument: str) -> str:
     undone = undo_turn(chat.workspace, user=chat.user, session=chat.session)
     if not undone:
         return "Nothing to undo: this session wrote nothing that is still live."
@@ -140,7 +118,7 @@ def _undo(chat: Chat, argument: str) -> str:
     return "\n".join(f"Undone: [{record.id}] {one_line(record.text, 100)}" for record in undone)
 
 
-def _export(chat: Chat, argument: str) -> str:
+def _export(chat: Conversation, argument: str) -> str:
     messages = chat.agent.recall.turns(chat.session, chat.user)
     turns = [{"at": turn.at, "role": turn.role, "text": turn.text, "turn": turn.turn_id} for turn in messages]
     text = "\n".join(json.dumps(turn, ensure_ascii=False) for turn in turns)
@@ -160,11 +138,11 @@ def _export(chat: Chat, argument: str) -> str:
     return f"{wrote} Everything that is held on you: memkit memory export --user {shlex.quote(chat.user)}"
 
 
-def _quit(chat: Chat, argument: str) -> str:
+def _quit(chat: Conversation, argument: str) -> str:
     return "Goodbye."
 
 
-COMMANDS: dict[str, tuple[Callable[[Chat, str], str], str]] = {
+COMMANDS: dict[str, tuple[Callable[[Conversation, str], str], str]] = {
     "/help": (_help, "List these commands."),
     "/memory": (_memory, "List what is remembered of you."),
     "/core": (_core, "Show core memory, which is in every prompt."),

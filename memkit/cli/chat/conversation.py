@@ -1,0 +1,50 @@
+"""A conversation of one user with the agent of a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memkit.agent import ReferenceAgent
+from memkit.cli.output import Diagnostic, diagnostic
+from memkit.use_cases.open_chat import NOBODY
+from memkit.workspace import Workspace
+
+NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
+NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
+
+
+@dataclass
+class Conversation:
+    """A conversation in a terminal or a pipe."""
+
+    workspace: Workspace
+    agent: ReferenceAgent
+    changed: bool = False
+    """Whether anything was written to the archive, which then is to be committed."""
+
+    @property
+    def user(self) -> str:
+        """Return whose conversation it is."""
+        return self.agent.setting.user
+
+    @property
+    def session(self) -> str:
+        """Return the session's name."""
+        return self.agent.setting.session
+
+    def notices(self) -> list[Diagnostic]:
+        """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
+        agent = self.agent
+        if not agent.setting.remembers or agent.may_remember():
+            return []
+        if agent.setting.user == NOBODY:
+            return [diagnostic("user", NO_USER, severity="info")]
+        if not agent.setting.long_term:
+            return [diagnostic("consent", "Long-term memory is off for this store.", severity="info")]
+        return [diagnostic("consent", NO_CONSENT.format(user=self.user), severity="info")]
+
+    def commit(self) -> None:
+        """Commit what the conversation wrote."""
+        if self.changed:
+            self.workspace.end_batch()
+            self.changed = False
