@@ -14,6 +14,7 @@ from memkit.guard.core import Judge
 from memkit.htn.core import Domain, HTNPlanner, Method
 from memkit.loop.consent import RecordedConsent
 from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
+from memkit.loop.events import Listener
 from memkit.loop.interface import Approval, Model
 from memkit.loop.session_memory import SessionTools
 from memkit.loop.turn import AgentResponse
@@ -66,6 +67,12 @@ class Setting:
     """Whether the store allows long-term memory at all."""
     approve: Approval | None = None
     max_tokens: int | None = None
+    max_seconds: float | None = None
+    """When a turn has to end; None for never."""
+    agent_id: str | None = None
+    """Which of the user's agents this is: its core memory and what is for it alone reach no other."""
+    listen: Listener | None = None
+    """Is told what happens in a turn while it happens."""
 
 
 class ReferenceAgent:
@@ -74,7 +81,7 @@ class ReferenceAgent:
     def __init__(self, parts: Parts, setting: Setting) -> None:
         self.parts = parts
         self.setting = setting
-        origin = Origin(actor="user", user_id=setting.user, session_id=setting.session)
+        origin = Origin(actor="user", user_id=setting.user, session_id=setting.session, agent_id=setting.agent_id)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
         self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer)
         self._origin = origin
@@ -155,6 +162,7 @@ class ReferenceAgent:
             recall=self.recall,
             user_id=setting.user,
             session_id=setting.session,
+            agent_id=setting.agent_id,
             consented=self.may_remember,
         )
         memory = VirtualContextMemory(
@@ -163,6 +171,7 @@ class ReferenceAgent:
             recall=self.recall,
             user_id=setting.user,
             session_id=setting.session,
+            agent_id=setting.agent_id,
             durable=self.may_remember,
         )
         return self._with(tools, memory, consent=self.consent, retire=self.take_back)
@@ -193,7 +202,14 @@ class ReferenceAgent:
         )
         persona = Persona(name="the agent of this store", description=self.parts.persona)
         return MemGPTAgent(
-            persona=persona, llm_client=self.parts.model, tools=tools, memory=memory, toolbox=toolbox, planner=planners
+            persona=persona,
+            llm_client=self.parts.model,
+            tools=tools,
+            memory=memory,
+            toolbox=toolbox,
+            planner=planners,
+            max_seconds=self.setting.max_seconds,
+            listen=self.setting.listen,
         )
 
     def _observed(self, event: dict[str, Any]) -> None:

@@ -215,7 +215,7 @@ class Workspace:
         """Return the tools that ``memkit.yaml`` declares."""
         from memkit.loop.interface import DeclaredTool
 
-        given = ("name", "description", "parameters", "run", "dangerous", "open_world")
+        given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent")
         return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
 
     @property

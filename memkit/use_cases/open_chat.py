@@ -12,6 +12,7 @@ from memkit.domains import load_domains
 from memkit.errors import NotFound
 from memkit.learned.shelf import Shelf
 from memkit.llm.providers import open_model
+from memkit.loop.events import Listener
 from memkit.loop.interface import Approval
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
@@ -33,6 +34,8 @@ def open_chat(
     context: Mapping[str, Any] | None = None,
     remembers: bool = True,
     approve: Approval | None = None,
+    agent_id: str | None = None,
+    listen: Listener | None = None,
     adapt: Callable[[Parts], Parts] = lambda parts: parts,
 ) -> ReferenceAgent:
     """Return the agent of the store, ready to talk to ``user``.
@@ -47,6 +50,8 @@ def open_chat(
         context: What the host program says about where it runs, for the policies.
         remembers: False for a conversation that neither reads nor writes anything that lasts.
         approve: Asks a person about a call that a policy wants confirmed.
+        agent_id: Which of the user's agents this is; None for the one agent of a user who has no other.
+        listen: Is told what happens in a turn while it happens.
         adapt: Changes what the agent is made of, such as its tools in a dry run.
     """
     settings, domains = workspace.settings, load_domains(workspace.root)
@@ -68,7 +73,7 @@ def open_chat(
         sealer=workspace.sealer,
     )
     session = session or (_last_session(workspace, user) if resume and user else _new_session(workspace))
-    _check_names(user or NOBODY, session)
+    _check_names(user or NOBODY, session, agent_id)
     setting = Setting(
         user=user or NOBODY,
         session=session,
@@ -76,13 +81,15 @@ def open_chat(
         remembers=remembers,
         long_term=user is not None and settings["privacy.long_term"] != "off",
         approve=approve,
+        agent_id=agent_id,
+        listen=listen,
     )
     return ReferenceAgent(adapt(parts), setting)
 
 
-def _check_names(user: str, session: str) -> None:
+def _check_names(user: str, session: str, agent: str | None) -> None:
     """Raise ``Refused`` where a name holds a secret: names stand in every line that a conversation leaves behind."""
-    if problems := event_problems({}, Origin(actor="user", user_id=user, session_id=session)):
+    if problems := event_problems({}, Origin(actor="user", user_id=user, session_id=session, agent_id=agent)):
         raise Refused(problems)
 
 
