@@ -67,6 +67,8 @@ class Toolbox:
         self.known_ids: set[str] = set()
         self.turn_id: int | None = None
         self.user_text: str | None = None
+        self.on_note: Callable[[Mapping[str, JSON]], None] | None = None
+        """Told of every memory operation that comes into the books."""
         self._approve = approve
         self._consent = consent
         self._observe = observe
@@ -87,6 +89,11 @@ class Toolbox:
     def specs(self) -> list[ToolSpec]:
         """Return every tool that can run, as a model sees it."""
         return [tool.spec for tool in self._tools.values()]
+
+    def may_repeat(self, name: str) -> bool:
+        """Return whether a call of this tool whose outcome nobody knows may simply be made again."""
+        tool = self._tools.get(name)
+        return tool is None or tool.idempotent  # what does not exist does nothing
 
     def begin_turn(self, user_text: str | None, turn_id: int | None) -> None:
         """Open the books of a new turn and stamp what the memory tools do in it."""
@@ -282,6 +289,8 @@ class Toolbox:
         with self._books:
             self.ledger.operations.append(dict(operation))
             self.known_ids.update(ids_of(operation))
+            if self.on_note is not None:
+                self.on_note(operation)
 
     def recalled(self, operation: Mapping[str, JSON]) -> None:
         """Tell of a recall that the host did itself; one that found something belongs into the books of the turn."""
@@ -376,7 +385,7 @@ class Toolbox:
     def _declared(self, tool: DeclaredTool) -> BoundTool:
         spec = ToolSpec(tool.name, tool.description, tool.parameters)
         run = partial(run_declared, tool, root=self._root)
-        return BoundTool(spec, run, foreign=True, open_world=tool.open_world, serial=False)
+        return BoundTool(spec, run, foreign=True, open_world=tool.open_world, serial=False, idempotent=tool.idempotent)
 
 
 def own_words(text: str | None) -> str | None:

@@ -34,11 +34,26 @@ class Found:
 
 
 @dataclass(frozen=True)
+class PageOut:
+    """What left the prompt for the sake of a message."""
+
+    messages: int
+    tokens: int
+    summary: str
+    """The summary as it stands afterwards."""
+
+
+@dataclass(frozen=True)
 class Block:
     """What one tier knows about a query, labelled with the tier."""
 
     tier: str
     found: tuple[Found, ...]
+
+    @property
+    def ids(self) -> list[str]:
+        """Return the ids of the records in the block."""
+        return [item.id for item in self.found if item.id]
 
     def render(self, marker: str) -> str:
         """Return the block inside a fence."""
@@ -58,6 +73,7 @@ class VirtualContextMemory:
         recall: Any = None,
         user_id: str = "local",
         session_id: str | None = None,
+        agent_id: str | None = None,
         count: TokenCounter = estimate_tokens,
         durable: Callable[[], bool] = lambda: True,
         marker: Callable[[], str] = new_marker,
@@ -67,6 +83,7 @@ class VirtualContextMemory:
         self.recall_memory = recall
         self.user_id = user_id
         self.session_id = session_id
+        self.agent_id = agent_id
         self.turns: list[Message] = []
         """Every turn of this process that no recall memory keeps."""
         self._durable = durable
@@ -79,12 +96,13 @@ class VirtualContextMemory:
         if keep is not None:
             self.main.on_append = lambda message: keep(message) if self._durable() and not is_data(message) else None
 
-    def add(self, message: Message) -> int:
-        """Append a message and return how many older ones were paged out."""
-        before = len(self.main.messages)
+    def add(self, message: Message) -> PageOut | None:
+        """Append a message and return what was paged out for it, if anything was."""
+        before = [*self.main.messages, message]
         self.main.append(message)
         self._keep(message)
-        return before + 1 - len(self.main.messages)
+        gone = before[: len(before) - len(self.main.messages)]
+        return PageOut(len(gone), sum(map(self.main.message_tokens, gone)), self.main.summary) if gone else None
 
     def _keep(self, message: Message) -> None:
         role, text = message.get("role", ""), message.get("content", "")
@@ -124,7 +142,7 @@ class VirtualContextMemory:
         limit = self.archive.settings.retrieval.constraints_limit
         fitting = [
             record
-            for record in self.archive.constraints(self.user_id, session_id=self.session_id)
+            for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
             if not record.tags or any(names(query, tag) for tag in record.tags)
         ]
         left_out = len(fitting) - limit
@@ -163,7 +181,13 @@ class VirtualContextMemory:
         """Return what the archive finds that is sure enough to enter a prompt."""
         least = self.archive.settings.retrieval.min_confidence
         hits = self.archive.search(
-            query, user_id=self.user_id, k=k, min_confidence=least, session_id=self.session_id, **only
+            query,
+            user_id=self.user_id,
+            k=k,
+            min_confidence=least,
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+            **only,
         ).hits
         return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
 

@@ -40,6 +40,7 @@ class Archive(Protocol):
         min_confidence: float = 0.0,
         task_tags: Sequence[str] = (),
         session_id: str | None = None,
+        agent_id: str | None = None,
     ) -> SearchReport:
         """Return what matches ``query``."""
 
@@ -52,7 +53,7 @@ class Archive(Protocol):
     def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
         """Let an outcome move the confidence of the live records among ``ids``, and return which those are."""
 
-    def constraints(self, user_id: str, *, session_id: str | None = None) -> list[Record]:
+    def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
         """Return the live constraints that hold now, sure enough for a prompt."""
 
     def core_sections(self, user_id: str) -> dict[str, str]:
@@ -75,6 +76,7 @@ class MemoryTools:
         recall: RecallMemory | None = None,
         user_id: str = "local",
         session_id: str | None = None,
+        agent_id: str | None = None,
         consented: Callable[[], bool] = lambda: True,
     ) -> None:
         self.main = main
@@ -82,10 +84,12 @@ class MemoryTools:
         self.recall = recall or RecallMemory(None)
         self.user_id = user_id
         self.session_id = session_id
+        self.agent_id = agent_id
+        """Which of the user's agents this is; what is for one agent reaches no other."""
         self.consented = consented
         self.events: list[dict[str, Any]] = []
         """Memory operations of the running turn, for the loop to drain."""
-        self._origin = Origin(actor="program", user_id=user_id, session_id=session_id)
+        self._origin = self._program()
         self._task_tags: tuple[str, ...] = ()
         self._recalled: dict[str, Record] = {}
         self._shown: dict[str, Record] = {}
@@ -109,6 +113,7 @@ class MemoryTools:
             actor="agent",
             user_id=self.user_id,
             session_id=self.session_id,
+            agent_id=self.agent_id,
             turn_id=turn_id,
             user_text=user_text or "",
             trust_cap=trust_cap,
@@ -132,7 +137,10 @@ class MemoryTools:
 
     def end_turn(self) -> None:
         """Return to no running turn: what is written now is the host program's own."""
-        self._origin = Origin(actor="program", user_id=self.user_id, session_id=self.session_id)
+        self._origin = self._program()
+
+    def _program(self) -> Origin:
+        return Origin(actor="program", user_id=self.user_id, session_id=self.session_id, agent_id=self.agent_id)
 
     @property
     def trust(self) -> str:
@@ -241,6 +249,7 @@ class MemoryTools:
             min_confidence=least,
             task_tags=self._task_tags,
             session_id=self.session_id,
+            agent_id=self.agent_id,
         )
         hits, crowded_out = self._fitting(report.hits[:k])
         constraints, overflow = self._constraints(query, {hit.id for hit in report.hits})
@@ -274,7 +283,7 @@ class MemoryTools:
         asked = set(content_words(query)) | {word for tag in self._task_tags for word in content_words(tag)}
         fitting = [
             Hit(record, 0.0, {"constraint": 1.0})
-            for record in self.archive.constraints(self.user_id, session_id=self.session_id)
+            for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
             if record.id not in shown and _applies(record, asked)
         ]
         return fitting[:limit], fitting[limit:]

@@ -23,6 +23,8 @@ class BoundTool:
     """Whether a foreign result may hold text of strangers, and so lowers the trust of the turn."""
     serial: bool = True
     """Whether calls must wait for each other."""
+    idempotent: bool = True
+    """Whether a call whose outcome nobody knows may simply be made again."""
 
 
 class AnsweredErrors:

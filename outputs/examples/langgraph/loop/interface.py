@@ -79,6 +79,8 @@ class DeclaredTool:
     """Whether its results may hold text of strangers; those of a tool that only reports what it did do not."""
     timeout: float = 30.0
     """Seconds before the program is killed."""
+    idempotent: bool = False
+    """Whether doing it twice is the same as once, so that a call of unknown outcome may simply be made again."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,62 @@ class Model(Protocol):
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls for this conversation."""
         ...
+
+
+@runtime_checkable
+class StreamingModel(Protocol):
+    """A model that can say its answer while it makes it."""
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        """Return the next text or tool calls for this conversation."""
+        ...
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
+        """Return what ``complete`` would, after handing its text to ``say`` piece by piece, in order."""
+        ...
+
+
+class TurnJournal(Protocol):
+    """Makes the steps of a turn durable, so that a later process repeats none that was completed."""
+
+    def opened(self, turn_id: int, text: str | None) -> None:
+        """Keep the user's words, None where no user speaks, before the model is asked."""
+        ...
+
+    def answered(self, completion: Completion) -> None:
+        """Keep what the model answered where it calls tools; its calls carry the ids that stand in the session."""
+        ...
+
+    def started(self, call: CallData) -> None:
+        """Keep that a call begins, before it does."""
+        ...
+
+    def finished(self, call_id: str, text: str, error: bool) -> None:
+        """Keep what came of a call, also of one that was never started because a bound was reached."""
+        ...
+
+    def closed(self) -> None:
+        """Keep the session as it stands; the turn is over and its reply is in it."""
+        ...
+
+
+class NoJournal:
+    """Keeps nothing: a turn that is killed leaves no trace."""
+
+    def opened(self, turn_id: int, text: str | None) -> None:
+        """Take no notice."""
+
+    def answered(self, completion: Completion) -> None:
+        """Take no notice."""
+
+    def started(self, call: CallData) -> None:
+        """Take no notice."""
+
+    def finished(self, call_id: str, text: str, error: bool) -> None:
+        """Take no notice."""
+
+    def closed(self) -> None:
+        """Take no notice."""
 
 
 class Finding(Protocol):
@@ -210,6 +268,10 @@ class MainContext(Protocol):
 
     def usage(self) -> Mapping[str, int]:
         """Return the tokens in use per tier."""
+        ...
+
+    def message_tokens(self, message: Any) -> int:
+        """Return the tokens of one message and its tool calls."""
         ...
 
     def render_core(self) -> str:

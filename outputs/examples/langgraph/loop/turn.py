@@ -35,6 +35,15 @@ class Reply:
     calls: int = 0
     limited: bool = False
     """Whether the turn ended because the number of tool calls is bounded."""
+    late: bool = False
+    """Whether the turn ended because its time is bounded."""
+    interrupted: bool = False
+    """Whether the user broke the turn off; the text is what came until then."""
+
+    @property
+    def ended(self) -> str:
+        """Return how the turn ended: answered, limited, late or interrupted."""
+        return next((way for way in ("interrupted", "late", "limited") if getattr(self, way)), "answered")
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,17 @@ def read_intent(text: str | None) -> Intent:
         return Intent("small_talk", recall=False)
     kind = "question" if QUESTION.search(text) else "statement"
     return Intent(kind, recall=True, query=text)
+
+
+def remark_on(reply: Reply, max_seconds: float | None) -> str:
+    """Return what a reply has to say about its own end, nothing where the model simply answered."""
+    if reply.interrupted:
+        return "(interrupted)"
+    if reply.late:
+        return f"(I stopped after {max_seconds or 0:g} seconds; one turn may take no longer.)"
+    if reply.limited:
+        return f"(I stopped after {reply.calls} tool calls in one turn; that is the most I may make.)"
+    return ""
 
 
 def response_of(report: Mapping[str, JSON]) -> AgentResponse:

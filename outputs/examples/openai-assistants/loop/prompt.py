@@ -57,6 +57,44 @@ def system_prompt(persona: Persona, main: MainContext, guard: Guard | None, done
     return "\n\n".join(section for section in sections if section)
 
 
+def prompt_messages(
+    persona: Persona,
+    main: MainContext,
+    guard: Guard | None,
+    *,
+    done: Iterable[str] = (),
+    words: str | None = None,
+    recalled: str = "",
+) -> list[Message]:
+    """Return what the model sees: the system message, the conversation, recalled data before the last words.
+
+    Args:
+        persona: Who the agent is.
+        main: Core memory, summary and conversation.
+        guard: Whose rules the model is told.
+        done: The steps of the running task.
+        words: The user's words of this turn; they come first where the conversation no longer holds them.
+        recalled: What the loop recalled for this turn, fenced.
+    """
+    system: Message = {"role": "system", "content": system_prompt(persona, main, guard, done)}
+    history: list[Message] = list(main.messages)
+    if words is not None and not _has_user_words(history, words):
+        history = [{"role": "user", "content": words}, *history]
+    if recalled:
+        place = _last_user(history)
+        history = [*history[:place], data_message(recalled), *history[place:]]
+    return [system, *history]
+
+
+def _has_user_words(history: Sequence[Message], text: str) -> bool:
+    return any(message.get("role") == "user" and message.get("content") == text for message in history)
+
+
+def _last_user(history: Sequence[Message]) -> int:
+    places = [place for place, message in enumerate(history) if message.get("role") == "user"]
+    return places[-1] if places else len(history)
+
+
 def _section(title: str, lines: Sequence[str]) -> str:
     return "\n".join([f"{title}:", *lines]) if lines else ""
 

@@ -57,12 +57,15 @@ class SessionContext:
 
     def usage(self) -> Mapping[str, int]:
         """Return the tokens in use per tier."""
-        texts = (str(message.get("content", "")) + _calls_text(message) for message in self.messages)
         return {
             "core": self._count(self.render_core()),
-            "messages": sum(map(self._count, texts)),
+            "messages": sum(map(self.message_tokens, self.messages)),
             "summary": self._count(self.summary),
         }
+
+    def message_tokens(self, message: Message) -> int:
+        """Return the tokens of one message and its tool calls."""
+        return self._count(str(message.get("content", "")) + _calls_text(message))
 
     def render_core(self) -> str:
         """Return the core sections as they stand in the prompt."""

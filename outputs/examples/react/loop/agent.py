@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .agent_loop import AgentLoop
-from .interface import JSON, Approval, DeclaredTool
+from .events import Listener
+from .interface import JSON, Approval, DeclaredTool, TurnJournal
 from .planner import Proposals, as_hybrid
 from .prompt import Persona
 from .session_memory import SessionTools
@@ -39,6 +40,9 @@ class MemGPTAgent:
         session_id: str | None = None,
         max_tokens: int = 8000,
         max_tool_calls: int = 8,
+        max_seconds: float | None = None,
+        listen: Listener | None = None,
+        journal: TurnJournal | None = None,
         root: Any = ".",
         loop: Callable[..., AgentLoop] = AgentLoop,
     ) -> None:
@@ -73,6 +77,9 @@ class MemGPTAgent:
             remember=self._remember_outcome,
             learn=getattr(self.tools, "learn", None),
             max_tool_calls=max_tool_calls,
+            max_seconds=max_seconds,
+            listen=listen,
+            journal=journal,
         )
         if memory is None:
             self.loop.turn_id = self.memory.restore()

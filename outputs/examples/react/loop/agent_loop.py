@@ -6,19 +6,24 @@ Every step is a method; subclass ``AgentLoop`` and override one to change what i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from .clients import as_model
+from .asking import Asking, model_of
+from .calls import TOO_LATE, TOO_MANY, CallRun
+from .deadline import Deadline, TimeIsUp
+from .events import Announcements, Listener
 from .fencing import fence, new_marker
-from .interface import CallData, Message, Model, ToolCall
+from .interface import Completion, Message, NoJournal, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
-from .prompt import Persona, as_persona, data_message, system_prompt
+from .prompt import Persona, as_persona, data_message, prompt_messages
 from .session_memory import SessionTools
 from .tasks import Learn, Remember, TaskMemory
 from .toolbox import Toolbox
-from .turn import AgentResponse, Intent, Reply, read_intent, response_of
+from .turn import AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory
+from .without_model import answer_from_memory
 from .working import WorkingMemory
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
@@ -40,20 +45,29 @@ class AgentLoop:
         remember: Remember | None = None,
         learn: Learn | None = None,
         max_tool_calls: int = 8,
+        max_seconds: float | None = None,
+        listen: Listener | None = None,
+        journal: TurnJournal | None = None,
     ) -> None:
         self.memory = memory if memory is not None else VirtualContextMemory()
         self.planner = planner
-        self.model: Model | None = None if model is None else as_model(model)
+        self.model = model_of(model)
         self.toolbox = toolbox if toolbox is not None else Toolbox(SessionTools(self.memory), planner=planner)
         self.persona = as_persona(persona)
         self.working = working or WorkingMemory()
         self.tasks = TaskMemory(self.working, remember, learn)
         self.max_tool_calls = max_tool_calls
+        self.max_seconds = max_seconds
+        self.told = Announcements(listen)
+        self.journal = journal or NoJournal()
+        self.toolbox.on_note = self.told.tell_operation
         self.turn_id = 0
         self._user_text: str | None = None
         self._words: str | None = None
         """The user's words as the prompt shows them."""
         self._recalled: str = ""
+        self._deadline = Deadline()
+        self._asking: Asking | None = None
 
     # --- what a host calls
 
@@ -125,9 +139,19 @@ class AgentLoop:
     # --- the steps of a turn
 
     def _turn(self, intent: Intent) -> AgentResponse:
-        self._recalled = self.recall_for(intent)
-        reply = self.act(intent)
-        return self.remember(self.evaluate(reply))
+        """Go through the steps; whoever listens hears of the end also where one of them fails."""
+        self.journal.opened(self.turn_id, self._user_text)
+        self.told.tell("turn_opened", turn=self.turn_id, text=self._user_text, intent=intent.kind)
+        try:
+            self._recalled = self.recall_for(intent)
+            response = self.remember(self.evaluate(self.act(intent)))
+            self.journal.closed()
+        except Exception as error:
+            self.told.tell("turn_closed", error=str(error))
+            raise
+        self.told.tell("turn_closed", **{key: response.data[key] for key in ("message", "citations", "ended")})
+        self.told.end_turn()
+        return response
 
     def intend(self, text: str | None) -> Intent:
         """Decide what the user's words are, and whether to recall anything for them."""
@@ -148,30 +172,47 @@ class AgentLoop:
         )
         for item in found:
             self.toolbox.lower_trust(item.trust)
-        return self.memory.render(Block(name, tuple(items)) for name, items in blocks.items() if items)
+        shown = [Block(name, tuple(items)) for name, items in blocks.items() if items]
+        self.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in shown])
+        return self.memory.render(shown)
 
     def act(self, intent: Intent) -> Reply:
         """Let the model call tools until it answers; without a model, answer from memory alone."""
         if self.model is None:
-            return Reply(self._answer_from_memory(intent))
+            return Reply(answer_from_memory(self.memory, self.toolbox, intent.query))
         calls = 0
-        while calls < self.max_tool_calls:
-            completion = self.model.complete(self.prompt(), self.toolbox.specs())
-            if not completion.tool_calls:
-                return Reply(completion.text, calls)
-            calls = self._run_calls(completion.text, completion.tool_calls, calls)
-        closing = self.model.complete(self.prompt(), ())
+        try:
+            while calls < self.max_tool_calls and not self._deadline.has_passed:
+                completion = self.ask(self.toolbox.specs())
+                if not completion.tool_calls:
+                    return Reply(completion.text, calls)
+                calls = self._run_calls(completion, calls)
+            if self._deadline.has_passed:
+                return Reply("", calls, late=True)
+            closing = self.ask(())
+        except TimeIsUp:
+            return Reply(self._heard, calls, late=True)
+        except KeyboardInterrupt:
+            return Reply(self._heard, calls, interrupted=True)
         return Reply("" if closing.tool_calls else closing.text, self.max_tool_calls, limited=True)
 
+    def ask(self, tools: Sequence[ToolSpec]) -> Completion:
+        """Return what the model answers to the prompt, with these tools to call."""
+        assert self._asking is not None
+        completion = self._asking.ask(self.prompt(), tools)
+        self.journal.answered(completion)
+        return completion
+
+    def run_call(self, call: ToolCall) -> ToolOutcome:
+        """Judge one call of the model and, if it may, run it."""
+        return self.toolbox.call(call.name, call.args)
+
     def evaluate(self, reply: Reply) -> Reply:
-        """Say what the model did not: that it gave no answer, or that the turn ended at its bound."""
-        text = reply.text.strip()
-        if reply.limited:
-            bound = f"(I stopped after {reply.calls} tool calls in one turn; that is the most I may make.)"
-            return Reply(f"{text}\n{bound}".strip(), reply.calls, limited=True)
-        if not text and self._user_text is not None:
-            return Reply(NO_ANSWER, reply.calls)
-        return Reply(text, reply.calls)
+        """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
+        remark = remark_on(reply, self.max_seconds)
+        if not reply.text.strip() and not remark and self._user_text is not None:
+            remark = NO_ANSWER
+        return replace(reply, text=f"{reply.text.strip()}\n{remark}".strip())
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
@@ -180,23 +221,21 @@ class AgentLoop:
         message = self.toolbox.receipts(reply.text)
         if message:
             self._add({"role": "assistant", "content": message})
-        report = self.toolbox.report(message)
-        return response_of({**report, "citations": citations})
+        report = {**self.toolbox.report(message), "citations": citations, "ended": reply.ended}
+        if self._asking is not None:
+            report["usage"] = self._asking.usage
+        return response_of(report)
 
     def prompt(self) -> list[Message]:
         """Return what the model sees: the system message, the conversation, recalled data before the last words."""
-        done = [*self.working.done_lines()]
-        system: Message = {
-            "role": "system",
-            "content": system_prompt(self.persona, self.memory.main, self.toolbox.guard, done),
-        }
-        history: list[Message] = list(self.memory.main.messages)
-        if self._words is not None and not _has_user_words(history, self._words):
-            history = [{"role": "user", "content": self._words}, *history]
-        if self._recalled:
-            place = _last_user(history)
-            history = [*history[:place], data_message(self._recalled), *history[place:]]
-        return [system, *history]
+        return prompt_messages(
+            self.persona,
+            self.memory.main,
+            self.toolbox.guard,
+            done=self.working.done_lines(),
+            words=self._words,
+            recalled=self._recalled,
+        )
 
     # --- how the steps do it
 
@@ -204,47 +243,33 @@ class AgentLoop:
         self.turn_id += 1
         self._user_text = self._words = text
         self._recalled = ""
+        self._deadline = Deadline(self.max_seconds)
+        self._asking = None if self.model is None else Asking(self.model, self.turn_id, self.told, self._deadline)
+        self.told.begin_turn()
         self.toolbox.begin_turn(text, self.turn_id)
 
+    @property
+    def _heard(self) -> str:
+        return "" if self._asking is None else self._asking.heard
+
     def _add(self, message: Message) -> None:
-        evicted = self.memory.add(message)
-        if evicted:
-            self.toolbox.note({"op": "page_out", "messages": evicted})
+        gone = self.memory.add(message)
+        if gone is not None:
+            self.toolbox.note({"op": "page_out", "messages": gone.messages})
+            self.told.tell("paged_out", **asdict(gone))
 
-    def _run_calls(self, text: str, calls: Sequence[ToolCall], done: int) -> int:
-        """Run the calls of one completion and splice their results into the conversation."""
-        stamped = [(f"call-{self.turn_id}-{done + number}", call) for number, call in enumerate(calls, 1)]
-        data: list[CallData] = [
-            {"id": call_id, "name": call.name, "args": dict(call.args) if not isinstance(call.args, str) else {}}
-            for call_id, call in stamped
-        ]
-        results: list[Message] = []
-        for call_id, call in stamped:
-            answer = self._run_call(call) if done < self.max_tool_calls else "Not run: too many calls in one turn."
-            results.append({"role": "tool", "tool_call_id": call_id, "name": call.name, "content": answer})
-            done += 1
-        self._add({"role": "assistant", "content": text, "tool_calls": data})
-        for result in results:
-            self._add(result)
-        return done
+    def _run_calls(self, completion: Completion, made: int) -> int:
+        """Run the calls of one completion, put them and their results into the conversation, and return the number."""
+        run = CallRun(completion, made)
+        run.run(self.run_call, self._barred, self.journal, self.told)
+        for message in run.messages:
+            self._add(message)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        return run.made
 
-    def _run_call(self, call: ToolCall) -> str:
-        return self.toolbox.call(call.name, call.args).text
-
-    def _answer_from_memory(self, intent: Intent) -> str:
-        found = [item for block in self.memory.recall(intent.query) for item in block.found]
-        others = [item for item in found if item.text != self._user_text]
-        if not others:
-            return "I do not know: nothing in memory is about that, and no model was handed in."
-        self.toolbox.recalled({"op": "search", "query": intent.query, "ids": [item.id for item in others if item.id]})
-        lines = [f"- {item.text}" + (f" [{item.id}]" if item.id else f" ({item.tier})") for item in others]
-        return "\n".join(["What memory holds on that:", *lines])
-
-
-def _has_user_words(history: Sequence[Message], text: str) -> bool:
-    return any(message.get("role") == "user" and message.get("content") == text for message in history)
-
-
-def _last_user(history: Sequence[Message]) -> int:
-    places = [place for place, message in enumerate(history) if message.get("role") == "user"]
-    return places[-1] if places else len(history)
+    def _barred(self, made: int) -> str | None:
+        """Return why no further call may run in this turn, or None."""
+        if made >= self.max_tool_calls:
+            return TOO_MANY
+        return TOO_LATE if self._deadline.has_passed else None

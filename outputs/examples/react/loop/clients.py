@@ -27,7 +27,8 @@ def as_model(client: Any) -> Model:
         raise LoopError(f"llm_client is the class {client.__name__}. Hand in an object of it: {client.__name__}(…).")
     for name in METHODS:
         if callable(method := getattr(client, name, None)):
-            return FunctionModel(method)
+            stream: Any = getattr(client, "stream", None)
+            return StreamingFunctionModel(method, stream) if _says(stream) else FunctionModel(method)
     if callable(client):
         return FunctionModel(client)
     raise LoopError(
@@ -52,6 +53,18 @@ class FunctionModel:
             return as_completion(self._function(given, tools=tools))
         second = len(by_place) >= 2 or any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in self._parameters)
         return as_completion(self._function(given, tools) if second else self._function(given))
+
+
+class StreamingFunctionModel(FunctionModel):
+    """A model of two functions: one that answers, and one that says its answer while it makes it."""
+
+    def __init__(self, function: Callable[..., Any], stream: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._stream = stream
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
+        """Return what the function answers after it said it."""
+        return as_completion(self._stream(messages, tools, say))
 
 
 def as_completion(answer: Any) -> Completion:
@@ -87,6 +100,11 @@ def _as_call(call: Any, number: int) -> ToolCall:
 
 def _read(thing: Any, name: str) -> Any:
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _says(stream: Any) -> bool:
+    """Return whether this is a ``stream(messages, tools, say)``; clients have other methods of that name."""
+    return callable(stream) and any(one.name == "say" for one in _parameters(stream))
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:

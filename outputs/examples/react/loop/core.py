@@ -4,6 +4,7 @@ from .agent import MemGPTAgent
 from .agent_loop import AgentLoop
 from .consent import RecordedConsent
 from .conversation import ConversationMemory
+from .events import Event
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
 from .prompt import Persona, system_prompt
@@ -20,6 +21,7 @@ __all__ = [
     "Completion",
     "ConversationMemory",
     "DeclaredTool",
+    "Event",
     "HybridPlanner",
     "MemGPTAgent",
     "Persona",

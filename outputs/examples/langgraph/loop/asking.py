@@ -1,0 +1,63 @@
+"""Ask the model of a turn: tell what it says while it says it, and keep the account of its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .calls import calls_data, numbered
+from .clients import as_model
+from .deadline import Deadline, TimeIsUp
+from .events import Announcements
+from .interface import Completion, Message, Model, StreamingModel, ToolSpec
+
+
+class Asking:
+    """The requests of one turn."""
+
+    def __init__(self, model: Model, turn_id: int, told: Announcements, deadline: Deadline) -> None:
+        self._model = model
+        self._turn_id = turn_id
+        self._told = told
+        self._deadline = deadline
+        self._usage = {"input": 0, "output": 0, "requests": 0}
+        self._calls = 0
+        self.heard = ""
+        """What came so far of an answer that is not complete."""
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """Return the tokens that went in and came out in this turn, as far as the model says, and the requests."""
+        return dict(self._usage)
+
+    def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        """Return the model's answer; raises ``TimeIsUp`` where the turn has to end before it is complete."""
+        self._usage["requests"] += 1
+        self._told.tell("model_asked", request=self._usage["requests"], messages=len(messages), tools=len(tools))
+        completion = numbered(self._answer(messages, tools), self._turn_id, self._calls)
+        self._calls += len(completion.tool_calls)
+        self.heard = ""
+        usage = dict(completion.usage)
+        for name, tokens in usage.items():
+            self._usage[name] = self._usage.get(name, 0) + tokens
+        self._told.tell("model_answered", text=completion.text, tool_calls=calls_data(completion), usage=usage)
+        return completion
+
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        if self._told.has_listener and isinstance(self._model, StreamingModel):
+            return self._model.stream(messages, tools, self._hear)
+        completion = self._model.complete(messages, tools)
+        if completion.text:
+            self._told.tell("text", delta=completion.text)
+        return completion
+
+    def _hear(self, delta: str) -> None:
+        self.heard += delta
+        self._told.tell("text", delta=delta)
+        if self._deadline.has_passed:
+            raise TimeIsUp
+
+
+def model_of(client: Any) -> Model | None:
+    """Return what was handed in as a model, None for None."""
+    return None if client is None else as_model(client)
