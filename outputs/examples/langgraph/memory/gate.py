@@ -76,6 +76,9 @@ class WriteGate:
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
         """Return what should become of ``draft``, with the reasons."""
+        if malformed := next(form_problems(draft), None):
+            # Before anything reads the text: one of many megabytes costs no more than its length.
+            return Judgement("refused", (malformed,))
         fields = self._standing(draft, origin)
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
         fields |= differences(offered, draft)

@@ -3,7 +3,7 @@
 import re
 from itertools import dropwhile
 
-from .record import Draft, Origin
+from .record import MAX_TEXT_BYTES, Draft, Origin
 from .stems import stem
 from .transient import hedged_wording
 from .wording import FUNCTION_WORDS, content_words, is_negation, plain, sentences, words
@@ -133,11 +133,12 @@ def draft_from_tool(
     text: str, origin: Origin, *, type: str | None = None, tags: tuple[str, ...] = (), supersedes: str | None = None
 ) -> Draft:
     """Return the draft of what an agent asked to remember; source and confidence follow from whose words it is."""
-    own = origin.user_text is None or is_users_own(text, origin.user_text, names=(origin.user_id,))
+    read = text[:MAX_TEXT_BYTES]  # What is longer is refused; nobody needs to read it first.
+    own = origin.user_text is None or is_users_own(read, origin.user_text, names=(origin.user_id,))
     return Draft(
         text=text,
-        type=type or infer_type(text),
-        tags=tags or infer_tags(text),
+        type=type or infer_type(read),
+        tags=tags or infer_tags(read),
         confidence=EXPLICIT_CONFIDENCE if own else INFERRED_CONFIDENCE,
         source="explicit" if own else "inferred",
         supersedes=supersedes,
