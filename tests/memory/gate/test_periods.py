@@ -1,0 +1,160 @@
+"""When a statement holds, when a goal is due, and whose word a correction is, all read from the wording."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memkit.memory.corrections import is_users_correction
+from memkit.memory.extract import draft_from_tool, infer_type
+from memkit.memory.main import ArchivalStore, MainContext, MemoryTools
+from memkit.memory.periods import read_period
+from memkit.memory.record import Origin, Record
+
+SUNDAY = date(2026, 11, 22)
+REX = Record(id="r", text="My dog is called Rex", user_id="ada", created_at="", trust="verified")
+
+
+@pytest.mark.parametrize(
+    ("said", "due"),
+    [
+        ("I need to file my taxes by Friday", "2026-11-27"),
+        ("remind me to call mum tomorrow", "2026-11-23"),
+        ("I promised Ana the draft by the end of the month", "2026-11-30"),
+        ("I have to finish the report before 3 December", "2026-12-03"),
+        ("renew the passport in May", "2027-05-31"),
+        ("ship it in 3 days", "2026-11-25"),
+        ("due 2026-12-24", "2026-12-24"),
+        ("pay by 15 Jan", "2027-01-15"),
+        ("buy milk", None),
+        ("pay by 31 Feb", None),
+    ],
+)
+def test_a_goal_is_due_on_the_next_such_day(said: str, due: str | None) -> None:
+    """A deadline in words is a day ahead; one that no calendar has is none."""
+    assert read_period(said, "goal", SUNDAY).due == due
+
+
+@pytest.mark.parametrize(
+    ("said", "valid_from", "valid_until"),
+    [
+        ("I'm in Rome until 3 December", None, "2026-12-03"),
+        ("I lived in Rome until 2020", None, None),
+        ("Since 2019 I live in Porto", "2019-01-01", None),
+        ("From Monday on I work at Acme", "2026-11-23", None),
+        ("I live in Porto", None, None),
+    ],
+)
+def test_a_statement_holds_as_long_as_it_says(said: str, valid_from: str | None, valid_until: str | None) -> None:
+    """An end ahead and a beginning limit a fact; what ended in the past stays true of the past."""
+    assert read_period(said, "fact", SUNDAY)[:2] == (valid_from, valid_until)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["by", "until", "since", "next", "in", "end of", "the", "3", "31", "feb", "may", "friday", "week", "9999"]
+        )
+    )
+    .map(" ".join)
+    .filter(bool),
+    st.dates(max_value=date(9000, 1, 1)),
+)
+def test_any_wording_on_any_day_is_read(text: str, today: date) -> None:
+    """No phrase on no day of the calendar is an error, and the same one reads the same."""
+    assert read_period(text, "goal", today) == read_period(text, "goal", today)
+    assert read_period(text, "fact", today).due is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I need to file my taxes by Friday", "goal"),
+        ("Remind me to call mum", "goal"),
+        ("I promised Ana the draft", "goal"),
+        ("I'll send Bob the slides", "goal"),
+        ("I have to book the flight", "goal"),
+        ("I have to take my pills every morning", "constraint"),
+        ("I must not eat nuts", "constraint"),
+        ("I should never work late", "constraint"),
+        ("Deployments must go through staging", "constraint"),
+        ("I'm done with the taxes", "outcome"),
+        ("I will always love tea", "constraint"),
+    ],
+)
+def test_errands_and_rules_are_told_apart(text: str, kind: str) -> None:
+    """What somebody still has to do is a goal; what holds for good is a constraint; what is done is an outcome."""
+    assert infer_type(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "own"),
+    [
+        ("My dog is called Max", "it's Max", True),
+        ("My dog is called Max", "that's wrong, not Rex, Max", True),
+        ("My dog is called Max", "is it Max?", False),
+        ("My dog is called Max", "maybe it's Max", False),
+        ("My dog is called Max", "Bob's cat is Max", False),
+        ("My dog is called Tom", "it's Max", False),
+        ("My cat is called Max and bites", "it's Max", False),
+        ("My dog is not called Rex", "not Rex", False),
+    ],
+)
+def test_a_correction_in_two_words_is_the_users_own(text: str, said: str, own: bool) -> None:
+    """What the user puts in the place of a part of a trusted record is their word, and nothing beyond it is."""
+    assert is_users_correction(text, said, REX) is own
+    assert not is_users_correction(text, said, REX._replace(trust="candidate"))
+
+
+def test_a_correction_keeps_the_trust_of_what_it_replaces() -> None:
+    """The corrected record is explicit and verified, and is the only one that is live."""
+    with ArchivalStore(clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC)) as archive:
+        tools = MemoryTools(MainContext(), archive, user_id="ada")
+        tools.begin_turn("My dog is called Rex", 1)
+        rex = tools.archival_memory_insert("My dog is called Rex")
+        tools.begin_turn("it's Max", 2)
+        tools.archival_memory_search("dog")
+        tools.archival_memory_insert("My dog is called Max", supersedes=rex)
+
+        (max_,) = archive.records(user_id="ada")
+        assert (max_.text, max_.source, max_.trust, max_.supersedes) == (
+            "My dog is called Max", "explicit", "verified", rex,
+        )  # fmt: skip
+
+
+def test_goals_are_listed_with_their_day() -> None:
+    """A search without words lists the newest, of one type where that is asked, and shows the day a goal is due."""
+    with ArchivalStore(clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC)) as archive:
+        tools = MemoryTools(MainContext(), archive, user_id="ada")
+        for number, text in enumerate(["I like tea", "I need to file my taxes by Friday"]):
+            tools.begin_turn(text, number)
+            tools.archival_memory_insert(text)
+
+        listed = tools.call("archival_memory_search", {"query": "", "type": "goal"})
+        assert "due=2026-11-27" in listed and "tea" not in listed
+        assert [hit.text for hit in tools.archival_memory_search("")][1] == "I like tea"
+
+
+def test_what_was_true_on_a_day_is_found() -> None:
+    """A search as of a day finds what was corrected since."""
+    days = iter([datetime(2026, 1, 1, tzinfo=UTC)])
+    now = [next(days)]
+    with ArchivalStore(clock=lambda: now[0]) as archive:
+        tools = MemoryTools(MainContext(), archive, user_id="ada")
+        tools.begin_turn("I live in Paris", 1)
+        paris = tools.archival_memory_insert("I live in Paris")
+        now[0] = datetime(2026, 3, 1, tzinfo=UTC)
+        tools.begin_turn("I live in Berlin", 2)
+        tools.archival_memory_insert("I live in Berlin", supersedes=paris)
+
+        assert [hit.text for hit in tools.archival_memory_search("live", as_of="2026-02-01")] == ["I live in Paris"]
+        assert [hit.text for hit in tools.archival_memory_search("live")] == ["I live in Berlin"]
+
+
+def test_without_a_day_nothing_is_dated() -> None:
+    """Who has no clock at hand gets drafts without days."""
+    origin = Origin(actor="agent", user_id="ada", user_text="I need to pay by Friday")
+
+    assert not draft_from_tool("I need to pay by Friday", origin).extra
