@@ -6,7 +6,7 @@ A search at the command line is a process of its own, so what only some question
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -193,6 +193,10 @@ class ArchiveReader:
 
             name = self._index.corpus_holding(id, user_id)
             return core_edit(self._index.corpus(name), id) if name else None
+
+    def today(self) -> date:
+        """Return the day by the archive's clock."""
+        return self._clock().date()
 
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None when they never said."""

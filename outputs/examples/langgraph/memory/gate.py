@@ -31,7 +31,7 @@ from typing import NamedTuple
 from .audience import audience_of, offered_to
 from .contradictions import contradicted
 from .duplicates import near_duplicate
-from .extract import is_users_own
+from .extract import is_users_own, says_own_words
 from .hostile import Suspicion, suspicions
 from .interface import ArchiveView, Contradicts, Judgement, Reason, UnreadableAnswer
 from .masked_drafts import differences, masked_draft
@@ -79,7 +79,7 @@ class WriteGate:
         if malformed := next(form_problems(draft), None):
             # Before anything reads the text: one of many megabytes costs no more than its length.
             return Judgement("refused", (malformed,))
-        fields = self._standing(draft, origin)
+        fields = self._standing(draft, origin, view.live(draft.supersedes) if draft.supersedes else None)
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
         fields |= differences(offered, draft)
         doubts = list(self._passing(draft, fields)) + self._hostile(texts_of(draft, origin))
@@ -154,9 +154,10 @@ class WriteGate:
         advice = "A person can approve it." if answer == "quarantine" else "Say it in other words."
         return [Doubt(answer, Reason(item.code, f"{_matched(item)} {advice}")) for item in found]
 
-    def _standing(self, draft: Draft, origin: Origin) -> dict[str, JSON]:
+    def _standing(self, draft: Draft, origin: Origin, corrected: Record | None = None) -> dict[str, JSON]:
         """Return actor, source and trust as they follow from where the offer comes from."""
-        if origin.actor == "agent" and is_users_own(draft.text, origin.user_text or "", (origin.user_id,)):
+        own = corrected if corrected is not None and corrected.user_id == origin.user_id else None
+        if origin.actor == "agent" and says_own_words(draft.text, origin, own):
             return {"actor": "user", "source": "explicit", "trust": "verified"}
         if origin.actor == "agent":
             source = draft.source if draft.source in ("learned", "merged") else "inferred"

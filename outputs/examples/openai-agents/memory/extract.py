@@ -1,9 +1,12 @@
 """Turns what somebody wants remembered into a draft: whose words it is, its type, and tags to find it by."""
 
 import re
+from datetime import date
 from itertools import dropwhile
 
-from .record import MAX_TEXT_BYTES, Draft, Origin
+from .corrections import is_users_correction
+from .periods import Period, read_period
+from .record import EMPTY, MAX_TEXT_BYTES, Draft, Origin, Record
 from .stems import stem
 from .transient import hedged_wording
 from .wording import FUNCTION_WORDS, content_words, is_negation, plain, sentences, words
@@ -12,9 +15,26 @@ INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
 MAX_TAGS = 4
 
+STANDING = r"(?! (?:\w+ )?(?:not|avoid)\b)(?!.{0,200}\b(?:every|always|never|each|whenever)\b)"
+"""What holds for good is a rule and no errand."""
+COMMITS = (
+    rf"(?:need to|have to|has to|must|have got to|'ve got to|got to|gotta|should|promised|committed to){STANDING}"
+    r"(?!\w| be able\b)"
+)
+ERRANDS = (
+    r"(?:file|finish|call|send|write|buy|book|pay|submit|ship|renew|visit|fix|deliver|email|mail|order|prepare|return"
+    r"|schedule|sign|talk to|get back to|update|review|release|publish|apply)"
+)
+"""What somebody says they will do, of which somebody may want to hear whether it was done."""
+
 TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{wording})\b"))
     for kind, wording in (
+        (
+            "goal",
+            rf"remind me (?:to|about|of|that)|don't (?:let me )?forget to|(?:i|we)(?: still| really| also)* {COMMITS}"
+            rf"|(?:i|we)(?:'ll|'m going to| am going to| will)(?: have to)? {ERRANDS}",
+        ),
         (
             "constraint",
             r"must(?: not|n't)?|never|always|do not|don't|not allowed|forbidden|allergic|required to|has to|have to"
@@ -25,6 +45,7 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like"
             r"|doesn't like|can't stand",
         ),
+        ("outcome", r"(?:i|we)(?:'ve|'m| have| am)?(?: already| just| finally)* (?:done with|finished|completed)"),
         ("goal", r"goals?|wants? to|plans? to|aims? to|intends? to|hopes? to|would love to|trying to|working towards?"),
         (
             "event",
@@ -129,17 +150,39 @@ def _is_conditional(span: str) -> bool:
     return bool({"if", "unless", "whether", "suppose", "imagine", "pretend"} & set(words(span)))
 
 
+def says_own_words(text: str, origin: Origin, corrected: Record | None = None) -> bool:
+    """Return whether ``text`` is what the user said in the running turn, of itself or as a correction of a record."""
+    said = origin.user_text or ""
+    return is_users_own(text, said, names=(origin.user_id,)) or is_users_correction(text, said, corrected)
+
+
 def draft_from_tool(
-    text: str, origin: Origin, *, type: str | None = None, tags: tuple[str, ...] = (), supersedes: str | None = None
+    text: str,
+    origin: Origin,
+    *,
+    type: str | None = None,
+    tags: tuple[str, ...] = (),
+    supersedes: str | None = None,
+    corrected: Record | None = None,
+    today: date | None = None,
 ) -> Draft:
-    """Return the draft of what an agent asked to remember; source and confidence follow from whose words it is."""
+    """Return the draft of what an agent asked to remember.
+
+    Source and confidence follow from whose words it is, type, tags and the days between which it holds from its
+    wording; ``corrected`` is the record that ``supersedes`` names, and without ``today`` no days are read.
+    """
     read = text[:MAX_TEXT_BYTES]  # What is longer is refused; nobody needs to read it first.
-    own = origin.user_text is None or is_users_own(read, origin.user_text, names=(origin.user_id,))
+    own = origin.user_text is None or says_own_words(read, origin, corrected)
+    kind = type or infer_type(read)
+    period = read_period(read, kind, today) if today else Period()
     return Draft(
         text=text,
-        type=type or infer_type(read),
+        type=kind,
         tags=tags or infer_tags(read),
         confidence=EXPLICIT_CONFIDENCE if own else INFERRED_CONFIDENCE,
         source="explicit" if own else "inferred",
+        valid_from=period.valid_from,
+        valid_until=period.valid_until,
         supersedes=supersedes,
+        extra={"due": period.due} if period.due else EMPTY,
     )

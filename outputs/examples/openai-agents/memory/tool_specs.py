@@ -55,8 +55,10 @@ SPECS: tuple[dict[str, Any], ...] = (
         "Look in long-term memory. Use it before you answer anything that depends on the user, earlier sessions or "
         "past decisions and is not in core memory or the visible messages. Cite the ids of the records you use.",
         ("query",),
-        query=_text("The words that the record would contain."),
+        query=_text("The words that the record would contain; without any, the newest records are listed."),
         top_k=TOP_K,
+        type={"type": "string", "enum": list(TYPES), "description": "Only such records, for instance open goals."},
+        as_of=_text("A day, as in 2026-03-14: what was true then, also if it was corrected since."),
     ),
     _tool(
         "core_memory_append",

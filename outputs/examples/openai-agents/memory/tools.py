@@ -1,12 +1,13 @@
 """The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any, Protocol
 
 from .context import MainContext, Message
 from .duplicates import likeness
 from .errors import Refused
-from .extract import draft_from_tool, is_users_own
+from .extract import draft_from_tool, says_own_words
 from .fence import fence, fence_turns
 from .interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
 from .recall import RecallMemory, Turn
@@ -37,12 +38,20 @@ class Archive(Protocol):
         *,
         user_id: str,
         k: int = 5,
+        types: Sequence[str] = (),
         min_confidence: float = 0.0,
+        as_of: str | None = None,
         task_tags: Sequence[str] = (),
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> SearchReport:
         """Return what matches ``query``."""
+
+    def records(self, *, user_id: str, types: Sequence[str] = (), as_of: str | None = None) -> list[Record]:
+        """Return the live records of this user and the shared ones, oldest first."""
+
+    def today(self) -> date:
+        """Return the day by the archive's clock."""
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
         """Decide that an offer repeats a record that was recalled before."""
@@ -163,17 +172,38 @@ class MemoryTools:
         """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
         said = _either(text, content, "text")
         origin = self._stamped()
-        echoed = self._echo_of(said, origin)
+        old = self.archive.get(supersedes, user_id=self.user_id) if supersedes else None
+        echoed = self._echo_of(said, origin, old.record if old else None)
         if echoed is not None:
             decision = self.archive.echo(echoed.id, origin)
         else:
-            draft = draft_from_tool(said, origin, type=type, tags=_tags(tags), supersedes=supersedes)
+            draft = draft_from_tool(
+                said,
+                origin,
+                type=type,
+                tags=_tags(tags),
+                supersedes=supersedes,
+                corrected=old.record if old else None,
+                today=self.archive.today(),
+            )
             decision = self.archive.offer(draft, origin, consented=self.consented())
         return self._concluded("archival_memory_insert", decision)
 
-    def archival_memory_search(self, query: str, *, top_k: int | None = None, limit: int | None = None) -> list[Hit]:
-        """Return the records that match ``query`` best, sure enough for a prompt; then the constraints that apply."""
-        hits, constraints, _ = self._search(query, _size(top_k, limit))
+    def archival_memory_search(
+        self,
+        query: str,
+        *,
+        top_k: int | None = None,
+        limit: int | None = None,
+        type: str | None = None,
+        as_of: str | None = None,
+    ) -> list[Hit]:
+        """Return the records that match ``query`` best, sure enough for a prompt; then the constraints that apply.
+
+        A query without words lists the newest records. ``type`` shows only such records, and ``as_of``, a day, what was
+        true then.
+        """
+        hits, constraints, _ = self._search(query, _size(top_k, limit), type, as_of)
         return [*hits, *constraints]
 
     def core_memory_append(self, section: str, text: str | None = None, *, content: str | None = None) -> str:
@@ -230,7 +260,9 @@ class MemoryTools:
         """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
         checked = checked_arguments(name, args)
         if name == "archival_memory_search":
-            hits, constraints, overflow = self._search(checked["query"], checked.get("top_k", 5))
+            hits, constraints, overflow = self._search(
+                checked["query"], checked.get("top_k", 5), checked.get("type"), checked.get("as_of")
+            )
             more = f"{overflow} further constraints apply and are not shown." if overflow else ""
             return fence([*hits, *constraints], overflow=more)
         if name == "conversation_search":
@@ -240,19 +272,24 @@ class MemoryTools:
             return f"{self.events[-1]['decision']}: [{record_id}]" + _why(self.events[-1])
         return str(getattr(self, name)(**checked))
 
-    def _search(self, query: str, k: int) -> tuple[list[Hit], list[Hit], int]:
+    def _search(
+        self, query: str, k: int, type: str | None = None, as_of: str | None = None
+    ) -> tuple[list[Hit], list[Hit], int]:
         least = self.archive.settings.retrieval.min_confidence
         report = self.archive.search(
             query,
             user_id=self.user_id,
             k=k,
+            types=(type,) if type else (),
             min_confidence=least,
+            as_of=as_of,
             task_tags=self._task_tags,
             session_id=self.session_id,
             agent_id=self.agent_id,
         )
-        hits, crowded_out = self._fitting(report.hits[:k])
-        constraints, overflow = self._constraints(query, {hit.id for hit in report.hits})
+        listed = report.hits if content_words(query) else self._newest(k, type, as_of)
+        hits, crowded_out = self._fitting(listed[:k])
+        constraints, overflow = self._constraints(query, {hit.id for hit in listed}) if not type else ([], [])
         self._recall({hit.id: hit.record for hit in [*hits, *constraints]})
         self._record(
             "archival_memory_search",
@@ -263,6 +300,12 @@ class MemoryTools:
             left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
         )
         return hits, constraints, len(overflow)
+
+    def _newest(self, k: int, type: str | None, as_of: str | None) -> Sequence[Hit]:
+        """Return what a question without words asks for: the newest records, sure enough for a prompt."""
+        least = self.archive.settings.retrieval.min_confidence
+        found = self.archive.records(user_id=self.user_id, types=(type,) if type else (), as_of=as_of)
+        return [Hit(record, 0.0, {}) for record in found[::-1] if record.confidence >= least][:k]
 
     def _recall(self, records: Mapping[str, Record]) -> None:
         self._recalled |= records
@@ -288,9 +331,9 @@ class MemoryTools:
         ]
         return fitting[:limit], fitting[limit:]
 
-    def _echo_of(self, text: str, origin: Origin) -> Record | None:
+    def _echo_of(self, text: str, origin: Origin, corrected: Record | None) -> Record | None:
         """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
-        if is_users_own(text, origin.user_text or "", (self.user_id,)):
+        if says_own_words(text, origin, corrected):
             return None
         found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
         self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown

@@ -39,7 +39,17 @@ FUNCTION_WORDS = EMPTY_WORDS | frozenset(
     may to in on at by for from with as and or but if then than this these those there here who whom which
     what when where how why about into over under up down out 's 'm 're 've 'd 'll too own""".split()
 )
-CONTRACTIONS = {"won't": ("will", "not"), "can't": ("can", "not"), "cannot": ("can", "not"), "shan't": ("shall", "not")}
+CONTRACTIONS = {
+    "won't": ("will", "not"),
+    "can't": ("can", "not"),
+    "cannot": ("can", "not"),
+    "shan't": ("shall", "not"),
+    "cant": ("can", "not"),
+    "wont": ("will", "not"),
+    "im": ("i", "'m"),
+    "ive": ("i", "'ve"),
+} | {f"{word}nt": (word, "not") for word in "do does did is are was were have has had could should would".split()}
+"""Also as they are typed in haste: a negation without its apostrophe still turns the statement round."""
 
 
 def plain(text: str) -> str:
