@@ -15,6 +15,7 @@ from memkit.memory.archive_reader import ArchiveReader
 from memkit.memory.record import Origin
 from memkit.memory.sealing import NoSealer, Sealer
 from memkit.memory.settings import MemorySettings
+from memkit.memory.times import seconds_before
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
     from memkit.store.last_good import LastGood
+    from memkit.store.sessions import SessionBook
 
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
@@ -241,6 +243,16 @@ class Workspace:
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
         return Machine(self.archive, recall, self.sessions, self.audit, self.sealer)
+
+    @property
+    def session_book(self) -> SessionBook:
+        """Return the list of sessions that this machine keeps, each for its own user."""
+        from memkit.store.sessions import SessionBook
+
+        return SessionBook(state_folder(self.root), self.recall, self.sealer, self._sessions_kept_from())
+
+    def _sessions_kept_from(self) -> datetime:
+        return seconds_before(self.clock(), self.memory_settings.recall.ttl)
 
     @property
     def sessions(self) -> Path:
