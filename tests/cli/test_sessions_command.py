@@ -174,7 +174,7 @@ def test_a_removed_session_leaves_no_word_but_what_was_remembered(talked: Ask, s
     assert [one["session"] for one in talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]] == ["tuesday"]
     state = [path for path in (store / ".memkit/state").rglob("*") if path.is_file()]
     assert not any(b"Rex" in path.read_bytes() for path in state)
-    assert len(talked("memory", "list", "--user", "ada")[1]["data"]["records"]) == 2
+    assert any("Rex" in one["text"] for one in talked("memory", "list", "--user", "ada")[1]["data"]["records"])
     assert talked("sessions", "show", "monday", "--user", "bob")[0] == 0
     assert len(bobs) - len(kept_by(store)) == 2
     told = talked("audit", "--user", "ada")[1]["data"]["events"]
@@ -240,7 +240,7 @@ def test_the_shell_completes_the_sessions_of_one_user(
         monkeypatch.setenv("COMP_CWORD", "5")
         capsys.readouterr()
         run([])
-        return {line.partition(",")[2] for line in capsys.readouterr().out.splitlines()}
+        return {line.partition(",")[2] for line in capsys.readouterr().out.splitlines() if line}
 
     assert offered("ada", "") == {"monday", "tuesday", "my dogs"}
     assert offered("bob", "") == {"monday", "bobs-own"}
