@@ -71,24 +71,49 @@ class RecallMemory:
 
     def turns(self, session_id: str, user_id: str) -> list[Turn]:
         """Return the turns of one session of this user, oldest first."""
-        return [turn for turn in self._of_user(user_id) if turn.session_id == session_id]
+        with self._lock:
+            return self._fresh(turn for turn in self._of_session(user_id, session_id) if turn.user_id == user_id)
 
     def sessions(self, user_id: str) -> list[str]:
         """Return the sessions of this user, the one that was used last first."""
-        last: dict[str, str] = {}
-        for turn in self._of_user(user_id):
-            last[turn.session_id] = turn.at
+        last = {session: turns[-1].at for session, turns in self.by_session(user_id).items()}
         return sorted(last, key=lambda session: (last[session], session), reverse=True)
+
+    def by_session(self, user_id: str) -> dict[str, list[Turn]]:
+        """Return the turns of this user, oldest first, by the session they were said in."""
+        found: dict[str, list[Turn]] = {}
+        with self._lock:
+            for turn in self._fresh(turn for turn in self._all(user_id) if turn.user_id == user_id):
+                found.setdefault(turn.session_id, []).append(turn)
+        return found
+
+    def forget(self, user_id: str, session_id: str) -> int:
+        """Delete the turns of one session of a user and return how many there were."""
+        with self._lock:
+            if self._path is None:
+                return len(self._kept.pop((user_id, session_id), ()))
+            file = self._file(user_id, session_id)
+            if not file.exists():
+                return 0
+            with _locked(file.parent / ".lock"):
+                gone = sum(1 for _ in _dated_lines(file))
+                file.unlink(missing_ok=True)
+            self._lines.pop(file, None)
+            return gone
 
     def search(self, query: str, user_id: str, k: int = 5, session_id: str | None = None) -> list[Turn]:
         """Return the turns of this user that fit ``query`` best, as ``Conversation`` ranks them; none when none does.
 
         Statistics are those of all of the user's turns, also where only one session is asked for.
         """
+        ranked = (turn for _, turn in self.ranked(query, user_id) if session_id in (None, turn.session_id))
+        return list(islice(ranked, max(0, k)))
+
+    def ranked(self, query: str, user_id: str) -> list[tuple[float, Turn]]:
+        """Return every turn of this user that shares a word with ``query`` or stands beside one, best first."""
         turns = self._of_user(user_id)
         ranked = Conversation(map(_utterance, turns)).rank(query, self._clock().date())
-        found = (turns[place] for _, place in ranked if session_id in (None, turns[place].session_id))
-        return list(islice(found, max(0, k)))
+        return [(score, turns[place]) for score, place in ranked]
 
     def drop_expired(self, user_id: str | None = None) -> int:
         """Delete the turns of one user, or of all, that are older than memory of sessions lasts; return how many."""
@@ -141,10 +166,13 @@ class RecallMemory:
         return new
 
     def _of_user(self, user_id: str) -> list[Turn]:
-        oldest = to_text(self._clock() - self._ttl)
         with self._lock:
-            found = [turn for turn in self._all(user_id) if turn.at >= oldest and turn.user_id == user_id]
-        return sorted(found, key=lambda turn: turn.at)[-self._max_items :]
+            return self._fresh(turn for turn in self._all(user_id) if turn.user_id == user_id)[-self._max_items :]
+
+    def _fresh(self, turns: Iterable[Turn]) -> list[Turn]:
+        """Return the turns that have not expired, oldest first."""
+        oldest = to_text(self._clock() - self._ttl)
+        return sorted((turn for turn in turns if turn.at >= oldest), key=lambda turn: turn.at)
 
     def _all(self, user_id: str) -> Iterable[Turn]:
         if self._path is None:
