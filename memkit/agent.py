@@ -30,6 +30,8 @@ from memkit.memory.times import to_text
 from memkit.memory.tools import MemoryTools
 from memkit.policies.recorded_calls import recordable
 
+TOLD = ("args", "context", "choice")
+"""What the account tells of a judged call and of a chosen way."""
 SEED = 0
 """Of evolutionary search: the same question has the same answer."""
 
@@ -147,7 +149,7 @@ class ReferenceAgent:
 
     def _keep(self, reply: AgentResponse) -> AgentResponse:
         if self.may_remember():
-            self._kept = replace(self._kept, turns=self.turns, known=tuple(sorted(self.toolbox.known_ids)))
+            self._kept = replace(self._kept, turns=self.turns, known=tuple(self.toolbox.known_ids))
             self._file.save(self.main, self._kept)
         return reply
 
@@ -225,17 +227,12 @@ class ReferenceAgent:
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and self.setting.remembers:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
-            # What was asked is the user's own words: without their consent the account says only that a recall was.
-            asked = masked(str(event["query"])) if event.get("query") and self.may_remember() else None
-            self.parts.observe({**event, **who, "query": asked, **self._judged_call(event)})
-
-    def _judged_call(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a judged call, or a chosen way, as the account keeps it; without consent it says only that it was."""
-        return {
-            key: recordable(event[key]) if self.may_remember() else None
-            for key in ("args", "context", "choice")
-            if key in event
-        }
+            # What was asked is the user's own words: without their consent the account says only that a recall was,
+            # and of a judged call, or a chosen way, only that it was.
+            kept = self.may_remember()
+            asked = masked(str(event["query"])) if event.get("query") and kept else None
+            told = {key: recordable(event[key]) if kept else None for key in TOLD if key in event}
+            self.parts.observe({**event, **who, "query": asked, **told})
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:
