@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .context import MainContext
+from .context import MainContext, Message
 from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
 
@@ -42,6 +42,8 @@ class SessionFile:
         self._sealer = sealer or NoSealer()
         # Names of people and sessions are no file names: they may hold slashes.
         self._path = folder / f"{session_digest(user_id, session_id)}.json"
+        self._masked: list[tuple[Message, Any]] = []
+        """The messages that were kept last, each with what was written of it."""
 
     def load(self, main: MainContext | None) -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
@@ -62,8 +64,14 @@ class SessionFile:
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
         if main is not None:
-            data |= {"messages": masked_tree(main.messages), "summary": mask(main.summary)}
+            data |= {"messages": self._masked_messages(main.messages), "summary": mask(main.summary)}
         self._write(data)
+
+    def _masked_messages(self, messages: Sequence[Message]) -> list[Any]:
+        """Return messages with their secrets masked; only new ones are searched for any."""
+        known = {id(message): masked for message, masked in self._masked}
+        self._masked = [(one, known.get(id(one)) or masked_tree(one)) for one in messages]
+        return [masked for _, masked in self._masked]
 
     def bring_back(self, content: Mapping[str, Any]) -> bool:
         """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
