@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memkit.embeddings.nearest import NearestIndex
     from memkit.guard.core import Guard
     from memkit.interchange.machine import Machine
-    from memkit.loop.interface import DeclaredTool
+    from memkit.loop.interface import DeclaredTool, Model
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
     from memkit.memory.recall import RecallMemory
@@ -132,14 +132,23 @@ class Workspace:
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""
         from memkit.llm.contradictions import contradictions_by
-        from memkit.llm.providers import open_model
         from memkit.memory.gate import WriteGate
 
-        asked = contradictions_by(
-            lambda: open_model(self.settings["provider"], self.settings["model"], folder=Path.cwd())
-        )
+        asked = contradictions_by(self.language_model)
         long_term = self.settings["privacy.long_term"] != "off"
         return WriteGate(self.memory_settings.write, asked, long_term)
+
+    def language_model(self, provider: str | None = None, model: str | None = None) -> Model:
+        """Return the configured language model, or the one that is named; raises ``EnvironmentFault`` without a key."""
+        from memkit.llm.patience import Patience
+        from memkit.llm.providers import open_model
+
+        return open_model(
+            provider or self.settings["provider"],
+            model or self.settings["model"],
+            folder=Path.cwd(),
+            patience=Patience.of(self.settings.section("requests")),
+        )
 
     @cached_property
     def embedder(self) -> LocalEmbedder:
