@@ -108,7 +108,7 @@ def yes_or_no(question: str) -> bool:
 def envelope(command: str, data: Any, *, ok: bool, diagnostics: Sequence[Diagnostic] = ()) -> str:
     """Return the one JSON object that ``--json`` prints for every command."""
     body = {"schema": f"memkit.{command}/1", "ok": ok, "data": data, "diagnostics": list(diagnostics)}
-    return _harmless_json(json.dumps(body, ensure_ascii=False, allow_nan=False))
+    return harmless_json(body)
 
 
 def diagnostic(
@@ -118,8 +118,9 @@ def diagnostic(
     return {"code": code, "severity": severity, "message": message, "path": path, "line": line}
 
 
-def _harmless_json(text: str) -> str:
-    """Return ``text`` with what a terminal would obey as JSON escapes, so that it parses to the same value."""
+def harmless_json(body: Any) -> str:
+    """Return ``body`` as one line of JSON in which what a terminal would obey is an escape; it parses to the same."""
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False)
     if text.isascii() and text.isprintable():
         return text
     return "".join(json.dumps(char)[1:-1] if is_unsafe(char) else char for char in text)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.approval import ask_person
+from memkit.cli.approval import Approvals
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
 from memkit.cli.plan_explanation import explanation_data, plan_lines
 from memkit.cli.plan_wish import Wish
@@ -95,7 +95,7 @@ def _how(front: Front, wish: Wish) -> Carrying:
         runs=wish.run_dir,
         user=wish.user,
         context=wish.context,
-        approve=ask_person if front.interactive else None,
+        approve=Approvals() if front.interactive else None,
         manual=(lambda action: True) if wish.manual == "done" else _ask_done if front.interactive else None,
         settle=lambda action: wish.assume or (_ask_outcome(action) if front.interactive else None),
         tell=_telling(front, wish),

@@ -1,4 +1,4 @@
-"""Say why the last turn of a session went as it did, from what was written down then."""
+"""Say why a turn of a session went as it did, from what was written down then."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from memkit.workspace import Workspace
 
-WRITES = ("write", "merge", "quarantine", "refusal", "supersede", "core")
+WRITES = ("write", "merge", "quarantine", "refusal", "supersede", "core", "reject")
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,29 @@ class TurnAccount:
     """``{choice: {kind, reason, considered}, outcome}``: which way a task was solved; no choice without consent."""
 
 
-def explain_turn(workspace: Workspace, *, user: str, session: str) -> TurnAccount:
-    """Return what was recalled in the last turn of ``session``, what lost and why, and what the policies decided."""
-    events = [event for event in workspace.audit.events(user=user) if event.get("session_id") == session]
-    events = [event for event in events if isinstance(event.get("turn_id"), int)]
-    if not events:
+def explain_turn(workspace: Workspace, *, user: str, session: str, turn: int | None = None) -> TurnAccount:
+    """Return what was recalled in a turn of ``session``, what lost and why, and what the policies decided.
+
+    Without ``turn`` it is the last one of which anything is written down.
+    """
+    events = turn_events(workspace, user=user, session=session)
+    meant = turn if turn is not None else events[-1]["turn_id"] if events else None
+    of_turn = [event for event in events if event["turn_id"] == meant]
+    if not of_turn:
         return TurnAccount(None)
-    last = events[-1]["turn_id"]
-    turn = [event for event in events if event["turn_id"] == last]
     return TurnAccount(
-        turn=last,
-        searches=tuple(event for event in turn if event["event"] == "retrieved"),
-        skipped=next((str(event["reason"]) for event in turn if event["event"] == "recall_skipped"), ""),
-        left_out=tuple(one for event in turn if event["event"] == "injected" for one in event["candidates"] or ()),
-        cited=tuple(found for event in turn if event["event"] == "cited" for found in event["ids"]),
-        writes=tuple(event for event in turn if event["event"] in WRITES),
-        policy=tuple(event for event in turn if event["event"] == "policy"),
-        plans=tuple(event for event in turn if event["event"] == "plan"),
+        turn=meant,
+        searches=tuple(event for event in of_turn if event["event"] == "retrieved"),
+        skipped=next((str(event["reason"]) for event in of_turn if event["event"] == "recall_skipped"), ""),
+        left_out=tuple(one for event in of_turn if event["event"] == "injected" for one in event["candidates"] or ()),
+        cited=tuple(found for event in of_turn if event["event"] == "cited" for found in event["ids"]),
+        writes=tuple(event for event in of_turn if event["event"] in WRITES),
+        policy=tuple(event for event in of_turn if event["event"] == "policy"),
+        plans=tuple(event for event in of_turn if event["event"] == "plan"),
     )
+
+
+def turn_events(workspace: Workspace, *, user: str, session: str) -> list[Mapping[str, Any]]:
+    """Return what the audit log holds of the turns of ``session``, oldest first."""
+    events = (event for event in workspace.audit.events(user=user) if event.get("session_id") == session)
+    return [event for event in events if isinstance(event.get("turn_id"), int)]

@@ -197,7 +197,7 @@ def test_a_person_is_asked_where_a_policy_asks(
     """On a terminal the person agrees, and the step is run."""
     (store / "policies" / "no_driving.yaml").write_text(yaml.safe_dump({**POLICY, "effect": "ask"}))
     monkeypatch.setattr(Front, "interactive", property(lambda self: True))
-    monkeypatch.setattr(approval, "yes_or_no", lambda question: "no_driving" in question)
+    monkeypatch.setattr(approval, "typed_line", lambda question: "yes" if "no_driving" in question else "no")
 
     code, found = plan(capsys, *BRING, "--run")
 

@@ -29,6 +29,17 @@ def test_a_search_imports_nothing_that_it_does_not_need(store: Path) -> None:
     assert not NEEDLESS & set(done.stdout.splitlines())
 
 
+def test_a_turn_without_a_terminal_loads_nothing_that_draws_on_one(store: Path) -> None:
+    """Line editing and Markdown cost a third of a second, which only a person at a terminal gets something for."""
+    turn = ["chat", "-p", "Hello!", "--user", "ada", "--store", str(store)]
+    program = f"import sys; from memkit.cli.main import run; run({turn!r}); print(*sys.modules, sep='\\n')"
+
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+
+    assert "memkit.cli.chat.command" in done.stdout.splitlines()
+    assert not {"prompt_toolkit", "rich", "markdown_it", "readline"} & set(done.stdout.splitlines())
+
+
 def test_planning_does_not_load_what_carries_plans_out() -> None:
     """The agent, its memory and its policies are there for ``--run``, and a plan alone is a short process."""
     order = ["plan", "deliver book shop", "--domain", "errands"]

@@ -6,9 +6,12 @@ import sys
 
 import click
 
-from memkit.cli.approval import ask_person
+from memkit.cli.approval import Approvals
 from memkit.cli.chat.conversation import NO_USER, Conversation
-from memkit.cli.chat.lines import answer_lines
+from memkit.cli.chat.leaving import Leaving
+from memkit.cli.chat.lines import answer_lines, print_event, whole_input
+from memkit.cli.chat.pages import open_page
+from memkit.cli.chat.showing import Showing
 from memkit.cli.chat.talk import talk
 from memkit.cli.chat.turn import run_one_turn
 from memkit.cli.memory.options import user_option
@@ -30,19 +33,29 @@ from memkit.use_cases.open_chat import open_chat
     "--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you; K:=JSON too."
 )
 @click.option("--jsonl", is_flag=True, help="Each line of standard input is a turn, each answer a line of JSON.")
+@click.option("--events", is_flag=True, help="With --json or --jsonl: what happens in a turn, each a line of JSON.")
 @click.option("--no-memory", is_flag=True, help="Neither read nor write anything that lasts.")
 @click.pass_obj
 def chat(
     front: Front, user: str | None, session: str | None, resume: bool, prompt: str | None, provider: str | None,
-    model: str | None, consents: bool, pairs: tuple[str, ...], jsonl: bool, no_memory: bool,
+    model: str | None, consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, no_memory: bool,
 ) -> None:  # fmt: skip
     """Talk to the agent of the store: one turn with -p or a pipe, a conversation on a terminal."""
     if session is not None and resume:
         raise UsageError("Give either --session or -c, not both.")
+    if events and not (jsonl or front.json):
+        raise UsageError("--events prints lines of JSON: add --json or --jsonl.")
+    if jsonl and prompt is not None:
+        raise UsageError("-p is one turn and --jsonl as many as there are lines. Give one of them.")
+    is_talk = not (jsonl or front.json or prompt is not None) and sys.stdin.isatty()
+    if is_talk and front.no_input:
+        raise UsageError("With --no-input nobody is asked what to say: add -p TEXT, or use a pipe.")
     workspace = front.workspace
     user = user or workspace.settings["user"]
     if user is None and (resume or consents):
         raise UsageError(f"Who is it? {NO_USER}")
+    page = None if jsonl or front.json else open_page(is_talk=is_talk)
+    listen = print_event if events else None if page is None else Showing(page)
     agent = open_chat(
         workspace,
         user=user,
@@ -52,18 +65,23 @@ def chat(
         model=model,
         context=read_pairs(pairs, "--context"),
         remembers=not no_memory,
-        approve=ask_person if front.interactive else None,
+        approve=Approvals(page.still if page else lambda: None) if front.interactive else None,
+        listen=listen,
     )
     conversation = Conversation(workspace, agent)
     if consents and user is not None and not agent.consent.granted():
         workspace.archive.set_consent(user, True, workspace.person(user, session=agent.setting.session))
         conversation.changed = True
-    try:
-        if jsonl:
-            answer_lines(conversation)
-        elif prompt is not None or front.json or not sys.stdin.isatty():
-            run_one_turn(front, conversation, prompt if prompt is not None else sys.stdin.read())
-        else:
-            talk(front, conversation)
-    finally:
-        conversation.commit()
+    with Leaving() as leaving:
+        try:
+            if jsonl:
+                answer_lines(conversation)
+            elif is_talk and page is not None:
+                talk(front, conversation, page, leaving)
+            else:
+                text = prompt if prompt is not None else whole_input()
+                run_one_turn(front, conversation, text, shown=page is not None)
+        finally:
+            if page is not None:
+                page.still()
+            conversation.commit()

@@ -32,6 +32,11 @@ class Conversation:
         """Return the session's name."""
         return self.agent.setting.session
 
+    @property
+    def prompt(self) -> str:
+        """Return what stands before the words that a person types; it says so where nothing is remembered."""
+        return "> " if self.agent.setting.remembers else "(no memory) > "
+
     def notices(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
         agent = self.agent

@@ -3,28 +3,65 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import click
 
 from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.turn import ANSWERS, answer
-from memkit.cli.output import diagnostic, envelope
+from memkit.cli.output import diagnostic, envelope, harmless_json
+from memkit.errors import UsageError
+from memkit.loop.events import Event
+
+MOST = 1_000_000
+"""Characters of one message."""
+TOO_LONG = f"A message may have {MOST:,} characters, and this one has more. Nothing of it was answered."
 
 
 def answer_lines(conversation: Conversation) -> None:
     """Answer each line with a line; one that cannot be answered says so and does not stop those after it."""
     code = 0
-    for line in sys.stdin:
-        if not line.strip():
-            continue
+    for line in input_lines():
         try:
-            data = answer(conversation, line.rstrip("\n"))
-            click.echo(envelope("chat", data, ok=True, diagnostics=conversation.notices()))
+            if line is None:
+                raise UsageError(TOO_LONG)
+            data = answer(conversation, line)
+            _print(envelope("chat", data, ok=True, diagnostics=conversation.notices()))
+            if data["ended"] == "interrupted":
+                raise KeyboardInterrupt
         except ANSWERS as error:
             finding = diagnostic(str(getattr(error, "code", "error")), str(error))
-            click.echo(envelope("chat", None, ok=False, diagnostics=[finding]))
+            _print(envelope("chat", None, ok=False, diagnostics=[finding]))
             code = code or error.exit_code
-        sys.stdout.flush()
-        if line.strip() == "/quit":
+        if line is not None and line.strip() == "/quit":
             break
     raise click.exceptions.Exit(code)
+
+
+def input_lines() -> Iterator[str | None]:
+    """Yield the lines of standard input that hold something; None for one that is too long, which is passed over."""
+    while line := sys.stdin.readline(MOST + 1):
+        if len(line) > MOST and not line.endswith("\n"):
+            while (rest := sys.stdin.readline(MOST)) and not rest.endswith("\n"):
+                pass
+            yield None
+        elif line.strip():
+            yield line.rstrip("\n")
+
+
+def whole_input() -> str:
+    """Return all of standard input as one message; raises ``UsageError`` where it is too long for one."""
+    text = sys.stdin.read(MOST + 1)
+    if len(text) > MOST:
+        raise UsageError(TOO_LONG)
+    return text
+
+
+def print_event(event: Event) -> None:
+    """Print an event of a turn as a line of JSON."""
+    _print(harmless_json({"schema": "memkit.chat.event/1", "kind": event.kind, "data": dict(event.data)}))
+
+
+def _print(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()

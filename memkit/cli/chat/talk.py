@@ -2,50 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
 
 import click
 
+from memkit.cli.chat.consent import ask_for_consent
 from memkit.cli.chat.conversation import Conversation
-from memkit.cli.chat.turn import ANSWERS, answer
-from memkit.cli.output import Front, yes_or_no
+from memkit.cli.chat.editor import Editor, open_editor
+from memkit.cli.chat.leaving import Leaving
+from memkit.cli.chat.plain_page import Page
+from memkit.cli.chat.turn import ANSWERS, answer, is_slash
+from memkit.cli.output import Front
 from memkit.terminal import harmless
 
-CONSENT_QUESTION = "May I remember what you tell me for later sessions? (You can withdraw that at any time.)"
+HINT = "Ctrl-C again leaves, and so does Ctrl-D."
+KEPT = f"Interrupted; what was said so far stays. {HINT}"
 
 
-def talk(front: Front, conversation: Conversation) -> None:
-    """Answer what a person types, line by line, until they leave."""
-    _ask_for_consent(front, conversation)
-    click.echo(f"Session {harmless(conversation.session)}. /help lists the commands, /quit leaves.")
-    for line in _typed():
-        if not line.strip():
-            continue
-        try:
-            data = answer(conversation, line)
-        except ANSWERS as error:
-            front.note(f"memkit: {error}")
-            continue
-        click.echo(harmless(data["message"]))
-        if line.strip() == "/quit":
-            return
+def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving) -> None:
+    """Answer what a person types until they leave: with ``/quit`` or Ctrl-D, or with Ctrl-C twice.
+
+    Raises:
+        KeyboardInterrupt: They left with Ctrl-C, or the program was told to end.
+    """
+    with contextlib.suppress(EOFError):
+        ask_for_consent(front, conversation)
+        front.note(f"Session {conversation.session}. /help lists the commands, /quit leaves.")
+        for notice in conversation.notices():
+            page.aside(notice["message"])
+        _converse(front, conversation, page, leaving)
 
 
-def _typed() -> Iterator[str]:
-    """Yield what a person types, with line editing where the terminal can, until they end it."""
-    import readline  # noqa: F401 - importing it gives input() editing and history
-
+def _converse(front: Front, conversation: Conversation, page: Page, leaving: Leaving) -> None:
+    editor, interrupted = open_editor(conversation), False
     while True:
+        text = _read(editor, conversation, page, interrupted, leaving)
+        interrupted = text is None
+        if text is None or not text.strip():
+            continue
         try:
-            yield input("> ")
-        except EOFError:
-            click.echo()
+            data = answer(conversation, text)
+            if is_slash(text):
+                click.echo(harmless(data["message"]))
+            interrupted = data["ended"] == "interrupted"
+        except ANSWERS as error:
+            page.still()
+            front.note(f"memkit: {error}")
+        except KeyboardInterrupt:
+            interrupted = True
+        page.still()
+        leaving.check()
+        if interrupted:
+            page.aside(KEPT)
+        if text.strip() == "/quit":
             return
 
 
-def _ask_for_consent(front: Front, conversation: Conversation) -> None:
-    agent = conversation.agent
-    known = conversation.workspace.archive.consent(conversation.user)
-    if known is None and agent.setting.remembers and agent.setting.long_term and front.interactive:
-        agent.consent.record(yes_or_no(CONSENT_QUESTION))
-        conversation.changed = True
+def _read(editor: Editor, conversation: Conversation, page: Page, interrupted: bool, leaving: Leaving) -> str | None:
+    """Return the next message; None where Ctrl-C was pressed for the first time."""
+    try:
+        return editor.read(conversation.prompt)
+    except KeyboardInterrupt:
+        leaving.check()
+        if interrupted:
+            raise
+        page.aside(HINT)
+        return None

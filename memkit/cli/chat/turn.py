@@ -19,22 +19,37 @@ ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
 """Errors that answer one turn and do not end the conversation."""
 
 
-def run_one_turn(front: Front, conversation: Conversation, text: str) -> None:
-    """Answer ``text`` and end the run."""
+def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: bool = False) -> None:
+    """Answer ``text`` and end the run; ``shown`` where whoever listens showed the answer while it came."""
     data = answer(conversation, text)
     notices = conversation.notices()
     for notice in notices if not front.json else ():
         front.note(f"({notice['message']})")
-    front.answer(data, data["message"], diagnostics=notices)
+    message = "" if shown and not is_slash(text) else data["message"]
+    front.answer(data, message, diagnostics=notices, code=130 if data["ended"] == "interrupted" else 0)
 
 
 def answer(conversation: Conversation, text: str) -> dict[str, Any]:
     """Answer one message or slash command and return its data."""
     if not text.strip():
         raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
-    if text.lstrip().startswith("/"):
-        shown = run_slash(conversation, text)
-        return conversation.agent.toolbox.report(shown) | {"session": conversation.session}
+    if is_slash(text):
+        return _asked_of_the_program(conversation, run_slash(conversation, text))
     data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
     conversation.changed |= any(operation["op"] in CHANGES for operation in data["memory_operations"])
     return data
+
+
+def is_slash(text: str) -> bool:
+    """Return whether ``text`` is for the program and not for the agent."""
+    return text.lstrip().startswith("/")
+
+
+def _asked_of_the_program(conversation: Conversation, message: str) -> dict[str, Any]:
+    """Return the data of an answer that no model and no memory had a part in."""
+    main = conversation.agent.main
+    return {
+        "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
+        "context_usage": {"used": main.used(), "budget": main.max_tokens, "tiers": dict(main.usage())},
+        "session": conversation.session, "ended": "answered", "usage": {"input": 0, "output": 0, "requests": 0},
+    }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.approval import ask_person
+from memkit.cli.approval import Approvals
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.pairs import read_pairs
@@ -58,7 +58,7 @@ def run(
         provider=provider,
         model=model,
         context=read_pairs(pairs, "--context"),
-        approve=ask_person if front.interactive else None,
+        approve=Approvals() if front.interactive else None,
         tell=_progress(front),
     )
     front.answer(_data(done), _run_lines(done, dry_run), ok=done.outcome == SUCCEEDED, diagnostics=_findings(done))

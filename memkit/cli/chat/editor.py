@@ -1,0 +1,42 @@
+"""How a person types on a terminal: with history, completion and several lines where the terminal can."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from memkit.cli.typed import typed_line
+
+if TYPE_CHECKING:
+    from memkit.cli.chat.conversation import Conversation
+
+GOES_ON = "\\"
+"""At the end of a line it says that another one follows."""
+
+
+class Editor(Protocol):
+    """Reads what a person types."""
+
+    def read(self, prompt: str) -> str:
+        """Return the next message; raises ``EOFError`` at the end, ``KeyboardInterrupt`` at Ctrl-C."""
+
+
+class PlainEditor:
+    """Reads lines as the terminal itself edits them."""
+
+    def read(self, prompt: str) -> str:
+        """Return a line, and those that follow it after a backslash."""
+        line = typed_line(prompt)
+        while line.endswith(GOES_ON):
+            line = f"{line.removesuffix(GOES_ON)}\n{typed_line('… ')}"
+        return line
+
+
+def open_editor(conversation: Conversation) -> Editor:
+    """Return the editor that fits the terminal; raises nothing."""
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
+        from memkit.cli.chat.line_editor import LineEditor
+
+        return LineEditor(conversation)
+    return PlainEditor()

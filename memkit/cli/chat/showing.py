@@ -1,0 +1,106 @@
+"""A turn as it is shown while it happens: the answer block by block, with a line on each thing beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memkit.cli.chat.blocks import Blocks
+from memkit.cli.chat.plain_page import Page
+from memkit.loop.events import Event
+from memkit.terminal import one_line
+
+WIDTH = 110
+THINKING = "thinking …"
+
+
+class Showing:
+    """Listens to the turns of a conversation and puts them on a page, each text once."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._blocks = Blocks()
+        self._heard = ""
+        """What came of the model's present answer; all of it is shown or in ``_blocks``."""
+        self._kinds: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+            "turn_opened": lambda data: self._begin(),
+            "model_asked": lambda data: self._begin(),
+            "text": lambda data: self._hear(data["delta"]),
+            "model_answered": lambda data: self._settle(data["text"], ended=bool(data["tool_calls"])),
+            "call_started": self._call,
+            "turn_closed": lambda data: self._settle(data.get("message", self._heard), ended=True),
+        }
+
+    def __call__(self, event: Event) -> None:
+        """Show what an event tells."""
+        if event.kind in self._kinds:
+            self._kinds[event.kind](event.data)
+        elif line := line_on(event):
+            self._page.aside(line)
+
+    def _begin(self) -> None:
+        self._heard = ""
+        self._page.wait(THINKING)
+
+    def _hear(self, text: str) -> None:
+        self._heard += text
+        for block in self._blocks.feed(text):
+            self._page.block(block)
+            self._page.wait(THINKING)
+
+    def _settle(self, text: str, *, ended: bool) -> None:
+        """Show of ``text``, which is what holds, what was not shown while it came."""
+        said = self._heard.strip()
+        if not text.strip().startswith(said):
+            self._end()
+            self._page.aside("the answer, once more from the beginning:")
+            said = ""
+        self._hear(text.strip()[len(said) :])
+        if ended:
+            self._end()
+
+    def _end(self) -> None:
+        rest = self._blocks.close()
+        self._page.still()
+        if rest.strip():
+            self._page.block(rest)
+
+    def _call(self, data: Mapping[str, Any]) -> None:
+        self._page.aside(call_line(data["name"], data["args"]))
+        self._page.wait(f"{data['name']} …")
+
+
+def line_on(event: Event) -> str | None:
+    """Return what is worth a line of an event, or None.
+
+    >>> line_on(Event("paged_out", {"messages": 4, "tokens": 812, "summary": "…"}))
+    'paged out 4 messages (812 tokens); /search and questions still find them'
+    """
+    data = event.data
+    if event.kind == "recalled":
+        found = [f"{block['tier']} {_ids(block['ids'])}" for block in data["blocks"]]
+        return f"recalled {', '.join(found)}" if found else None
+    if event.kind == "paged_in":
+        missed = f" (not in {' or '.join(data['missed'])})" if data.get("missed") else ""
+        return f"paged in {_ids(data['paged_in'])}{missed}"
+    if event.kind == "paged_out":
+        size = f"{data['messages']} message{'' if data['messages'] == 1 else 's'} ({data['tokens']} tokens)"
+        return f"paged out {size}; /search and questions still find them"
+    if event.kind == "call_finished" and data["error"]:
+        return one_line(f"{data['name']}: {data['text']}", WIDTH)
+    if event.kind == "chore":
+        return one_line(", ".join(f"{key} {value}" for key, value in data.items()), WIDTH)
+    return None
+
+
+def call_line(name: str, args: Mapping[str, Any]) -> str:
+    """Return a tool call on one line, shortened.
+
+    >>> call_line("outbox", {"message": "hello", "to": "bob"})
+    'outbox(message: hello, to: bob)'
+    """
+    return one_line(f"{name}({', '.join(f'{key}: {value}' for key, value in args.items())})", WIDTH)
+
+
+def _ids(ids: Sequence[str]) -> str:
+    return ", ".join(f"[{id}]" for id in ids)
