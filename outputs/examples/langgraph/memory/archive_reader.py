@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .consolidation import Plan
     from .episodes import Tell
     from .holdings import Brought
+    from .replay import Event
     from .revocation import Revocation, Source
     from .sealing import Sealed
     from .vectors import VectorIndex
@@ -197,6 +198,17 @@ class ArchiveReader:
     def today(self) -> date:
         """Return the day by the archive's clock."""
         return self._clock().date()
+
+    def events_about(self, target: str, *, user_id: str) -> "list[Event]":
+        """Return what was said about a record or another event, in order; nothing about one of another user."""
+        with self._reading():
+            name = self._index.corpus_holding(target, user_id)
+            return self._index.corpus(name).events(target=target) if name else []
+
+    def is_withdrawn(self, id: str, *, user_id: str) -> bool:
+        """Return whether a record or an event was taken back and not restored since."""
+        said = [event.op for event in self.events_about(id, user_id=user_id) if event.op in ("revoke", "restore")]
+        return said[-1:] == ["revoke"]
 
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None when they never said."""
