@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -26,9 +26,12 @@ from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
 from memkit.memory.sealing import Sealer
 from memkit.memory.session_file import Kept, SessionFile
+from memkit.memory.times import to_text
 from memkit.memory.tools import MemoryTools
 from memkit.policies.recorded_calls import recordable
 
+TOLD = ("args", "context", "choice")
+"""What the account tells of a judged call and of a chosen way."""
 SEED = 0
 """Of evolutionary search: the same question has the same answer."""
 
@@ -86,13 +89,21 @@ class ReferenceAgent:
         self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer)
         self._origin = origin
         self._file = SessionFile(parts.sessions, setting.user, setting.session, parts.sealer)
+        self._kept = Kept(0, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
         if self.may_remember():
-            kept = self._file.load(self.main)
-            self._agent.loop.turn_id = self._agent.memory.restore() if kept is None else kept.turns
-            known = kept.known if kept else ()
-            self.toolbox.known_ids.update(known)
-            cast("MemoryTools", self._agent.tools).note_known(known)
+            self._resume()
+
+    def _resume(self) -> None:
+        """Put back what the session held when its last turn was over."""
+        kept = self._file.load(self.main)
+        if kept is None:
+            self._agent.loop.turn_id = self._agent.memory.restore()
+            return
+        self._kept = kept
+        self._agent.loop.turn_id = kept.turns
+        self.toolbox.known_ids.update(kept.known)
+        cast("MemoryTools", self._agent.tools).note_known(kept.known)
 
     @property
     def main(self) -> Any:
@@ -130,15 +141,16 @@ class ReferenceAgent:
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message, and keep the session if its user agreed to that."""
-        return self._kept(self._agent.step(text))
+        return self._keep(self._agent.step(text))
 
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do what the program asks for, such as a step of a skill, and keep the session as after a message."""
-        return self._kept(self._agent.loop.carry_out(instruction))
+        return self._keep(self._agent.loop.carry_out(instruction))
 
-    def _kept(self, reply: AgentResponse) -> AgentResponse:
+    def _keep(self, reply: AgentResponse) -> AgentResponse:
         if self.may_remember():
-            self._file.save(self.main, Kept(self.turns, tuple(sorted(self.toolbox.known_ids))))
+            self._kept = replace(self._kept, turns=self.turns, known=tuple(self.toolbox.known_ids))
+            self._file.save(self.main, self._kept)
         return reply
 
     def take_back(self, record_id: str, reason: str) -> str:
@@ -221,17 +233,12 @@ class ReferenceAgent:
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and self.setting.remembers:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
-            # What was asked is the user's own words: without their consent the account says only that a recall was.
-            asked = masked(str(event["query"])) if event.get("query") and self.may_remember() else None
-            self.parts.observe({**event, **who, "query": asked, **self._judged_call(event)})
-
-    def _judged_call(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a judged call, or a chosen way, as the account keeps it; without consent it says only that it was."""
-        return {
-            key: recordable(event[key]) if self.may_remember() else None
-            for key in ("args", "context", "choice")
-            if key in event
-        }
+            # What was asked is the user's own words: without their consent the account says only that a recall was,
+            # and of a judged call, or a chosen way, only that it was.
+            kept = self.may_remember()
+            asked = masked(str(event["query"])) if event.get("query") and kept else None
+            told = {key: recordable(event[key]) if kept else None for key in TOLD if key in event}
+            self.parts.observe({**event, **who, "query": asked, **told})
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:

@@ -15,6 +15,7 @@ from memkit.memory.archive_reader import ArchiveReader
 from memkit.memory.record import Origin
 from memkit.memory.sealing import NoSealer, Sealer
 from memkit.memory.settings import MemorySettings
+from memkit.memory.times import seconds_before
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from memkit.embeddings.nearest import NearestIndex
     from memkit.guard.core import Guard
     from memkit.interchange.machine import Machine
-    from memkit.loop.interface import DeclaredTool
+    from memkit.loop.interface import DeclaredTool, Model
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
     from memkit.memory.recall import RecallMemory
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
     from memkit.store.last_good import LastGood
+    from memkit.store.sessions import SessionBook
 
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
@@ -130,14 +132,23 @@ class Workspace:
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""
         from memkit.llm.contradictions import contradictions_by
-        from memkit.llm.providers import open_model
         from memkit.memory.gate import WriteGate
 
-        asked = contradictions_by(
-            lambda: open_model(self.settings["provider"], self.settings["model"], folder=Path.cwd())
-        )
+        asked = contradictions_by(self.language_model)
         long_term = self.settings["privacy.long_term"] != "off"
         return WriteGate(self.memory_settings.write, asked, long_term)
+
+    def language_model(self, provider: str | None = None, model: str | None = None) -> Model:
+        """Return the configured language model, or the one that is named; raises ``EnvironmentFault`` without a key."""
+        from memkit.llm.patience import Patience
+        from memkit.llm.providers import open_model
+
+        return open_model(
+            provider or self.settings["provider"],
+            model or self.settings["model"],
+            folder=Path.cwd(),
+            patience=Patience.of(self.settings.section("requests")),
+        )
 
     @cached_property
     def embedder(self) -> LocalEmbedder:
@@ -241,6 +252,16 @@ class Workspace:
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
         return Machine(self.archive, recall, self.sessions, self.audit, self.sealer)
+
+    @property
+    def session_book(self) -> SessionBook:
+        """Return the list of sessions that this machine keeps, each for its own user."""
+        from memkit.store.sessions import SessionBook
+
+        return SessionBook(state_folder(self.root), self.recall, self.sealer, self._sessions_kept_from())
+
+    def _sessions_kept_from(self) -> datetime:
+        return seconds_before(self.clock(), self.memory_settings.recall.ttl)
 
     @property
     def sessions(self) -> Path:

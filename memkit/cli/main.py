@@ -23,6 +23,7 @@ COMMANDS: Commands = {
     "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
     "consent": ("memkit.cli.consent:consent", "Grant, withdraw and list consent to long-term memory."),
     "chat": ("memkit.cli.chat.command:chat", "Talk to the agent that remembers."),
+    "sessions": ("memkit.cli.sessions.group:sessions", "List, search, show, rename and remove conversations."),
     "skill": ("memkit.cli.skill.group:skill", "Write, find, follow and carry skills."),
     "policy": ("memkit.cli.policy.group:policy", "Write, list, check and test policies."),
     "domain": (

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from memkit.llm.arriving import CallPart, Delta, argument_text, counts
+from memkit.llm.faults import malformed, readable
+from memkit.llm.inquiry import Inquiry
+from memkit.llm.patience import Patience
 from memkit.llm.vendor import Vendor, no_argument
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.llm.wire_turns import Turn, sendable, system_text, turns_of
+from memkit.loop.interface import Completion, Message, ToolSpec
 
 VENDOR = Vendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
 DEFAULT = "claude-sonnet-5-5"
 MOST_TOKENS = 8_192
 """Of one answer; the protocol wants a bound."""
+STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refused"}
+"""Why an answer is not whole, in our words; for any other reason it is."""
 
 Block = dict[str, Any]
 
@@ -20,64 +27,113 @@ Block = dict[str, Any]
 class AnthropicModel:
     """Asks one model; sends no sampling parameters, because the vendor rejects them."""
 
-    def __init__(self, model: str = DEFAULT) -> None:
+    def __init__(self, model: str = DEFAULT, patience: Patience | None = None) -> None:
         self.name = model
-        self._client = VENDOR.client("Anthropic")
+        self._inquiry = Inquiry(VENDOR, model, patience or Patience())
+        self._client = VENDOR.client("Anthropic", self._inquiry.patience)
 
     @classmethod
-    def open(cls, argument: str, model: str | None = None, folder: Path | None = None) -> AnthropicModel:
+    def open(
+        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+    ) -> AnthropicModel:
         """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
         no_argument(VENDOR.provider, argument)
-        return cls(model or DEFAULT)
+        return cls(model or DEFAULT, patience)
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``EnvironmentFault`` when the server cannot serve."""
-        request: dict[str, Any] = {"model": self.name, "max_tokens": MOST_TOKENS, "messages": wire_turns(messages)}
-        system = "\n\n".join(one["content"] for one in messages if one["role"] == "system" and one.get("content"))
-        if system:
+        """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
+        request = self._request(messages, tools)
+        return self._inquiry.answer(lambda: self._whole(request), messages)
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
+        """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
+        request = self._request(messages, tools)
+        return self._inquiry.answer(lambda: self._streamed(request), messages, say)
+
+    def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Block:
+        request: Block = {
+            "model": sendable(self.name),
+            "max_tokens": MOST_TOKENS,
+            "messages": [_wire_turn(turn) for turn in turns_of(messages)],
+        }
+        if system := system_text(messages):
             request["system"] = system
         if tools:
-            request["tools"] = [
-                {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
-                for spec in tools
-            ]
-        with VENDOR.clear_faults():
-            answer = self._client.messages.create(**request)
-        with VENDOR.readable():
-            return _completion(answer)
+            request["tools"] = sendable([_wire_tool(spec) for spec in tools])
+        return request
+
+    def _whole(self, request: Block) -> Iterator[Delta]:
+        timeout = VENDOR.timeout(self._inquiry.patience, stream=False)
+        answer = self._client.messages.create(**request, timeout=timeout)
+        with readable(VENDOR):
+            for number, block in enumerate(answer.content):
+                yield _block_delta(number, block)
+            yield Delta(usage=_usage({}, answer.usage), stop=STOPS.get(answer.stop_reason, "done"))
+
+    def _streamed(self, request: Block) -> Iterator[Delta]:
+        timeout = VENDOR.timeout(self._inquiry.patience, stream=True)
+        stream = self._client.messages.create(**request, stream=True, timeout=timeout)
+        counted: dict[str, Any] = {}
+        ended = False
+        with stream, readable(VENDOR):
+            for event in stream:
+                yield _event_delta(event, counted)
+                ended = ended or event.type == "message_stop"
+        if not ended:
+            raise malformed(VENDOR, "the stream has no end")
 
 
-def _completion(answer: Any) -> Completion:
-    texts = [block.text for block in answer.content if block.type == "text"]
-    calls = tuple(
-        ToolCall(block.id, block.name, block.input if isinstance(block.input, dict) else str(block.input))
-        for block in answer.content
-        if block.type == "tool_use"
-    )
-    usage = {"input": int(answer.usage.input_tokens), "output": int(answer.usage.output_tokens)}
-    return Completion("".join(texts), calls, usage)
+def _event_delta(event: Any, counted: dict[str, Any]) -> Delta:
+    """Return what an event of a stream adds; an event of a kind that is not known yet adds nothing."""
+    if event.type == "message_start":
+        return Delta(usage=_usage(counted, event.message.usage))
+    if event.type == "content_block_start":
+        return _block_delta(event.index, event.content_block)
+    if event.type == "content_block_delta" and event.delta.type == "text_delta":
+        return Delta(text=event.delta.text)
+    if event.type == "content_block_delta" and event.delta.type == "input_json_delta":
+        return Delta(calls=(CallPart(event.index, arguments=event.delta.partial_json),))
+    if event.type == "message_delta":
+        reason = event.delta.stop_reason
+        stop = STOPS.get(reason, "done") if reason else ""
+        return Delta(usage=_usage(counted, event.usage), stop=stop)
+    return Delta()
 
 
-def wire_turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the conversation in the form of the protocol: user and assistant in turn, results inside user turns."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if message["role"] == "assistant" else "user"
-        blocks = [] if message["role"] == "system" else list(_blocks(message))
-        if blocks and turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
-        elif blocks:
-            turns.append({"role": role, "content": blocks})
-    return turns
+def _block_delta(index: int, block: Any) -> Delta:
+    """Return what a block of content adds, a whole one or the beginning of one."""
+    if block.type == "text":
+        return Delta(text=block.text or "")
+    if block.type != "tool_use":
+        return Delta()
+    # A streamed call begins with an empty object, and its arguments follow; a whole one has them here.
+    arguments = argument_text(block.input) if block.input else ""
+    return Delta(calls=(CallPart(index, block.id or "", block.name or "", arguments),))
 
 
-def _blocks(message: Message) -> Iterator[Block]:
-    text = message.get("content") or ""
-    if message["role"] == "tool":
-        yield {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
-        return
-    if text.strip():
-        yield {"type": "text", "text": text.rstrip()}
-    for call in message.get("tool_calls", ()):
-        args = call["args"] if isinstance(call["args"], Mapping) else {}
-        yield {"type": "tool_use", "id": call["id"], "name": call["name"], "input": dict(args)}
+def _usage(counted: dict[str, Any], usage: Any) -> dict[str, int]:
+    """Return the counts so far: what was read from the vendor's cache was put in as well, and is told apart."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+    counted.update(counts(**{name: getattr(usage, name, None) for name in names}))
+    if "input_tokens" not in counted:
+        return {}
+    put_in = sum(counted.get(name, 0) for name in names[:3])
+    told = {"input": put_in, "output": counted.get("output_tokens")}
+    return counts(**told, cached=counted.get("cache_read_input_tokens") or None)
+
+
+def _wire_turn(turn: Turn) -> Block:
+    """Return a turn in the form of the protocol: results of tools stand in front of what the user says."""
+    content: list[Block] = [
+        {"type": "tool_result", "tool_use_id": call_id, "content": text} for call_id, text in turn.results
+    ]
+    if turn.text:
+        content.append({"type": "text", "text": turn.text})
+    content += [
+        {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]} for call in turn.calls
+    ]
+    return {"role": turn.role, "content": content}
+
+
+def _wire_tool(spec: ToolSpec) -> Block:
+    return {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}

@@ -1,75 +1,161 @@
-"""OpenAI's models, and those of every server that speaks Chat Completions."""
+"""OpenAI's models, and those of every server that speaks Chat Completions, each in its own way."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from memkit.llm.arriving import CallPart, Delta, argument_text, counts
+from memkit.llm.faults import malformed, readable
+from memkit.llm.inquiry import Inquiry
+from memkit.llm.patience import Patience
 from memkit.llm.vendor import Vendor, no_argument
-from memkit.loop.arguments import read_arguments
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.llm.wire_turns import Turn, sendable, system_text, turns_of
+from memkit.loop.interface import CallData, Completion, Message, ToolSpec
 
 VENDOR = Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
 DEFAULT = "gpt-5.4-mini"
+STOPS = {"length": "length", "content_filter": "filtered", "refusal": "refused"}
+"""Why an answer is not whole, in our words; for any other reason it is."""
+WEB_PAGE = "a web page"
+
+Data = dict[str, Any]
 
 
 class OpenAIModel:
     """Asks one model; sends no sampling parameters, because newer models reject them."""
 
-    def __init__(self, model: str = DEFAULT) -> None:
+    def __init__(self, model: str = DEFAULT, patience: Patience | None = None) -> None:
         self.name = model
-        self._client = VENDOR.client("OpenAI")
+        self._inquiry = Inquiry(VENDOR, model, patience or Patience())
+        self._client = VENDOR.client("OpenAI", self._inquiry.patience)
+        self._asks_usage = True
+        """Whether the server may be asked for the tokens of a streamed answer; some refuse such a request."""
 
     @classmethod
-    def open(cls, argument: str, model: str | None = None, folder: Path | None = None) -> OpenAIModel:
+    def open(
+        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+    ) -> OpenAIModel:
         """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
         no_argument(VENDOR.provider, argument)
-        return cls(model or DEFAULT)
+        return cls(model or DEFAULT, patience)
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``EnvironmentFault`` when the server cannot serve."""
-        request: dict[str, Any] = {"model": self.name, "messages": [_wire_message(one) for one in messages]}
+        """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
+        request = self._request(messages, tools)
+        return self._inquiry.answer(lambda: self._whole(request), messages)
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
+        """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
+        request = self._request(messages, tools)
+        return self._inquiry.answer(lambda: self._streamed(request), messages, say)
+
+    def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Data:
+        # Many templates of local models take one system message, in front, and user and assistant strictly in turn.
+        system = system_text(messages)
+        wire: list[Data] = [{"role": "system", "content": system}] if system else []
+        wire += [one for turn in turns_of(messages) for one in _wire_turn(turn)]
+        request: Data = {"model": sendable(self.name), "messages": wire}
         if tools:
-            request["tools"] = [_wire_tool(spec) for spec in tools]
-        with VENDOR.clear_faults():
-            answer = self._client.chat.completions.create(**request)
-        with VENDOR.readable():
-            return _completion(answer)
+            request["tools"] = sendable([_wire_tool(spec) for spec in tools])
+        return request
+
+    def _whole(self, request: Data) -> Iterator[Delta]:
+        timeout = VENDOR.timeout(self._inquiry.patience, stream=False)
+        answer = self._client.chat.completions.create(**request, timeout=timeout)
+        if isinstance(answer, str):  # what is no JSON comes as it is
+            raise malformed(VENDOR, WEB_PAGE if "<" in answer[:20] else "plain text")
+        with readable(VENDOR):
+            choice = answer.choices[0]
+            calls = tuple(_call_part(call, number) for number, call in enumerate(choice.message.tool_calls or ()))
+            yield Delta(text=_text(choice.message), calls=calls)
+            yield Delta(usage=_usage(answer.usage), stop=STOPS.get(choice.finish_reason, "done"))
+
+    def _streamed(self, request: Data) -> Iterator[Delta]:
+        stream = self._begun(request)
+        with stream, readable(VENDOR):
+            kind = str(stream.response.headers.get("content-type", ""))
+            if "html" in kind:
+                raise malformed(VENDOR, WEB_PAGE)
+            for chunk in stream:
+                yield from _deltas(chunk)
+
+    def _begun(self, request: Data) -> Any:
+        """Return the stream of an answer, with the count of its tokens where the server gives one."""
+        create = self._client.chat.completions.create
+        streamed = {**request, "stream": True, "timeout": VENDOR.timeout(self._inquiry.patience, stream=True)}
+        if self._asks_usage:
+            try:
+                return create(**streamed, stream_options={"include_usage": True})
+            except (VENDOR.sdk.BadRequestError, VENDOR.sdk.UnprocessableEntityError) as error:
+                if "stream_options" not in str(error) and "include_usage" not in str(error):
+                    raise
+                self._asks_usage = False
+        return create(**streamed)
 
 
-def _completion(answer: Any) -> Completion:
-    said, usage = answer.choices[0].message, answer.usage
-    calls = tuple(_call(call) for call in said.tool_calls or ())
-    spent = {"input": int(usage.prompt_tokens), "output": int(usage.completion_tokens)} if usage else {}
-    return Completion(said.content or said.refusal or "", calls, spent)
+def _deltas(chunk: Any) -> Iterator[Delta]:
+    """Yield what a chunk adds; only the first choice counts, and chunks without one tell of the cost."""
+    if chunk.choices is None and chunk.usage is None:
+        raise TypeError("neither choices nor usage")
+    for choice in chunk.choices or ():
+        if choice.index not in (0, None):
+            continue
+        stop = STOPS.get(choice.finish_reason, "done") if choice.finish_reason else ""
+        said = choice.delta
+        if said is None:
+            yield Delta(stop=stop)
+            continue
+        calls = tuple(_call_part(call, call.index) for call in said.tool_calls or ())
+        # Reasoning is not part of the answer, but a model that reasons is at work.
+        yield Delta(text=_text(said), calls=calls, stop=stop)
+    if chunk.usage is not None:
+        yield Delta(usage=_usage(chunk.usage))
 
 
-def _call(call: Any) -> ToolCall:
-    """Return a call; arguments that are no JSON object stay text, for whoever asked to refuse."""
-    given = read_arguments(call.function.arguments)
-    return ToolCall(call.id, call.function.name, call.function.arguments if given is None else given)
+def _text(said: Any) -> str:
+    """Return the text of a message or a part of one; some servers send a list of parts."""
+    content = said.content
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    text = content or getattr(said, "refusal", None) or ""
+    if not isinstance(text, str):
+        raise TypeError("content is no text")
+    return text
 
 
-def _wire_message(message: Message) -> dict[str, Any]:
-    wire: dict[str, Any] = {"role": message["role"], "content": message.get("content") or ""}
-    if calls := message.get("tool_calls"):
-        wire["tool_calls"] = [
-            {
-                "id": call["id"],
-                "type": "function",
-                "function": {"name": call["name"], "arguments": json.dumps(call["args"], ensure_ascii=False)},
-            }
-            for call in calls
-        ]
-    if "tool_call_id" in message:
-        wire["tool_call_id"] = message["tool_call_id"]
-    elif "name" in message:
-        wire["name"] = message["name"]
-    return wire
+def _call_part(call: Any, index: int | None) -> CallPart:
+    function = call.function
+    if function is None:
+        return CallPart(index, call.id or "")
+    return CallPart(index, call.id or "", function.name or "", argument_text(function.arguments))
 
 
-def _wire_tool(spec: ToolSpec) -> dict[str, Any]:
+def _usage(usage: Any) -> dict[str, int]:
+    if usage is None:
+        return {}
+    cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
+    return counts(input=usage.prompt_tokens, output=usage.completion_tokens, cached=cached or None)
+
+
+def _wire_turn(turn: Turn) -> Iterator[Data]:
+    """Yield the messages of a turn: each result of a tool is a message of its own, in front of what the user says."""
+    for call_id, text in turn.results:
+        yield {"role": "tool", "tool_call_id": call_id, "content": text}
+    if turn.text or turn.calls:
+        message: Data = {"role": turn.role, "content": turn.text}
+        if turn.calls:
+            message["tool_calls"] = [_wire_call(call) for call in turn.calls]
+        yield message
+
+
+def _wire_call(call: CallData) -> Data:
+    arguments = json.dumps(call["args"], ensure_ascii=False)
+    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+
+def _wire_tool(spec: ToolSpec) -> Data:
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", "function": function}

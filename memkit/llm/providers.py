@@ -7,6 +7,7 @@ import importlib
 from pathlib import Path
 
 from memkit.errors import UsageError
+from memkit.llm.patience import Patience
 from memkit.loop.interface import Model
 
 PROVIDERS: dict[str, str] = {
@@ -18,13 +19,16 @@ PROVIDERS: dict[str, str] = {
 """Provider → where its class is; the class is called with what follows the colon, if anything, and the model's name."""
 
 
-def open_model(provider: str, model: str | None = None, *, folder: Path | None = None) -> Model:
+def open_model(
+    provider: str, model: str | None = None, *, folder: Path | None = None, patience: Patience | None = None
+) -> Model:
     """Return the model of ``provider``, such as ``reference`` or ``scripted:answers.yaml``.
 
     Args:
         provider: A name of ``PROVIDERS``, followed by ``:`` and an argument where it takes one.
         model: The model's name, for providers that serve several.
         folder: Where a relative file name starts; the current directory without it.
+        patience: How long a vendor's model is waited for, and how often it is asked again.
     """
     name, _, argument = provider.partition(":")
     if name not in PROVIDERS:
@@ -32,5 +36,5 @@ def open_model(provider: str, model: str | None = None, *, folder: Path | None =
         hint = f" Did you mean '{close[0]}'?" if close else ""
         raise UsageError(f"There is no provider '{name}'.{hint} There are {', '.join(PROVIDERS)}.")
     module, _, attribute = PROVIDERS[name].partition(":")
-    opened: Model = getattr(importlib.import_module(module), attribute).open(argument, model, folder)
+    opened: Model = getattr(importlib.import_module(module), attribute).open(argument, model, folder, patience)
     return opened

@@ -15,6 +15,7 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.llm.claims import MANY, Claim, read_claim, read_claims, slot_of, to_second_person
 from memkit.llm.gaps import read_gap, subtasks_for
+from memkit.llm.patience import Patience
 from memkit.llm.questions import Asked, key_words, read_question
 from memkit.llm.recalled import Recalled, recalled_records, said_turns
 from memkit.llm.requests import Action, read_action, read_forget, read_task
@@ -66,7 +67,9 @@ class ReferenceModel:
     """Answers by rule, through tool calls, the same way every time."""
 
     @classmethod
-    def open(cls, argument: str, model: str | None = None, folder: Path | None = None) -> ReferenceModel:
+    def open(
+        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+    ) -> ReferenceModel:
         """Return the model; it takes no argument."""
         if argument:
             raise UsageError(f"The reference provider takes no argument, and got '{argument}'.")

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import NegativeAnswer, UsageError
+from memkit.llm.patience import Patience
+from memkit.llm.unserved import Unserved
 from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.store.yaml import load_yaml
 
-KEYS = {"text", "tool", "args"}
+KEYS = {"text", "tool", "args", "error", "delay"}
+SHAPE = "{text}, {tool, args} or {error}, each with a {delay} in seconds if it should have one"
+LONGEST_DELAY = 3600
+PIECE = re.compile(r"\S*\s*")
 
 
 class ScriptExhausted(NegativeAnswer):
     """Report that a script has no answer left."""
 
 
+@dataclass(frozen=True)
+class Played:
+    """One answer of a script."""
+
+    completion: Completion
+    error: str = ""
+    """What the model fails with, behind the text that it says."""
+    delay: float = 0.0
+    """Seconds that it takes."""
+
+
 class ScriptedModel:
-    """Plays a list of answers, each ``{text}`` or ``{tool, args}``."""
+    """Plays a list of answers, each ``{text}``, ``{tool, args}`` or ``{error}``; any of them may have a ``{delay}``."""
 
     def __init__(self, answers: Sequence[Any], name: str = "the script") -> None:
-        self._answers = [_completion(answer, f"{name}, answer {number}") for number, answer in enumerate(answers, 1)]
+        self._answers = [_played(answer, f"{name}, answer {number}") for number, answer in enumerate(answers, 1)]
         self._next = 0
         self._name = name
 
     @classmethod
-    def open(cls, argument: str, model: str | None = None, folder: Path | None = None) -> ScriptedModel:
+    def open(
+        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+    ) -> ScriptedModel:
         """Return the model that plays the YAML or JSON file ``argument``."""
         if not argument:
             raise UsageError("The scripted provider needs a file: --provider scripted:FILE.")
@@ -35,27 +56,42 @@ class ScriptedModel:
             raise UsageError(f"There is no script {path}.")
         data = load_yaml(path).data
         if not isinstance(data, list):
-            raise UsageError(f"{path} must hold a list of answers, each {{text}} or {{tool, args}}.", path=str(path))
+            raise UsageError(f"{path} must hold a list of answers, each {SHAPE}.", path=str(path))
         return cls(data, str(path))
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next answer; raises ``ScriptExhausted`` after the last one."""
+        """Return the next answer; raises ``ScriptExhausted`` after the last one, ``Unserved`` where it is an error."""
+        return self.stream(messages, tools, lambda text: None)
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
+        """Return what ``complete`` does, and tell ``say`` the text word by word."""
         if self._next >= len(self._answers):
             raise ScriptExhausted(
                 f"{self._name} has {len(self._answers)} answers and a further one was asked for. Add one to the list."
             )
         self._next += 1
-        return self._answers[self._next - 1]
+        played = self._answers[self._next - 1]
+        time.sleep(played.delay)
+        for piece in PIECE.findall(played.completion.text):
+            if piece:
+                say(piece)
+        if played.error:
+            raise Unserved(played.error)
+        return played.completion
 
 
-def _completion(answer: Any, where: str) -> Completion:
+def _played(answer: Any, where: str) -> Played:
     if isinstance(answer, str):
-        return Completion(answer)
-    if not isinstance(answer, dict) or not ({"text", "tool"} & set(answer)) or set(answer) - KEYS:
-        raise UsageError(f"{where} must be {{text}} or {{tool, args}}.")
+        return Played(Completion(answer))
+    if not isinstance(answer, dict) or not ({"text", "tool", "error"} & set(answer)) or set(answer) - KEYS:
+        raise UsageError(f"{where} must be {SHAPE}.")
+    delay = answer.get("delay", 0)
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay <= LONGEST_DELAY:
+        raise UsageError(f"{where}: delay must be a number of seconds up to {LONGEST_DELAY}.")
+    error, text = str(answer.get("error") or ""), str(answer.get("text", ""))
     if "tool" not in answer:
-        return Completion(str(answer["text"]))
+        return Played(Completion(text), error, delay)
     args = answer.get("args", {})
     # Text as arguments stays text: a script may show what a model with broken JSON does.
     call = ToolCall("scripted", str(answer["tool"]), args if isinstance(args, dict) else str(args))
-    return Completion(str(answer.get("text", "")), (call,))
+    return Played(Completion(text, (call,)), error, delay)

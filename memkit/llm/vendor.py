@@ -1,23 +1,19 @@
-"""What the vendors' models share: an SDK that may be missing, a key in the environment, and faults in plain words."""
+"""What the vendors' models share: an SDK that may be missing, and a key and an address in the environment."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from memkit.errors import EnvironmentFault, MissingExtra, UsageError
+from memkit.llm.patience import Patience
 
-RETRIES = 1
-"""A busy server gets one more chance; a dead one is reported at once."""
-SECONDS = 120.0
-UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError)
-"""What an SDK raises over an answer of another shape than its protocol's."""
+SECRET_PARTS = re.compile(r"(?<=//)[^/@\s]*@|[?#]\S*")
+"""Of an address: a name with a password, and what may hold a key."""
 
 
 @dataclass(frozen=True)
@@ -40,25 +36,50 @@ class Vendor:
             usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
         except ValueError:
             usable = False
-        if given and not usable:
-            raise EnvironmentFault(f"{self.address}={given!r:.80} is no address. Write one like https://host/v1.")
+        if given and not (usable and given.isascii() and given.isprintable()):
+            shown = SECRET_PARTS.sub("", given)
+            raise EnvironmentFault(f"{self.address}={shown!r:.80} is no address. Write one like https://host/v1.")
         return given or self.home
 
-    def client(self, name: str) -> Any:
+    @property
+    def shown(self) -> str:
+        """Return the address as a message shows it."""
+        return SECRET_PARTS.sub("", self.where)
+
+    @property
+    def secret(self) -> str:
+        """Return the key that the environment holds, which no message may show."""
+        return os.environ.get(self.key, "").strip()
+
+    def client(self, name: str, patience: Patience) -> Any:
         """Return the SDK's client class ``name``, made with the key and the address of the environment.
 
         Raises:
             MissingExtra: The SDK is not installed.
-            EnvironmentFault: There is no key, or the address is none.
+            EnvironmentFault: There is no key, the address is none, or a proxy is named that cannot be used.
         """
-        key = os.environ.get(self.key, "").strip()
-        if not key:
-            raise EnvironmentFault(f"{self.key} is not set. Put the vendor's key into the environment.")
-        if not (key.isascii() and key.isprintable()):
+        if not self.secret:
+            raise EnvironmentFault(
+                f"{self.key} is not set. Put the vendor's key into the environment "
+                f"(any text where a server of your own asks for none)."
+            )
+        if not (self.secret.isascii() and self.secret.isprintable()):
             raise EnvironmentFault(f"{self.key} holds characters that no key has. Copy it again.")
-        with self.clear_faults():
-            made = getattr(self.sdk, name)
-            return made(api_key=key, base_url=self.where, timeout=SECONDS, max_retries=RETRIES)
+        made = getattr(self.sdk, name)
+        timeout = self.timeout(patience, stream=False)
+        try:
+            client = made(api_key=self.secret, base_url=self.where, timeout=timeout, max_retries=0)
+        except (ImportError, ValueError, TypeError, self.base_error) as error:
+            # What the HTTP library needs depends on the environment: a proxy that speaks SOCKS, for example.
+            said = " ".join(str(error).split()).replace(self.secret, "…")
+            raise EnvironmentFault(
+                f"{self.shown} cannot be asked: {SECRET_PARTS.sub('', said)[:200]} Check the proxy in the environment."
+            ) from None
+        return client
+
+    def timeout(self, patience: Patience, *, stream: bool) -> Any:
+        """Return the time-outs of one request in the SDK's form."""
+        return self.sdk.Timeout(patience.read_timeout(stream=stream), connect=patience.connect)
 
     @property
     def sdk(self) -> Any:
@@ -70,50 +91,14 @@ class Vendor:
                 f"The provider {self.provider} needs its SDK: pip install 'memkit-agent[{self.provider}]' ({error})."
             ) from error
 
-    @contextmanager
-    def clear_faults(self) -> Iterator[None]:
-        """Turn a failure of the server or of its answer into an ``EnvironmentFault`` that says what to do."""
-        sdk, where = self.sdk, self.where
-        try:
-            yield
-        except sdk.APITimeoutError as error:
-            raise EnvironmentFault(f"{where} did not answer within {SECONDS:g} s. Try again.") from error
-        except (sdk.AuthenticationError, sdk.PermissionDeniedError) as error:
-            raise EnvironmentFault(f"{where} does not accept the key in {self.key}.") from error
-        except sdk.NotFoundError as error:
-            said = f"{where} answered with HTTP 404: {_reason(error)} Check {self.address} and --model."
-            raise EnvironmentFault(said) from error
-        except sdk.APIStatusError as error:
-            raise EnvironmentFault(f"{where} answered with HTTP {error.status_code}: {_reason(error)}") from error
-        except sdk.APIConnectionError as error:
-            said = f"{where} cannot be reached, or the connection broke off. Check {self.address} and the network."
-            raise EnvironmentFault(said) from error
-        except (json.JSONDecodeError, sdk.APIResponseValidationError) as error:
-            raise self.malformed(type(error).__name__) from error
-
-    @contextmanager
-    def readable(self) -> Iterator[None]:
-        """Turn what is raised over an answer's shape into an ``EnvironmentFault``; only reading belongs inside."""
-        try:
-            yield
-        except UNREADABLE as error:
-            raise self.malformed(type(error).__name__) from error
-
-    def malformed(self, what: str) -> EnvironmentFault:
-        """Return what is told of an answer that is not of the protocol."""
-        return EnvironmentFault(f"{self.where} answered in a form that is not its protocol's ({what}).")
+    @property
+    def base_error(self) -> type[Exception]:
+        """Return what every error of the SDK is."""
+        error: type[Exception] = self.sdk.APIError.__base__
+        return error
 
 
 def no_argument(provider: str, argument: str) -> None:
     """Raise ``UsageError`` where something follows the colon of a provider that takes nothing there."""
     if argument:
         raise UsageError(f"The provider {provider} takes no argument, and got {argument!r}. Name a model with --model.")
-
-
-def _reason(error: Any) -> str:
-    """Return the server's own words on one short line."""
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else None
-    said = inner.get("message") if isinstance(inner, dict) else None
-    text = " ".join(str(said or error).split())
-    return text if len(text) <= 200 else f"{text[:199]}…"

@@ -2,38 +2,26 @@
 
 import fcntl
 import hashlib
-import json
 import os
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
 
-from .conversation import Conversation, Utterance
-from .sealing import NoSealer, Sealer, shown
+from .newest_turns import SLACK, NewestTurns
+from .sealing import NoSealer, Sealer
 from .secrets import mask
-from .text import words
-from .times import parse_time, to_text, utc_now
+from .times import to_text, utc_now
+from .turns import Turn, TurnFiles, append_line, dated_lines, line_of, read_turns
+
+__all__ = ["ROLES", "SLACK", "RecallMemory", "Turn", "read_turns"]
 
 ROLES = ("user", "assistant", "tool", "system", "error")
-SLACK = 100
-"""How many turns more than allowed a file may hold before it is rewritten."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One thing that was said or returned in a session."""
-
-    user_id: str
-    session_id: str
-    turn_id: int | None
-    role: str
-    text: str
-    at: str
+USERS = 8
+"""Of so many users what was read stays at hand."""
 
 
 class RecallMemory:
@@ -53,6 +41,7 @@ class RecallMemory:
         self._ttl = timedelta(seconds=ttl)
         self._max_items = max_items
         self._kept: dict[tuple[str, str], list[Turn]] = {}
+        self._newest: OrderedDict[str, tuple[TurnFiles | None, NewestTurns]] = OrderedDict()
         self._lines: dict[Path, int] = {}
         """How many lines the files have that this process appends to."""
         self._lock = threading.RLock()
@@ -65,30 +54,57 @@ class RecallMemory:
                 kept = self._kept.setdefault((user_id, session_id), [])
                 kept.append(turn)
                 del kept[: -self._max_items]
+                if user_id in self._newest:
+                    self._newest[user_id][1].add([turn])
             else:
                 self._write(turn)
         return turn
 
     def turns(self, session_id: str, user_id: str) -> list[Turn]:
         """Return the turns of one session of this user, oldest first."""
-        return [turn for turn in self._of_user(user_id) if turn.session_id == session_id]
+        with self._lock:
+            return self._fresh(turn for turn in self._of_session(user_id, session_id) if turn.user_id == user_id)
 
     def sessions(self, user_id: str) -> list[str]:
         """Return the sessions of this user, the one that was used last first."""
-        last: dict[str, str] = {}
-        for turn in self._of_user(user_id):
-            last[turn.session_id] = turn.at
+        last = {session: turns[-1].at for session, turns in self.by_session(user_id).items()}
         return sorted(last, key=lambda session: (last[session], session), reverse=True)
+
+    def by_session(self, user_id: str) -> dict[str, list[Turn]]:
+        """Return the turns of this user, oldest first, by the session they were said in."""
+        found: dict[str, list[Turn]] = {}
+        with self._lock:
+            for turn in self._fresh(turn for turn in self._all(user_id) if turn.user_id == user_id):
+                found.setdefault(turn.session_id, []).append(turn)
+        return found
+
+    def forget(self, user_id: str, session_id: str) -> int:
+        """Delete the turns of one session of a user and return how many there were."""
+        with self._lock:
+            if self._path is None:
+                self._newest.pop(user_id, None)
+                return len(self._kept.pop((user_id, session_id), ()))
+            file = self._file(user_id, session_id)
+            if not file.exists():
+                return 0
+            with _locked(file.parent / ".lock"):
+                gone = sum(1 for _ in dated_lines(file))
+                file.unlink(missing_ok=True)
+            self._lines.pop(file, None)
+            return gone
 
     def search(self, query: str, user_id: str, k: int = 5, session_id: str | None = None) -> list[Turn]:
         """Return the turns of this user that fit ``query`` best, as ``Conversation`` ranks them; none when none does.
 
         Statistics are those of all of the user's turns, also where only one session is asked for.
         """
-        turns = self._of_user(user_id)
-        ranked = Conversation(map(_utterance, turns)).rank(query, self._clock().date())
-        found = (turns[place] for _, place in ranked if session_id in (None, turns[place].session_id))
-        return list(islice(found, max(0, k)))
+        ranked = (turn for _, turn in self.ranked(query, user_id) if session_id in (None, turn.session_id))
+        return list(islice(ranked, max(0, k)))
+
+    def ranked(self, query: str, user_id: str) -> list[tuple[float, Turn]]:
+        """Return every turn of this user that shares a word with ``query`` or stands beside one, best first."""
+        with self._lock:
+            return self._newest_of(user_id).ranked(query, self._clock().date(), self._oldest())
 
     def drop_expired(self, user_id: str | None = None) -> int:
         """Delete the turns of one user, or of all, that are older than memory of sessions lasts; return how many."""
@@ -99,10 +115,10 @@ class RecallMemory:
             return sum(self._drop_expired_in(directory) for directory in own if directory.is_dir())
 
     def _drop_expired_in(self, directory: Path) -> int:
-        oldest, dropped = to_text(self._clock() - self._ttl), 0
+        oldest, dropped = self._oldest(), 0
         with _locked(directory / ".lock"):
             for file in sorted(directory.glob("*.jsonl")):
-                turns = list(_dated_lines(file))
+                turns = list(dated_lines(file))
                 old = sum(at < oldest for at, _ in turns)
                 if old == len(turns) and old:
                     file.unlink()
@@ -133,18 +149,41 @@ class RecallMemory:
                     new += 1
                     if self._path is None:
                         self._kept.setdefault(whose, []).append(turn)
+                        self._newest.pop(whose[0], None)
                     else:
                         file = self._file(*whose)
                         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                         with _locked(file.parent / ".lock"):
-                            _append_line(file, self._line(turn))
+                            append_line(file, line_of(turn, self._sealer))
         return new
 
-    def _of_user(self, user_id: str) -> list[Turn]:
-        oldest = to_text(self._clock() - self._ttl)
-        with self._lock:
-            found = [turn for turn in self._all(user_id) if turn.at >= oldest and turn.user_id == user_id]
-        return sorted(found, key=lambda turn: turn.at)[-self._max_items :]
+    def _fresh(self, turns: Iterable[Turn]) -> list[Turn]:
+        """Return the turns that have not expired, oldest first."""
+        oldest = self._oldest()
+        return sorted((turn for turn in turns if turn.at >= oldest), key=lambda turn: turn.at)
+
+    def _oldest(self) -> str:
+        return to_text(self._clock() - self._ttl)
+
+    def _newest_of(self, user_id: str) -> NewestTurns:
+        """Return the newest turns of a user, those that other processes wrote meanwhile included."""
+        if user_id not in self._newest:
+            files = None if self._path is None else TurnFiles(self._directory(user_id), user_id, self._sealer)
+            newest = NewestTurns(self._max_items)
+            newest.add(self._all(user_id) if files is None else ())
+            self._newest[user_id] = files, newest
+        self._newest.move_to_end(user_id)
+        files, newest = self._newest[user_id]
+        while len(self._newest) > USERS:
+            self._newest.popitem(last=False)
+        if files is None:
+            return newest
+        anew, turns = files.news()
+        if anew:
+            newest = NewestTurns(self._max_items)
+            self._newest[user_id] = files, newest
+        newest.add(turn for turn in turns if turn.user_id == user_id)
+        return newest
 
     def _all(self, user_id: str) -> Iterable[Turn]:
         if self._path is None:
@@ -174,59 +213,26 @@ class RecallMemory:
             if file not in self._lines:
                 self._forget_expired(directory)
                 self._lines[file] = file.read_bytes().count(b"\n") if file.exists() else 0
-            _append_line(file, self._line(turn))
+            append_line(file, line_of(turn, self._sealer))
             self._lines[file] += 1
             if self._lines[file] > self._max_items + SLACK:
                 self._lines[file] = self._rewrite(file)
 
     def _forget_expired(self, directory: Path) -> None:
-        oldest = to_text(self._clock() - self._ttl)
+        oldest = self._oldest()
         for file in directory.glob("*.jsonl"):
-            if all(at < oldest for at, _ in _dated_lines(file)):
+            if all(at < oldest for at, _ in dated_lines(file)):
                 file.unlink()
 
     def _rewrite(self, file: Path) -> int:
         """Keep in ``file`` what is neither too old nor too much, and return how many turns that are."""
-        oldest = to_text(self._clock() - self._ttl)
-        kept = [line for at, line in _dated_lines(file) if at >= oldest][-self._max_items :]
+        oldest = self._oldest()
+        kept = [line for at, line in dated_lines(file) if at >= oldest][-self._max_items :]
         beside = file.with_suffix(".new")
         beside.touch(mode=0o600)
         beside.write_bytes(b"".join(line + b"\n" for line in kept))
         beside.replace(file)
         return len(kept)
-
-    def _line(self, turn: Turn) -> bytes:
-        data = self._sealer.seal(asdict(turn))
-        return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
-
-
-def read_turns(file: Path, sealer: Sealer | None = None) -> Iterator[Turn]:
-    """Yield the turns in ``file``; a line that a crash cut short, or whose key is not here, is passed over."""
-    for line in file.read_bytes().split(b"\n"):
-        try:
-            data = json.loads(line)
-            yield Turn(**(shown(data, sealer) if sealer else data))
-        except (ValueError, TypeError, AttributeError):
-            continue
-
-
-def _dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the time and the bytes of every turn in ``file``, also of those whose text nobody here can read."""
-    for line in file.read_bytes().split(b"\n"):
-        try:
-            yield str(json.loads(line)["at"]), line
-        except (ValueError, TypeError, KeyError):
-            continue
-
-
-def _append_line(file: Path, line: bytes) -> None:
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, (b"\n" if torn else b"") + line + b"\n")
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -242,10 +248,3 @@ def _locked(path: Path) -> Iterator[None]:
 def _digest(name: str) -> str:
     # Names of people and sessions are no file names: they may hold slashes, and they may have to be forgotten.
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
-
-
-def _utterance(turn: Turn) -> Utterance:
-    """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
-    named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
-    named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
-    return Utterance(turn.text, turn.session_id, parse_time(turn.at).date(), frozenset(named))

@@ -12,6 +12,10 @@ from typing import Any
 
 Event = Mapping[str, Any]
 
+_DEEDS = frozenset({
+    "at", "event", "actor", "user_id", "session_id", "turn_id", "ids", "candidates", "tool", "decision", "outcome",
+})  # fmt: skip
+"""Keys that tell that something was done, and not in which words."""
 _KEYS = ("at", "event", "actor", "user_id", "ids", "query", "candidates", "reason")
 
 
@@ -54,6 +58,24 @@ class AuditLog:
         for path in old:
             path.unlink(missing_ok=True)
         return len(old)
+
+    def withhold(self, user_id: str, session_id: str) -> int:
+        """Blank what was said in the events of a session and return how many those are; that they happened stays.
+
+        Each line keeps its length, because other processes append to the file meanwhile.
+        """
+        withheld = 0
+        for path in sorted(self._folder.glob("????-??.jsonl")):
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            with os.fdopen(handle, "r+b") as file:
+                place = 0
+                for line in file.read().splitlines(keepends=True):
+                    entry = _entry(line.decode("utf-8", "replace"))
+                    if entry and (entry.get("user_id"), entry.get("session_id")) == (user_id, session_id):
+                        os.pwrite(file.fileno(), _blanked(entry).ljust(len(line.rstrip(b"\n"))), place)
+                        withheld += 1
+                    place += len(line)
+        return withheld
 
     def events(self, *, user: str | None = None, event: str | None = None, since: str | None = None) -> Iterator[Event]:
         """Yield events oldest first, of one user, one kind, or since an RFC 3339 time."""
@@ -101,10 +123,18 @@ def _line(event: Event) -> str:
 
 def _entries(path: Path) -> Iterator[Event]:
     with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                continue  # the torn last line of a killed process: an account may end in the middle of a word
-            if isinstance(entry, dict):
-                yield entry
+        yield from filter(None, map(_entry, lines))
+
+
+def _entry(line: str) -> Event | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None  # the torn last line of a killed process: an account may end in the middle of a word
+    return entry if isinstance(entry, dict) else None
+
+
+def _blanked(event: Event) -> bytes:
+    """Return an event without its words; never longer than it was written."""
+    kept = {key: event[key] for key in event if key in _DEEDS}
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")

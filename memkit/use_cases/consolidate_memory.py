@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.llm.providers import open_model
 from memkit.llm.retelling import Retelling
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.consolidation import Consolidated
@@ -74,10 +72,7 @@ def consolidate_memory(
 
 def _retelling(workspace: Workspace) -> Retelling | None:
     """Return the configured model's way to tell events; the reference model has none of its own."""
-    provider = workspace.settings["provider"]
-    if provider == "reference":
-        return None
-    return Retelling(open_model(provider, workspace.settings["model"], folder=Path.cwd()))
+    return None if workspace.settings["provider"] == "reference" else Retelling(workspace.language_model())
 
 
 def _letters() -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains import load_domains
 from memkit.errors import NotFound
 from memkit.learned.shelf import Shelf
-from memkit.llm.providers import open_model
 from memkit.loop.events import Listener
 from memkit.loop.interface import Approval
 from memkit.memory.errors import Refused
@@ -60,7 +58,7 @@ def open_chat(
         root=workspace.root,
         sessions=workspace.sessions,
         clock=workspace.clock,
-        model=open_model(provider or settings["provider"], model or settings["model"], folder=Path.cwd()),
+        model=workspace.language_model(provider, model),
         guard=workspace.live_guard,
         persona=settings["persona"],
         domains=domains,

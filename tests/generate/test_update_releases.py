@@ -23,6 +23,8 @@ from memkit.use_cases.update_project import update_project
 KNOWN = installed_releases().all()
 CHOSEN = {release.number: release for release in [*KNOWN[:1], *KNOWN[-2:]]}
 CASES = [(number, target) for number, release in CHOSEN.items() for target in sorted(release.renders)]
+EDITED = CASES[::2]
+"""What a random edit meets is the same in every pair; of these, every release and every target is in one at least."""
 
 
 def from_release(number: int, target: str, store: Path, out: Path) -> Path:
@@ -89,7 +91,12 @@ def _mode(file: Path, word: str) -> Path:
 EDITS: list[Callable[[Path, str], Path]] = [_append, _prepend, _insert, _crlf, _move, _mode]
 
 
-@pytest.mark.parametrize(("number", "target"), CASES)
+def test_the_edited_cases_leave_out_no_release_and_no_target() -> None:
+    """Which pairs are edited may not come to depend on how many targets there are."""
+    assert [set(side) for side in zip(*EDITED, strict=True)] == [set(side) for side in zip(*CASES, strict=True)]
+
+
+@pytest.mark.parametrize(("number", "target"), EDITED)
 def test_no_edit_of_a_real_project_is_lost(number: int, target: str, starters: Path, tmp_path: Path) -> None:
     """Every other file is edited, moved or deleted: each word of the owner's is there, and what parsed parses."""
     folder = from_release(number, target, starters, tmp_path / "project")

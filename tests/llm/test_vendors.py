@@ -82,7 +82,7 @@ def test_arguments_that_are_no_object_stay_text(provider: str, model_server: Sta
 
 FAULTS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"api_key": "another"}, "does not accept the key in {name}_API_KEY"),
-    ({"status": 404, "message": "no such model"}, {}, "HTTP 404: no such model Check {name}_BASE_URL and --model"),
+    ({"status": 404, "message": "no such model"}, {}, "HTTP 404: no such model. Check {name}_BASE_URL"),
     ({"status": 400, "message": "too long"}, {}, "HTTP 400: too long"),
     ({"text": "half", "cut": True}, {}, "cannot be reached, or the connection broke off"),
 ]
@@ -100,7 +100,7 @@ def test_a_server_that_cannot_serve_is_one_clear_line(
 ) -> None:
     """Wrong key, wrong model, a refused request, a broken connection: exit 3 and what to check."""
     name = VARIABLES[provider]
-    model_server(PROTOCOLS[provider], [answer or {"text": "x"}] * 3, **options)
+    model_server(PROTOCOLS[provider], [answer or {"text": "x"}] * 4, **options)
     monkeypatch.setenv(f"{name}_API_KEY", "wrong")
 
     with pytest.raises(EnvironmentFault) as fault:

@@ -31,7 +31,7 @@ class KeptSession:
         """Write the session down as it stands now, or take it off the disk where its user does not agree."""
         if self._rooms.consent.granted():
             self._rooms.settings.make_store()
-            known = tuple(sorted(self._rooms.toolbox.known_ids))
+            known = tuple(self._rooms.toolbox.known_ids)
             self._file.save(self._main, Kept(self._agent.loop.turn_id, known))
         else:
             self._file.forget()

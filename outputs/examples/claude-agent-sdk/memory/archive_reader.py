@@ -70,6 +70,8 @@ class ArchiveReader:
         self._sealer = sealer or NoSealer()
         self._vectors = vectors
         self._guard = threading.RLock()
+        self._readers = 0
+        """How many questions are being answered, one within the other."""
         self._index = Index(
             log,
             path / ".memkit" / "cache" if path else cache,
@@ -382,8 +384,13 @@ class ArchiveReader:
     def _reading(self) -> Iterator[None]:
         with self._guard, explained(self.path, self._index.remove):
             self._check_open()
-            self._index.refresh()
-            yield
+            if not self._readers:  # a question that another one asks is about the same state of things
+                self._index.refresh()
+            self._readers += 1
+            try:
+                yield
+            finally:
+                self._readers -= 1
 
     def _check_open(self) -> None:
         if self._closed:

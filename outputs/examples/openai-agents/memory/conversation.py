@@ -54,17 +54,25 @@ class Conversation:
     """Turns in the order they were said, their words counted once for any number of questions."""
 
     def __init__(self, utterances: Iterable[Utterance], recipe: Recipe | None = None) -> None:
-        self.utterances = tuple(utterances)
+        self.utterances: list[Utterance] = []
         self.recipe = recipe or Recipe()
-        self._neighbours = _Neighbours([one.session for one in self.utterances], self.recipe.near)
+        self._neighbours = _Neighbours(self.recipe.near)
         self._postings: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        own = [self._enter(place, one) for place, one in enumerate(self.utterances)]
-        self._lengths = [
-            math.fsum(own[near] * weight for near, weight in self._neighbours.of(i)) for i in range(len(own))
-        ]
+        self._own: list[int] = []
+        """How many words each turn has."""
+        self._lengths: list[float] = []
+        """The same, with the share of the words that stand beside it."""
         self._session_lengths: Counter[str] = Counter()
-        for one, length in zip(self.utterances, own, strict=True):
-            self._session_lengths[one.session] += length
+        for one in utterances:
+            self._enter(one)
+        self._lengths = [self._length(place) for place in range(len(self._own))]
+
+    def add(self, one: Utterance) -> None:
+        """Take in what was said after everything else."""
+        place = self._enter(one)
+        self._lengths.append(0.0)
+        for near, _ in self._neighbours.of(place):
+            self._lengths[near] = self._length(near)
 
     def rank(self, query: str, today: date | None = None) -> list[tuple[float, int]]:
         """Return (score, place) of the turns that share a word with ``query`` or stand beside one, best first."""
@@ -85,13 +93,21 @@ class Conversation:
         scores = self._session_scores(self._terms(query, today))
         return sorted(((score, session) for session, score in scores.items()), key=lambda pair: (-pair[0], pair[1]))
 
-    def _enter(self, place: int, one: Utterance) -> int:
-        """Count the words of a turn and return how many there are."""
+    def _enter(self, one: Utterance) -> int:
+        """Count the words of the next turn and return its place."""
+        place = len(self.utterances)
+        self.utterances.append(one)
+        self._neighbours.add(one.session)
         is_short = len(one.text) <= LONGEST_KEPT
         found = Counter(_kept_words(one, self.recipe) if is_short else _words(one, self.recipe))
         for word, count in found.items():
             self._postings[word][place] = count
-        return found.total()
+        self._own.append(found.total())
+        self._session_lengths[one.session] += found.total()
+        return place
+
+    def _length(self, place: int) -> float:
+        return math.fsum(self._own[near] * weight for near, weight in self._neighbours.of(place))
 
     def _terms(self, query: str, today: date | None) -> list[str]:
         if not self.recipe.dates or today is None:
@@ -130,19 +146,21 @@ class Conversation:
 class _Neighbours:
     """Which turns stand beside a turn in its session, and what a word there counts."""
 
-    def __init__(self, sessions: Sequence[str], near: Sequence[float]) -> None:
+    def __init__(self, near: Sequence[float]) -> None:
         self._weights = (1.0, *near)
-        self._order: dict[str, list[int]] = {}
-        self._rank: list[int] = []
-        self._sessions = sessions
-        for place, session in enumerate(sessions):
-            order = self._order.setdefault(session, [])
-            self._rank.append(len(order))
-            order.append(place)
+        self._order: defaultdict[str, list[int]] = defaultdict(list)
+        self._rank: list[tuple[list[int], int]] = []
+        """Of every turn: the places of its session in order, and where among them it stands."""
+
+    def add(self, session: str) -> None:
+        """Take in that the next turn is of ``session``."""
+        order = self._order[session]
+        order.append(len(self._rank))
+        self._rank.append((order, len(order) - 1))
 
     def of(self, place: int) -> list[tuple[int, float]]:
         """Return the turn itself and its neighbours with their weights."""
-        order, rank = self._order[self._sessions[place]], self._rank[place]
+        order, rank = self._rank[place]
         reach = len(self._weights) - 1
         around = range(max(0, rank - reach), min(len(order), rank + reach + 1))
         return [(order[other], self._weights[abs(other - rank)]) for other in around]

@@ -3,18 +3,20 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .context import MainContext
+from .context import MainContext, Message
 from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
 
 KNOWN = 500
 """Ids of records that a session may still cite; the newest ones."""
+TITLE = ("name", "parent", "agent_id", "started_at")
+"""What tells one session from another for its user; absent where nobody said it."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,12 @@ class Kept:
     turns: int
     known: tuple[str, ...] = ()
     """Ids of the records that it retrieved or wrote."""
+    name: str | None = None
+    """What its user calls it."""
+    parent: str | None = None
+    """The session that it was forked from."""
+    agent_id: str | None = None
+    started_at: str | None = None
 
 
 class SessionFile:
@@ -33,14 +41,16 @@ class SessionFile:
         self._whose = {"user_id": user_id, "session_id": session_id}
         self._sealer = sealer or NoSealer()
         # Names of people and sessions are no file names: they may hold slashes.
-        digest = hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
-        self._path = folder / f"{digest}.json"
+        self._path = folder / f"{session_digest(user_id, session_id)}.json"
+        self._masked: list[tuple[Message, Any]] = []
+        """The messages that were kept last, each with what was written of it."""
 
     def load(self, main: MainContext | None) -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
         try:
             data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
-            kept = Kept(int(data["turns"]), tuple(data["known"]))
+            told = {key: data.get(key) for key in TITLE}
+            kept = Kept(int(data["turns"]), tuple(data["known"]), **told)
             messages, summary = data.get("messages", []), data.get("summary", "")
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
@@ -52,9 +62,16 @@ class SessionFile:
     def save(self, main: MainContext | None, kept: Kept) -> None:
         """Keep the books and, where ``main`` is given, what it holds."""
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
+        data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
         if main is not None:
-            data |= {"messages": masked_tree(main.messages), "summary": mask(main.summary)}
+            data |= {"messages": self._masked_messages(main.messages), "summary": mask(main.summary)}
         self._write(data)
+
+    def _masked_messages(self, messages: Sequence[Message]) -> list[Any]:
+        """Return messages with their secrets masked; only new ones are searched for any."""
+        known = {id(message): masked for message, masked in self._masked}
+        self._masked = [(one, known.get(id(one)) or masked_tree(one)) for one in messages]
+        return [masked for _, masked in self._masked]
 
     def bring_back(self, content: Mapping[str, Any]) -> bool:
         """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
@@ -62,6 +79,10 @@ class SessionFile:
         if is_new:
             self._write(content)
         return is_new
+
+    def replace(self, content: Mapping[str, Any]) -> None:
+        """Keep ``content``, masked before, in the place of whatever is kept of this session."""
+        self._write(content)
 
     def _write(self, content: Mapping[str, Any]) -> None:
         data = {**content, **self._whose}
@@ -79,18 +100,26 @@ class SessionFile:
         self._path.unlink(missing_ok=True)
 
 
+def session_digest(user_id: str, session_id: str) -> str:
+    """Return the stem of every file of a session; it names nobody."""
+    return hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
+
+
 def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
     """Return what is kept of every session of a user, by the session's name."""
-    found = {}
-    for path in folder.glob("*.json"):
+    return sorted((session, content) for _, session, content in files_of_sessions(folder, user_id, sealer))
+
+
+def files_of_sessions(folder: Path, user_id: str, sealer: Sealer) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """Yield the file of every session of a user, the session's name, and what is kept of it."""
+    for path in sorted(folder.glob("*.json")):
         try:
             data: Any = shown(json.loads(path.read_text(encoding="utf-8")), sealer)
             whose, session = data.get("user_id"), data.get("session_id")
         except (OSError, ValueError, AttributeError):
             continue  # a file that somebody damaged
         if whose == user_id and isinstance(session, str):
-            found[session] = {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
-    return sorted(found.items())
+            yield path, session, {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
 
 
 def session_owners(folder: Path, session_id: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,15 +24,14 @@ def lowest_trust(values: Iterable[str]) -> str:
     return min(known, key=TRUST_ORDER.index, default="verified")
 
 
-def named_ids(message: str, known: Iterable[str]) -> list[str]:
+def named_ids(message: str, known: Container[str]) -> list[str]:
     """Return the ids of ``known`` that ``message`` names in brackets, in order, each once.
 
     >>> named_ids("You live in Paris [01A, 01B], not in Rome [01X].", {"01A", "01B"})
     ['01A', '01B']
     """
-    known_ids = set(known)
     words = (word for group in BRACKETED.findall(message) for word in re.split(r"[\s,;]+", group))
-    return list(dict.fromkeys(word for word in words if word in known_ids))
+    return list(dict.fromkeys(word for word in words if word in known))
 
 
 def trust_of(record: Any) -> str:

@@ -24,6 +24,7 @@ from .interface import JSON, Approval, DeclaredTool, FollowsTurns, Guard, Memory
 from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
 from .planner import Proposals
 from .planning_tools import PlanningTools
+from .recent_ids import RecentIds
 from .retraction import Retire, retraction_tool
 from .texts import words
 from .verdicts import STOPPED, Allowed, findings_data, refusal
@@ -64,7 +65,7 @@ class Toolbox:
         self.guard = guard
         self.context = dict(context or {})
         self.ledger = TurnLedger()
-        self.known_ids: set[str] = set()
+        self.known_ids = RecentIds()
         self.turn_id: int | None = None
         self.user_text: str | None = None
         self.on_note: Callable[[Mapping[str, JSON]], None] | None = None

@@ -14,6 +14,8 @@ from .texts import names, words
 
 WARNINGS = 3
 """So many outcomes of what failed before are shown."""
+TURNS = 1000
+"""So many turns that nothing else keeps can be searched."""
 EXCERPT = 400
 """Characters of a turn that a search shows."""
 
@@ -85,31 +87,40 @@ class VirtualContextMemory:
         self.session_id = session_id
         self.agent_id = agent_id
         self.turns: list[Message] = []
-        """Every turn of this process that no recall memory keeps."""
+        """The newest turns of this process that no recall memory keeps."""
         self._durable = durable
         self._marker = marker
+        self._passed_on = False
+        """Whether recall memory keeps the message that was added last."""
         self._gate_recall()
 
     def _gate_recall(self) -> None:
         """Let the main context pass on to recall only what was said or done, and only while turns may be kept."""
         keep = getattr(self.main, "on_append", None)
-        if keep is not None:
-            self.main.on_append = lambda message: keep(message) if self._durable() and not is_data(message) else None
+        if keep is None:
+            return
+
+        def pass_on(message: Message) -> None:
+            if not is_data(message) and self._durable():
+                self._passed_on = True
+                keep(message)
+
+        self.main.on_append = pass_on
 
     def add(self, message: Message) -> PageOut | None:
         """Append a message and return what was paged out for it, if anything was."""
         before = [*self.main.messages, message]
+        self._passed_on = False
         self.main.append(message)
-        self._keep(message)
+        if not self._passed_on:
+            self._keep(message)
         gone = before[: len(before) - len(self.main.messages)]
         return PageOut(len(gone), sum(map(self.main.message_tokens, gone)), self.main.summary) if gone else None
 
     def _keep(self, message: Message) -> None:
-        role, text = message.get("role", ""), message.get("content", "")
-        if role not in {"user", "assistant"} or not text or is_data(message):
-            return
-        if getattr(self.main, "on_append", None) is None or not self._durable():
+        if message.get("role") in {"user", "assistant"} and message.get("content") and not is_data(message):
             self.turns.append(message)
+            del self.turns[:-TURNS]
 
     def restore(self, limit: int = 10) -> int:
         """Put the last turns of this session back into the prompt and return the highest turn number."""

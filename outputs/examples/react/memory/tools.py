@@ -13,7 +13,7 @@ from .interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, acc
 from .recall import RecallMemory, Turn
 from .record import Draft, Origin, Record, lowest_trust
 from .secrets import mask
-from .session_file import masked_tree
+from .session_file import KNOWN, masked_tree
 from .settings import MemorySettings
 from .tool_specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
 from .wording import content_words
@@ -309,7 +309,9 @@ class MemoryTools:
 
     def _recall(self, records: Mapping[str, Record]) -> None:
         self._recalled |= records
-        self._shown |= records
+        self._shown = {id: record for id, record in self._shown.items() if id not in records} | dict(records)
+        while len(self._shown) > KNOWN:
+            del self._shown[next(iter(self._shown))]
 
     def _fitting(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
         """Return the hits that fit their share of the prompt, the best one in any case, and the others."""

@@ -1,0 +1,1 @@
+"""``memkit sessions``: the conversations that this machine keeps."""

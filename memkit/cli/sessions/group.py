@@ -1,0 +1,20 @@
+"""The table of the session commands."""
+
+from __future__ import annotations
+
+import click
+
+from memkit.cli.lazy import Commands, LazyGroup
+
+SESSION_COMMANDS: Commands = {
+    "list": ("memkit.cli.sessions.read:list_command", "List your conversations, the last one first."),
+    "search": ("memkit.cli.sessions.read:search", "Search what was said in them."),
+    "show": ("memkit.cli.sessions.read:show", "Print one: what was said, called and remembered."),
+    "rename": ("memkit.cli.sessions.change:rename", "Give a session a name, or another one."),
+    "rm": ("memkit.cli.sessions.change:remove", "Remove conversations from this machine."),
+}
+
+
+@click.group("sessions", cls=LazyGroup, table=SESSION_COMMANDS)
+def sessions() -> None:
+    """List, search, show, rename and remove the conversations that this machine keeps."""

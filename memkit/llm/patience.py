@@ -1,0 +1,43 @@
+"""How long a vendor's model is waited for, and how often it is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memkit.memory.times import parse_duration
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Bounds on one request and on asking again, in seconds; the section ``requests`` of the settings."""
+
+    connect: float = 10.0
+    """For a connection to be made."""
+    first_token: float = 120.0
+    """Until a streamed answer begins: a model on this machine may have to be loaded first."""
+    between_tokens: float = 60.0
+    """Between two parts of a streamed answer; what only keeps a connection open counts for nothing."""
+    whole: float = 600.0
+    """Until an answer is complete."""
+    retries: int = 3
+    """So often a request that failed for a passing reason is made again."""
+    retry_within: float = 60.0
+    """No request is made again later than this after the first."""
+
+    @classmethod
+    def of(cls, section: Mapping[str, Any]) -> Patience:
+        """Return the patience that the settings ask for.
+
+        >>> Patience.of({"connect": "5s", "retries": 0}).connect
+        5.0
+        """
+        given: dict[str, Any] = {
+            key: value if key == "retries" else parse_duration(value) for key, value in section.items()
+        }
+        return cls(**given)
+
+    def read_timeout(self, *, stream: bool) -> float:
+        """Return how long a connection may stay silent; the clock over what arrives is the stricter one."""
+        return min(self.whole, max(self.first_token, self.between_tokens)) if stream else self.whole

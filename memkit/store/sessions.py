@@ -1,0 +1,120 @@
+"""The sessions that this machine keeps: what tells one from another, and every file of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import NotFound, UsageError
+from memkit.memory.recall import RecallMemory, Turn
+from memkit.memory.sealing import Sealer
+from memkit.memory.session_file import files_of_sessions, session_digest
+from memkit.memory.summary import first_sentence
+from memkit.memory.times import to_text
+
+FOLDERS = ("sessions", "context")
+"""Where the chat and where generated projects keep what the prompt of a session held."""
+MOST_NAMED = 10
+"""Candidates that an error names."""
+
+
+@dataclass(frozen=True)
+class SessionCard:
+    """What a person knows a session by."""
+
+    session: str
+    user_id: str
+    started_at: str
+    last_at: str
+    turns: int
+    first: str = ""
+    """How the user's first words in it begin."""
+    name: str | None = None
+    agent_id: str | None = None
+    parent: str | None = None
+    """The session that it was forked from."""
+
+
+class SessionBook:
+    """The list of sessions. Each belongs to one user; for everybody else there is no such session."""
+
+    def __init__(self, state: Path, recall: RecallMemory, sealer: Sealer, kept_from: datetime) -> None:
+        """Read sessions below ``state``; those that nobody went on with since ``kept_from`` have expired."""
+        self._state = state
+        self._recall = recall
+        self._sealer = sealer
+        self._kept_from = kept_from
+
+    def of(self, user_id: str) -> list[SessionCard]:
+        """Return the sessions of a user, the one that was used last first."""
+        turns, files = self._recall.by_session(user_id), dict(self._files(user_id))
+        cards = [_card(session, user_id, turns.get(session, ()), files.get(session)) for session in {*turns, *files}]
+        return sorted(cards, key=lambda card: (card.last_at, card.session), reverse=True)
+
+    def find(self, user_id: str, word: str) -> SessionCard:
+        """Return the session that ``word`` means: an id, a name, or how an id begins.
+
+        Raises:
+            NotFound: This user has no such session.
+            UsageError: Several begin like that.
+        """
+        cards = self.of(user_id)
+        whole = [card for card in cards if card.session == word] or [card for card in cards if card.name == word]
+        fitting = whole or [card for card in cards if word and card.session.startswith(word)]
+        if not fitting:
+            raise NotFound(f"No session {word!r:.60} here, or it is another user's. 'memkit sessions list' shows them.")
+        if len(fitting) > 1:
+            raise UsageError(f"{word!r:.60} fits {len(fitting)} sessions: {_named(fitting)}. Give more of the id.")
+        return fitting[0]
+
+    def content(self, card: SessionCard) -> Mapping[str, Any]:
+        """Return what is kept of a session besides its turns."""
+        return next((kept.content for session, kept in self._files(card.user_id) if session == card.session), {})
+
+    def paths(self, card: SessionCard) -> list[Path]:
+        """Return every file that is of one session, whoever keeps it; its turns lie elsewhere."""
+        stem = session_digest(card.user_id, card.session)
+        return [path for path in sorted(self._state.rglob(f"{stem}*")) if path.is_file()]
+
+    def _files(self, user_id: str) -> Iterator[tuple[str, _File]]:
+        for folder in FOLDERS:
+            for path, session, content in files_of_sessions(self._state / folder, user_id, self._sealer):
+                saved = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                if saved >= self._kept_from:
+                    yield session, _File(to_text(saved), content)
+
+
+@dataclass(frozen=True)
+class _File:
+    saved_at: str
+    content: Mapping[str, Any]
+
+
+def _card(session: str, user_id: str, turns: Sequence[Turn], file: _File | None) -> SessionCard:
+    content = file.content if file else {}
+    times = [turn.at for turn in turns] or ([file.saved_at] if file else [])
+    counted = content.get("turns")
+    return SessionCard(
+        session=session,
+        user_id=user_id,
+        started_at=_text(content, "started_at") or times[0],
+        last_at=times[-1],
+        turns=counted if isinstance(counted, int) else max((turn.turn_id or 0 for turn in turns), default=0),
+        first=next((first_sentence(turn.text) for turn in turns if turn.role == "user"), ""),
+        name=_text(content, "name"),
+        agent_id=_text(content, "agent_id"),
+        parent=_text(content, "parent"),
+    )
+
+
+def _text(content: Mapping[str, Any], key: str) -> str | None:
+    value = content.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _named(cards: Sequence[SessionCard]) -> str:
+    names = [f"{card.session} ({card.name})" if card.name else card.session for card in cards[:MOST_NAMED]]
+    return ", ".join(names) + (" …" if len(cards) > MOST_NAMED else "")

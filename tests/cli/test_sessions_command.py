@@ -1,0 +1,257 @@
+"""``memkit sessions``: people find, read, name and remove their conversations, and see nobody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.cli.main import run
+from memkit.memory.recall import RecallMemory
+
+Ask = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def ask(store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Return what runs a command on the store and gives its exit code and envelope."""
+    monkeypatch.setenv("MEMKIT_STORE", str(store))
+
+    def asked(*words: str) -> tuple[int, dict[str, Any]]:
+        capsys.readouterr()
+        code = run([*words, "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return asked
+
+
+@pytest.fixture
+def talked(ask: Ask) -> Ask:
+    """Let Ada have two sessions and Bob one, which has the same name as one of hers."""
+    for user, session, text in (
+        ("ada", "monday", "My dog is called Rex."),
+        ("ada", "tuesday", "I live in Lisbon. It is warm there."),
+        ("bob", "monday", "I collect quokkas."),
+    ):
+        assert ask("chat", "--user", user, "--session", session, "--consent", "-p", text)[0] == 0
+    return ask
+
+
+def kept_by(store: Path) -> list[Path]:
+    """Return the files of sessions, without locks."""
+    return [path for path in (store / ".memkit/state/sessions").rglob("*") if path.suffix in (".json", ".jsonl")]
+
+
+def test_sessions_are_listed_newest_first_with_what_tells_them_apart(talked: Ask) -> None:
+    """The list is complete, has the pinned keys, and holds the sessions of this user alone."""
+    code, answer = talked("sessions", "list", "--user", "ada")
+
+    assert (code, answer["schema"]) == (0, "memkit.sessions.list/1")
+    found = answer["data"]["sessions"]
+    assert [one["session"] for one in found] == ["tuesday", "monday"]
+    assert {"session", "name", "user_id", "agent_id", "started_at", "last_at", "turns", "parent", "first"} <= set(
+        found[0]
+    )
+    assert (found[0]["user_id"], found[0]["turns"], found[0]["first"]) == ("ada", 1, "I live in Lisbon.")
+    assert found[0]["started_at"] <= found[0]["last_at"]
+    assert "truncated" not in answer["data"]
+
+
+def test_a_limit_says_that_it_cut(talked: Ask) -> None:
+    """With ``--limit`` the list says whether there is more."""
+    cut, whole = (talked("sessions", "list", "--user", "ada", "--limit", count)[1]["data"] for count in ("1", "2"))
+
+    assert [one["session"] for one in cut["sessions"]] == ["tuesday"]
+    assert (cut["truncated"], whole["truncated"]) == (True, False)
+
+
+def test_a_user_without_sessions_has_an_empty_list(talked: Ask) -> None:
+    """An empty list is an answer, exit 0."""
+    assert talked("sessions", "list", "--user", "carol")[1]["data"] == {"sessions": []}
+
+
+def test_without_a_user_nothing_is_listed(talked: Ask) -> None:
+    """Whose sessions are meant has to be said: exit 2."""
+    assert talked("sessions", "list")[0] == 2
+
+
+def test_what_was_said_is_searched_by_its_words(talked: Ask) -> None:
+    """The best turn comes first, with its session and score; what nobody said is exit 1."""
+    code, answer = talked("sessions", "search", "Where do I live, Lisbon?", "--user", "ada")
+    best = answer["data"]["turns"][0]
+
+    assert (code, best["session"], best["turn"], best["role"]) == (0, "tuesday", 1, "user")
+    assert set(best) == {"session", "turn", "at", "role", "text", "score"}
+    scores = [turn["score"] for turn in answer["data"]["turns"]]
+    assert scores == sorted(scores, reverse=True)
+    assert talked("sessions", "search", "quokkas", "--user", "ada")[0] == 1
+
+
+def test_a_session_is_shown_with_its_calls_and_writes(talked: Ask) -> None:
+    """What was said, which tools were called and the ids of what was remembered stand together."""
+    _, answer = talked("sessions", "show", "monday", "--user", "ada")
+    shown = answer["data"]
+
+    assert shown["turns"][0]["text"] == "My dog is called Rex."
+    assert [call["tool"] for call in shown["calls"]] == ["archival_memory_insert"]
+    records = talked("memory", "list", "--user", "ada")[1]["data"]["records"]
+    assert shown["writes"] == [record["id"] for record in records if record["session_id"] == "monday"]
+    assert shown["summary"] == ""
+
+
+@pytest.mark.parametrize("word", ["monday", "mon", "dogs"])
+def test_a_session_is_found_by_its_id_how_it_begins_or_its_name(talked: Ask, word: str) -> None:
+    """A name given once stands for the id from then on; the prompt of the session stays as it was."""
+    assert talked("sessions", "rename", "monday", "dogs", "--user", "ada")[0] == 0
+
+    code, answer = talked("sessions", "show", word, "--user", "ada")
+
+    assert (code, answer["data"]["session"], answer["data"]["name"]) == (0, "monday", "dogs")
+    again = talked("chat", "--user", "ada", "--session", "monday", "-p", "Hello!")[1]["data"]
+    assert again["context_usage"]["tiers"]["messages"] > 40
+    assert talked("sessions", "show", word, "--user", "ada")[1]["data"]["name"] == "dogs"
+
+
+def test_an_ambiguous_word_names_the_candidates(ask: Ask) -> None:
+    """What fits several sessions is exit 2 and lists them; a whole id never is ambiguous."""
+    for session in ("work", "work-2"):
+        ask("chat", "--user", "ada", "--session", session, "--consent", "-p", "Hello there, how are you?")
+
+    code, answer = ask("sessions", "show", "wo", "--user", "ada")
+
+    assert code == 2
+    assert "work" in answer["diagnostics"][0]["message"] and "work-2" in answer["diagnostics"][0]["message"]
+    assert ask("sessions", "show", "work", "--user", "ada")[0] == 0
+
+
+@pytest.mark.parametrize("command", [("show",), ("rename", "--", "mine"), ("rm", "--yes")])
+def test_the_session_of_somebody_else_is_not_found(talked: Ask, command: tuple[str, ...]) -> None:
+    """Nobody learns that Bob has a session, whatever they ask of it."""
+    verb, *more = command
+    words = [word for word in more if word != "--"]
+
+    code, answer = talked("sessions", verb, "tuesday", *words, "--user", "bob")
+
+    assert code == 1
+    assert "or it is another user's" in answer["diagnostics"][0]["message"]
+    assert len(talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]) == 2
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 81, "\x1b[31mred", "monday"])
+def test_a_name_is_one_visible_line_that_nothing_else_has(talked: Ask, name: str) -> None:
+    """What cannot be told apart or obeyed by a terminal is no name: exit 2, and the old one stays."""
+    assert talked("sessions", "rename", "tuesday", name, "--user", "ada")[0] == 2
+    assert talked("sessions", "show", "tuesday", "--user", "ada")[1]["data"]["name"] is None
+
+
+def test_a_name_holds_no_secret(talked: Ask, store: Path) -> None:
+    """A credential in a name is refused before it is written anywhere."""
+    code, _ = talked("sessions", "rename", "tuesday", "key AKIAIOSFODNN7EXAMPLE", "--user", "ada")
+
+    assert code == 1
+    assert not any(b"AKIAIOSFODNN7" in path.read_bytes() for path in store.rglob("*") if path.is_file())
+
+
+def test_removing_asks_and_refuses_where_nobody_answers(talked: Ask) -> None:
+    """Without a terminal and without ``--yes`` nothing goes: exit 2."""
+    assert talked("sessions", "rm", "monday", "--user", "ada")[0] == 2
+    assert talked("sessions", "show", "monday", "--user", "ada")[0] == 0
+
+
+def test_a_removed_session_leaves_no_word_but_what_was_remembered(talked: Ask, store: Path) -> None:
+    """Its turns, prompt and the words of its audit events go; records, other sessions and other users stay."""
+    bobs = {path: path.read_bytes() for path in kept_by(store)}
+
+    code, answer = talked("sessions", "rm", "monday", "--user", "ada", "--yes")
+
+    assert code == 0
+    assert answer["data"]["removed"][0]["session"] == "monday"
+    assert [one["session"] for one in talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]] == ["tuesday"]
+    state = [path for path in (store / ".memkit/state").rglob("*") if path.is_file()]
+    assert not any(b"Rex" in path.read_bytes() for path in state)
+    assert any("Rex" in one["text"] for one in talked("memory", "list", "--user", "ada")[1]["data"]["records"])
+    assert talked("sessions", "show", "monday", "--user", "bob")[0] == 0
+    assert len(bobs) - len(kept_by(store)) == 2
+    told = talked("audit", "--user", "ada")[1]["data"]["events"]
+    assert {event["session_id"] for event in told if event["event"] == "write"} == {"monday", "tuesday"}
+
+
+def test_several_go_together_or_none_does(talked: Ask) -> None:
+    """A word that means nothing stops the command before anything is removed."""
+    assert talked("sessions", "rm", "monday", "nonsense", "--user", "ada", "--yes")[0] == 1
+    assert len(talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]) == 2
+
+    _, answer = talked("sessions", "rm", "monday", "tuesday", "mon", "--user", "ada", "--yes")
+
+    assert [one["session"] for one in answer["data"]["removed"]] == ["monday", "tuesday"]
+
+
+def test_records_of_the_session_alone_are_told_and_retired_on_request(talked: Ask) -> None:
+    """What only the session could recall stays in the archive, and ``--memories`` retires it."""
+    _, added = talked(
+        "memory", "add", "The code word today is marzipan", "--user", "ada", "--session", "monday", "--scope", "session"
+    )
+
+    _, answer = talked("sessions", "rm", "monday", "--user", "ada", "--yes", "--memories")
+
+    assert answer["data"]["removed"][0]["session_records"] == [added["data"]["id"]]
+    assert talked("memory", "get", added["data"]["id"], "--user", "ada")[1]["data"]["status"] == "retired"
+
+
+def test_expired_sessions_are_not_listed(talked: Ask, store: Path) -> None:
+    """What outlived ``recall.ttl`` is gone from every list before anybody sweeps."""
+    old = datetime.now(UTC) - timedelta(days=8)
+    recall = RecallMemory(store / ".memkit" / "state" / "sessions", clock=lambda: old)
+    recall.append("ada", "last-week", 1, "user", "Something from long ago")
+    for path in (store / ".memkit/state/sessions").glob("*.json"):
+        os.utime(path, (old.timestamp(), old.timestamp()))
+
+    found = talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]
+
+    assert {one["session"] for one in found} == {"monday", "tuesday"}
+    assert talked("sessions", "show", "last-week", "--user", "ada")[0] == 1
+
+
+def test_a_damaged_file_hides_no_session(talked: Ask, store: Path) -> None:
+    """A file that somebody broke costs what was in it, and the list is given all the same."""
+    for path in (store / ".memkit/state/sessions").glob("*.json"):
+        path.write_text("{broken")
+
+    found = talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]
+
+    assert [(one["session"], one["turns"]) for one in found] == [("tuesday", 1), ("monday", 1)]
+
+
+def test_the_shell_completes_the_sessions_of_one_user(
+    talked: Ask, store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids and names of the user on the line are offered, and those of nobody else."""
+    talked("chat", "--user", "bob", "--session", "bobs-own", "--consent", "-p", "Hello, it is me.")
+    talked("sessions", "rename", "monday", "my dogs", "--user", "ada")
+    monkeypatch.setenv("_MEMKIT_COMPLETE", "bash_complete")
+
+    def offered(user: str, begun: str) -> set[str]:
+        monkeypatch.setenv("COMP_WORDS", f"memkit sessions show --user {user} {begun}")
+        monkeypatch.setenv("COMP_CWORD", "5")
+        capsys.readouterr()
+        run([])
+        return {line.partition(",")[2] for line in capsys.readouterr().out.splitlines() if line}
+
+    assert offered("ada", "") == {"monday", "tuesday", "my dogs"}
+    assert offered("bob", "") == {"monday", "bobs-own"}
+    assert offered("carol", "m") == set()
+
+
+def test_hostile_words_are_shown_as_escapes(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was said cannot move the cursor of whoever lists it."""
+    ask("chat", "--user", "ada", "--session", "s\u202e1", "--consent", "-p", "I like \x1b[2Jred wine.")
+
+    for words in (["list"], ["search", "wine"], ["show", "s"]):
+        run(["sessions", *words, "--user", "ada"])
+        shown = capsys.readouterr().out
+        assert "\x1b" not in shown and "\u202e" not in shown
