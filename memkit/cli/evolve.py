@@ -20,6 +20,7 @@ from memkit.errors import UsageError
 from memkit.evolution.runs.carrying import Audience
 from memkit.evolution.runs.evolution import INTERRUPTED
 from memkit.evolution.runs.outcome import Evolved
+from memkit.sandbox import RUNTIMES
 from memkit.use_cases.evolve_program import EvolutionRequest, evolve_program
 from memkit.use_cases.resume_evolution import resume_evolution
 
@@ -27,7 +28,7 @@ _CHANGEABLE = ("generations", "workers", "target", "patience", "price")
 """Settings that may be others after a run was stopped, because what is there already does not depend on them."""
 _SETTINGS = (
     *_CHANGEABLE, "population", "seed", "islands", "minimize", "timeout", "memory", "modules", "scratch", "unsafe",
-    "providers", "model",
+    "container", "providers", "model",
 )  # fmt: skip
 _AT_RESUME = {"resume", *_CHANGEABLE, "max_tokens", "max_cost", "accept_changes"}
 _COMMON = {"as_json", "json", "store", "no_input", "debug"}
@@ -91,6 +92,11 @@ class Price(click.ParamType[tuple[float, float]]):
 )
 @click.option("--scratch", metavar="NAME", help="Give each program an empty folder to write in.")
 @click.option("--unsafe", is_flag=True, help="Run programs unconfined, with your rights. The run says so.")
+@click.option(
+    "--container",
+    type=click.Choice(["auto", *RUNTIMES]),
+    help="Put programs in a container as well, started by this runtime.",
+)
 @click.option(
     "--provider", "providers", multiple=True, metavar="P", help="Model that proposes changes, such as scripted:FILE."
 )

@@ -99,6 +99,7 @@ def _status_lines(found: Status) -> list[str]:
         lines.append(f"best score {found.best['score']:.10g}: program {found.best['id'][:SHORT]}")
     else:
         lines.append("no program has a score that counts yet")
+    lines.append(f"confined by {found.sandbox}")
     reasons = list(found.failures.items())
     lines += [f"{number} without a score: {reason}" for reason, number in reasons[:_REASONS]]
     lines += [f"… {len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS else []

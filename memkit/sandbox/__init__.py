@@ -2,11 +2,13 @@
 
 from .bare.client import Candidate
 from .bare.failure import Failure
+from .container import RUNTIMES, Runtime
 from .evaluator import Evaluator, evaluate_in_sandbox
 from .interface import Evaluation, Grants, Layer, Limits, Report, SandboxUnavailable, Scratch
-from .sandbox import Sandbox, available
+from .sandbox import Sandbox, available, usable_runtime
 
 __all__ = [
+    "RUNTIMES",
     "Candidate",
     "Evaluation",
     "Evaluator",
@@ -15,9 +17,11 @@ __all__ = [
     "Layer",
     "Limits",
     "Report",
+    "Runtime",
     "Sandbox",
     "SandboxUnavailable",
     "Scratch",
     "available",
     "evaluate_in_sandbox",
+    "usable_runtime",
 ]

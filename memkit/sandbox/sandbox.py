@@ -21,16 +21,19 @@ from memkit.terminal import one_line
 from .bare.client import Address, Candidate
 from .bare.codec import Malformed
 from .bare.frames import Ended, Late, TooLarge, framed, receive, send
+from .container import PLACE_INSIDE, RUNTIMES, Bundle, Runtime, find_runtime
 from .interface import Grants, Layer, Limits, Report, SandboxUnavailable
 
 BARE = Path(__file__).resolve().parent / "bare"
-_START, _END = 60.0, 5.0
+_START, _END, _WARDEN = 60.0, 5.0, 20.0
+"""Seconds for the fork server to start, to end, and for a container's warden to remove what is left."""
 _LONGEST_ADDRESS = 100
 """Bytes of a socket's path that the kernel takes, with room."""
-_NEEDED = ("landlock", "seccomp", "limits")
-_OPTIONAL = ("namespaces", "root")
+_NEEDED, _OPTIONAL = ("landlock", "seccomp", "limits"), ("namespaces", "root")
+_NEEDED_CONTAINED, _OPTIONAL_CONTAINED = ("container", "seccomp", "limits"), ("landlock", "namespaces", "root")
 _BOOT = "import sys; sys.path.append({folder!r}); from bare.nursery import main; main({listener}, {control})"
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", **dict.fromkeys(_ONE_THREAD, "1")}
 
 
 class Sandbox:
@@ -41,24 +44,40 @@ class Sandbox:
     42
     """
 
-    def __init__(self, limits: Limits | None = None, grants: Grants | None = None) -> None:
+    def __init__(
+        self, limits: Limits | None = None, grants: Grants | None = None, *, container: str | None = None
+    ) -> None:
         """Start the fork server, and have it try that confinement holds.
 
+        Args:
+            limits: How much a program may use.
+            grants: What it may reach.
+            container: The runtime of a container to put around all programs, such as ``runc``. What else confines them
+                is then a second wall, and Landlock may be missing.
+
         Raises:
-            SandboxUnavailable: If the kernel does not offer what is needed; the message says what is missing.
-            UsageError: If something is granted that is not there.
+            SandboxUnavailable: If the kernel, or the runtime, does not offer what is needed; the message says what is
+                missing.
+            UsageError: If something is granted that is not there, or the runtime is none that is known.
         """
         self.limits, self.grants = limits or Limits(), grants or Grants()
         modules = [_located(name) for name in self.grants.modules]
         readable = [_existing(path) for path in self.grants.read]
         if sys.platform != "linux":
             raise SandboxUnavailable(_lacking(f"Landlock and seccomp are Linux's; this is {sys.platform}"))
+        self._runtime = find_runtime(container) if container is not None else None
         self._folder = private_folder()
+        config = self._config(modules, readable)
         self._control, control = socket.socketpair()
-        self._server = _started(self._folder, control)
+        try:
+            self._server = _started(self._folder, control, self._runtime, config)
+        except BaseException:
+            self._control.close()
+            shutil.rmtree(self._folder)
+            raise
         self._finish = weakref.finalize(self, _closed, self._folder, self._control, self._server, os.getpid())
         try:
-            self.report = self._greeted(self._config(modules, readable))
+            self.report = self._greeted(config)
         except BaseException:
             self.close()
             raise
@@ -73,7 +92,10 @@ class Sandbox:
             "readable": [str(path) for path in (*readable, *(part for module in modules for part in _parts(*module)))],
             "library": library,
             "hidden": hidden,
-            "place": str(self._folder / "root"),
+            "contained": self._runtime is not None,
+            "folder": "" if self._runtime else str(self._folder),
+            "outside": str(self._folder),
+            "place": PLACE_INSIDE if self._runtime else str(self._folder / "root"),
             "scratch": f"/scratch/{scratch.name}" if scratch else "",
             "scratch_size": scratch.size if scratch else 0,
             "scratch_files": scratch.files if scratch else 0,
@@ -86,16 +108,30 @@ class Sandbox:
             send(self._control, framed(config), deadline)
             told = receive(self._control, deadline, 1 << 20)
         except (Ended, Late, TooLarge, Malformed):
-            raise SandboxUnavailable(_lacking(f"the fork server did not start{self._last_words()}")) from None
-        report = _report(told["layers"])
+            what = f"the container of {self._runtime}" if self._runtime else "the fork server"
+            raise SandboxUnavailable(_lacking(f"{what} did not start{self._last_words()}")) from None
+        layers = told["layers"]
+        if self._runtime is not None:
+            layers["container"] = [True, str(self._runtime)]
+        report = _report(layers, contained=self._runtime is not None)
         if told["faults"]:
             raise UsageError(f"A granted module cannot be imported: {one_line('; '.join(told['faults']), 300)}")
         if not told["ready"]:
-            raise SandboxUnavailable(_lacking("; ".join(report.missing)))
+            raise SandboxUnavailable(_lacking("; ".join(report.missing)) + self._other_way(report))
         return report
 
+    def _other_way(self, report: Report) -> str:
+        """Return what would do where Landlock is missing."""
+        if self._runtime is not None or not any(missing.startswith("landlock: ") for missing in report.missing):
+            return ""
+        try:
+            runtime = usable_runtime()
+        except SandboxUnavailable:
+            return ""
+        return f" A container does without Landlock, and {runtime} can start one here: --container {runtime.name}."
+
     def _last_words(self) -> str:
-        self._server.kill()
+        _end(self._control, self._server, patience=0.0)
         words = self._server.stderr.read() if self._server.stderr is not None else b""
         return f": {one_line(words.decode('utf-8', 'replace')[-300:])}" if words else ""
 
@@ -146,10 +182,29 @@ def source_of(program: str | Path) -> str:
     return source
 
 
-def available() -> Report:
+def usable_runtime(name: str = "auto") -> Runtime:
+    """Return a container runtime that starts a sandbox here: the one named, or for ``auto`` the first that does.
+
+    Raises:
+        UsageError: If memkit does not know to start it.
+        SandboxUnavailable: If none does; the message says why not.
+    """
+    reasons = []
+    for candidate in RUNTIMES if name == "auto" else (name,):
+        try:
+            runtime = find_runtime(candidate)
+            Sandbox(container=candidate).close()
+        except SandboxUnavailable as error:
+            reasons.append(str(error))
+        else:
+            return runtime
+    raise SandboxUnavailable(" ".join(reasons))
+
+
+def available(container: str | None = None) -> Report:
     """Return which means of confinement this machine offers; the tried ones were tried in a process of their own."""
     try:
-        with Sandbox() as sandbox:
+        with Sandbox(container=container) as sandbox:
             return sandbox.report
     except SandboxUnavailable as error:
         return Report((Layer("sandbox", False, str(error), needed=True),))
@@ -159,11 +214,12 @@ def _lacking(what: str) -> str:
     return f"Programs cannot be confined on this machine: {what}."
 
 
-def _report(told: dict[str, list[Any]]) -> Report:
+def _report(told: dict[str, list[Any]], *, contained: bool) -> Report:
     """Return the layers that the fork server told of, the needed ones whether it told of them or not."""
     untried = [False, "not tried"]
-    needed = [*_NEEDED, *(name for name in ("scratch", "proof") if name in told)]
-    names = [*needed, *(name for name in _OPTIONAL if name in told)]
+    walls, optional = (_NEEDED_CONTAINED, _OPTIONAL_CONTAINED) if contained else (_NEEDED, _OPTIONAL)
+    needed = [*walls, *(name for name in ("scratch", "proof") if name in told)]
+    names = [*needed, *(name for name in optional if name in told)]
     found = {name: told.get(name, untried) for name in names}
     return Report(tuple(Layer(name, holds, detail, name in needed) for name, (holds, detail) in found.items()))
 
@@ -178,41 +234,58 @@ def private_folder() -> Path:
     return folder
 
 
-def _started(folder: Path, control: socket.socket) -> subprocess.Popen[bytes]:
+def _started(
+    folder: Path, control: socket.socket, runtime: Runtime | None, config: dict[str, Any]
+) -> subprocess.Popen[bytes]:
     """Start the fork server with nothing of this process but two sockets."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with listener, control:
         listener.bind(str(folder / "socket"))
         listener.listen(128)
-        boot = _BOOT.format(folder=str(BARE.parent), listener=listener.fileno(), control=control.fileno())
-        # Not -I: it ignores PYTHONHASHSEED too, and then the order of a set differs from one run to the next.
-        command = [sys._base_executable, "-s", "-S", "-P", "-c", boot]  # type: ignore[attr-defined]
-        environment = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", **dict.fromkeys(_ONE_THREAD, "1")}
+        sockets = (listener.fileno(), control.fileno())
+        if runtime is not None:
+            return Bundle(folder, BARE, _interpreter(), _ENVIRONMENT, config).start(runtime, _BOOT, sockets)
+        boot = _BOOT.format(folder=str(BARE.parent), listener=sockets[0], control=sockets[1])
         return subprocess.Popen(
-            command,
+            [*_interpreter(), "-c", boot],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=environment,
+            env=_ENVIRONMENT,
             cwd="/",
-            pass_fds=(listener.fileno(), control.fileno()),
+            pass_fds=sockets,
             start_new_session=True,
         )
 
 
+def _interpreter() -> list[str]:
+    """Return the command of an interpreter without the environment, and the packages, of this one."""
+    # Not -I: it ignores PYTHONHASHSEED too, and then the order of a set differs from one run to the next.
+    return [sys._base_executable, "-s", "-S", "-P"]  # type: ignore[attr-defined]
+
+
 def _closed(folder: Path, control: socket.socket, server: subprocess.Popen[bytes], owner: int) -> None:
     """End the fork server; in a fork of its owner only let go of it."""
-    control.close()
     if os.getpid() != owner:
+        control.close()
         return
-    try:
-        server.wait(_END)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
+    _end(control, server, _END)
     if server.stderr is not None:
         server.stderr.close()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end(control: socket.socket, server: subprocess.Popen[bytes], patience: float) -> None:
+    """Have the fork server end, by force after ``patience`` seconds; a container's warden sees to that itself."""
+    control.close()
+    if server.stdin is not None:
+        server.stdin.close()
+        patience = _WARDEN
+    try:
+        server.wait(patience)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 def _library() -> tuple[list[str], list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,10 +16,11 @@ from memkit.evolution.runs.carrying import Audience, carry_on, now
 from memkit.evolution.runs.checkpoints import Found
 from memkit.evolution.runs.folder import RunFolder, new_run_name, runs_folder
 from memkit.evolution.runs.outcome import Evolved
-from memkit.evolution.runs.record import RunRecord, settle
+from memkit.evolution.runs.record import RunRecord, Settings, settle
 from memkit.evolution.runs.task_files import digests, task_files
 from memkit.evolution.runs.workshop import Workshop
 from memkit.evolution.task import Task, find_task
+from memkit.sandbox import usable_runtime
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         RunFault: The run cannot be written.
     """
     task = find_task(request.program, request.evaluator)
-    settings = settle(request.settings, task)
+    settings = _with_runtime(settle(request.settings, task))
     files = task_files(task.program, task.evaluator, task.folder)
     places = runs_folder(root)
     path = request.out or places / new_run_name(task.name, datetime.now(UTC), places)
@@ -77,6 +78,13 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         return carry_on(
             folder, record, workshop.searcher, answers, audience or Audience(), _beginning(task), seed=task.seed
         )
+
+
+def _with_runtime(settings: Settings) -> Settings:
+    """Return settings that name the runtime: a run that goes on elsewhere asks for the same one."""
+    if settings.container != "auto":
+        return settings
+    return replace(settings, container=usable_runtime().name)
 
 
 def _beginning(task: Task) -> Found:

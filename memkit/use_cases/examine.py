@@ -17,7 +17,7 @@ from memkit.memory.sealing import clear_lines
 from memkit.memory.tokens import counter
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
-from memkit.sandbox import available
+from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
@@ -52,7 +52,16 @@ def _machine() -> Iterator[Check]:
     report = available()
     lacking = "" if report.ok else "none here, and nothing but evolved programs needs one. "
     yield Check("sandbox", True, f"{lacking}{report}")
+    yield Check("container", True, _container())
     yield _targets()
+
+
+def _container() -> str:
+    """Return which runtime can start a container for programs here."""
+    try:
+        return str(usable_runtime())
+    except SandboxUnavailable as error:
+        return f"none here, and nothing but 'memkit evolve --container' needs one. {error}"
 
 
 def _targets() -> Check:

@@ -109,9 +109,10 @@ def plain() -> Iterator[Sandbox]:
     """Yield a sandbox of a kernel that offers no namespaces: Landlock, seccomp and limits alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("memkit.sandbox.sandbox._BOOT", WITHOUT_NAMESPACES)
-        with Sandbox(BRIEF) as sandbox:
-            assert {layer.name: layer.holds for layer in sandbox.report.layers}["root"] is False
-            yield sandbox
+        opened = Sandbox(BRIEF)
+    with opened as sandbox:
+        assert {layer.name: layer.holds for layer in sandbox.report.layers}["root"] is False
+        yield sandbox
 
 
 @X86

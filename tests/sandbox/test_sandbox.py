@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import memkit.sandbox.sandbox as sandbox_module
 from memkit.errors import UsageError
 from memkit.sandbox import Candidate, Failure, Grants, Limits, Sandbox, SandboxUnavailable, Scratch, available
 
@@ -340,3 +341,27 @@ def test_what_a_program_says_of_itself_can_be_shown(sandbox: Sandbox) -> None:
     assert failed.reason.isprintable()
     assert all(line.isprintable() for line in failed.detail.split("\n"))
     assert "in f\u00e9" in failed.detail
+
+
+def test_a_module_is_granted_that_lies_in_a_folder_which_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Packages installed beside the standard library are hidden, and one of them can be granted nevertheless."""
+    library, site = tmp_path / "lib", tmp_path / "lib" / "site-packages"
+    (site / "granted" / "part").mkdir(parents=True)
+    (site / "hidden").mkdir()
+    for file in (site / "granted", site / "granted" / "part", site / "hidden"):
+        (file / "__init__.py").write_text("VALUE = 7\n")
+    known = sandbox_module._library()
+    monkeypatch.setattr(sandbox_module, "_library", lambda: ([*known[0], str(library)], [*known[1], str(site)]))
+    monkeypatch.syspath_prepend(str(site))
+    look = (
+        "import os\ndef look(folder):\n    import granted.part\n"
+        "    return granted.part.VALUE, [os.path.exists(f'{folder}/{name}') for name in ('granted', 'hidden')]\n"
+    )
+    with Sandbox(grants=Grants(modules=("granted",))) as sandbox, sandbox.open(look) as program:
+        value, (is_granted, is_hidden_there) = program.call("look", [str(site)])
+
+    rooted = any(layer.name == "root" and layer.holds for layer in sandbox.report.layers)
+    assert (value, is_granted) == (7, True)
+    assert is_hidden_there is not rooted

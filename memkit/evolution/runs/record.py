@@ -35,6 +35,8 @@ class Settings:
     modules: tuple[str, ...] = ()
     scratch: str | None = None
     unsafe: bool = False
+    container: str | None = None
+    """The runtime of a container for programs; until the run begins also ``auto``, for one that this machine has."""
     providers: tuple[str, ...] = ()
     model: str | None = None
     price: tuple[float, float] | None = None
@@ -43,6 +45,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.islands is not None and self.islands > self.population // 2:
             raise UsageError(f"{self.islands} islands need a population of {2 * self.islands}: two programs each.")
+        if self.unsafe and self.container is not None:
+            raise UsageError("--unsafe runs programs unconfined, and --container confines them: say one of the two.")
         if "cost" in self.budget and self.price is None:
             raise UsageError("--max-cost needs --price IN,OUT: what a million tokens cost when read and when written.")
 

@@ -30,6 +30,8 @@ class Status:
     """Reason → how many programs have no score that counts for it, the most frequent first."""
     stopped: str | None
     """Why it ended: generations, target, patience, exhausted, unscored, tokens, cost, interrupted."""
+    sandbox: str
+    """Which means of confinement hold."""
     notes: tuple[str, ...] = ()
 
 
@@ -51,7 +53,7 @@ def status_of(account: Account) -> Status:
     if checkpoint is None:
         return Status(
             account.record.name, str(account.folder.path), account.state, 0, settings.generations, None, 0, None, {},
-            None, account.notes,
+            None, account.record.sandbox, account.notes,
         )  # fmt: skip
     best = checkpoint.best and {name: value for name, value in checkpoint.best.items() if name != "program"}
     return Status(
@@ -65,6 +67,7 @@ def status_of(account: Account) -> Status:
         round(checkpoint.evaluations / checkpoint.seconds, 2) if checkpoint.seconds else None,
         failures_of(account.judged),
         checkpoint.stopped,
+        account.record.sandbox,
         account.notes,
     )
 

@@ -126,7 +126,7 @@ class Workshop:
 def _sandbox(settings: Settings) -> Sandbox:
     limits = Limits(wall=settings.timeout, cpu=max(1, ceil(settings.timeout)), memory=settings.memory << 20)
     scratch = Scratch(settings.scratch) if settings.scratch else None
-    return Sandbox(limits, Grants(modules=settings.modules, scratch=scratch))
+    return Sandbox(limits, Grants(modules=settings.modules, scratch=scratch), container=settings.container)
 
 
 def _recorded(proposer: PromptedProposer, answers: Answers, budget: Mapping[str, float]) -> Recorded:

@@ -37,16 +37,26 @@ class Confinement:
     """Everything that can be prepared once, so that confining a process is a dozen system calls."""
 
     def __init__(
-        self, bounds: Bounds, taken: int, readable: Sequence[str], listed: Sequence[str], code: Filter
+        self, bounds: Bounds, taken: int, code: Filter, readable: Sequence[str] | None, listed: Sequence[str]
     ) -> None:
-        """Prepare; ``taken`` is the address space that the interpreter has taken itself."""
+        """Prepare.
+
+        Args:
+            bounds: What a program may use.
+            taken: The address space that the interpreter has taken itself.
+            code: The system calls that are left.
+            readable: What may be read; None where there is no Landlock to say it to.
+            listed: The folders whose names may be read, and not their files.
+        """
         self._bounds = bounds
         self._readable, self._listed = readable, listed
         self._code = code
         self._address_space = bounds.memory + taken
         self._rules = None if bounds.scratch else self._rule_set()
 
-    def _rule_set(self) -> RuleSet:
+    def _rule_set(self) -> RuleSet | None:
+        if self._readable is None:
+            return None
         rules = RuleSet()
         rules.allow_reading(self._readable)
         for folder in self._listed:
@@ -72,9 +82,8 @@ class Confinement:
             OSError: If the kernel refuses any of it; the process must then end without reading a program.
         """
         os.setsid()
-        rules = self._rules
-        if rules is None:
-            bounds = self._bounds
+        rules, bounds = self._rules, self._bounds
+        if bounds.scratch:
             jail.mount_scratch(bounds.scratch, bounds.scratch_size, bounds.scratch_files)
             os.chdir(bounds.scratch)
             rules = self._rule_set()
@@ -82,8 +91,9 @@ class Confinement:
         system.control(system.PR_SET_DUMPABLE, 0)
         system.control(system.PR_SET_NO_NEW_PRIVS, 1)
         _drop_capabilities()
-        rules.take_on()
-        os.close(rules.descriptor)
+        if rules is not None:
+            rules.take_on()
+            os.close(rules.descriptor)
         self._code.take_on()
 
     def _limit(self) -> None:

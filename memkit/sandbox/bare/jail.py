@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .system import call, library
 
@@ -53,18 +53,15 @@ def move_in(place: str, granted: Iterable[str], hidden: Iterable[str], scratch: 
     """
     _mount("none", "/", None, _REC | _PRIVATE)
     _mount("none", place, "tmpfs", _NOSUID | _NODEV, "size=1m,nr_inodes=4096,mode=755")
-    for path in _outermost(granted):
-        inside = place + path
-        if os.path.isdir(path):  # noqa: PTH112
-            os.makedirs(inside, exist_ok=True)  # noqa: PTH103
+    mounts = list(layout(granted, hidden))
+    for path, is_granted in mounts:
+        if is_granted:
+            _lay(path, place + path)
         else:
-            os.makedirs(os.path.dirname(inside), exist_ok=True)  # noqa: PTH103, PTH120
-            os.close(os.open(inside, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
-        _mount(path, inside, None, _BIND | _REC)
-        _read_only(inside)
-    for path in hidden:
-        if os.path.isdir(place + path):  # noqa: PTH112
-            _mount("none", place + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "size=4k,nr_inodes=2")
+            _mount("none", place + path, "tmpfs", _NOSUID | _NODEV, "size=1m,nr_inodes=4096,mode=755")
+    for path, is_granted in mounts:  # not before, for what is granted inside of a covered folder needs a place there
+        if not is_granted:
+            _read_only(place + path)
     if scratch:
         os.makedirs(place + scratch, exist_ok=True)  # noqa: PTH103
     _mount("none", place, None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
@@ -74,13 +71,29 @@ def move_in(place: str, granted: Iterable[str], hidden: Iterable[str], scratch: 
     os.chdir("/")
 
 
-def _outermost(paths: Iterable[str]) -> list[str]:
-    """Return the paths that lie in no other of them."""
-    kept: list[str] = []
-    for path in sorted(set(paths)):
-        if not any(path.startswith(outer + "/") for outer in kept):
-            kept.append(path)
-    return kept
+def layout(granted: Iterable[str], hidden: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the paths to mount, outer ones first, and whether each is granted or covered by an empty folder.
+
+    What lies in something granted is there already, and what lies nowhere granted need not be covered.
+    """
+    kept: list[tuple[str, bool]] = []
+    wanted = [*((path, True) for path in set(granted)), *((path, False) for path in set(hidden))]
+    for path, is_granted in sorted(wanted):
+        around = next((is_there for outer, is_there in reversed(kept) if f"{path}/".startswith(f"{outer}/")), False)
+        if around != is_granted and (is_granted or os.path.isdir(path)):  # noqa: PTH112
+            kept.append((path, is_granted))
+            yield path, is_granted
+
+
+def _lay(path: str, inside: str) -> None:
+    """Show a path of the old root at ``inside``, read-only."""
+    if os.path.isdir(path):  # noqa: PTH112
+        os.makedirs(inside, exist_ok=True)  # noqa: PTH103
+    else:
+        os.makedirs(os.path.dirname(inside), exist_ok=True)  # noqa: PTH103, PTH120
+        os.close(os.open(inside, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+    _mount(path, inside, None, _BIND | _REC)
+    _read_only(inside)
 
 
 def mount_scratch(folder: str, size: int, files: int) -> None:

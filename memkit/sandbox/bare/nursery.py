@@ -14,9 +14,10 @@ import resource
 import socket
 import sys
 import time
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from . import candidate, jail, landlock, seccomp
+from . import candidate, jail, landlock, seccomp, system
 from .confinement import Bounds, Confinement, address_space
 from .forking import ForkServer
 from .frames import framed, receive, send
@@ -33,22 +34,28 @@ _SHORT = 10.0
 _PROBES_FAILED = 96
 _MOST_FILES = 1024
 """Open files of this process: enough for its programs, and few enough to be closed one by one."""
+_Probe = tuple[str, Callable[[], object]]
+"""What a confined process could do, and how it tries to."""
 _STREAM = 3
 """The one descriptor, besides the standard ones, that a program's process has."""
 
 
 def main(listener: int, control: int) -> None:
     """Serve on the inherited sockets until the controlling one is closed."""
+    os.environ.pop("HOME", None)  # runtimes of containers set it, and nothing here has a home
     ear, line = socket.socket(fileno=listener), socket.socket(fileno=control)
     config = receive(line, time.monotonic() + _SHORT, 1 << 20)
-    _preload()
-    faults = _import_granted(config["modules"])
+    preload()
+    faults = import_granted(config["modules"])
     _bound_server()
     taken = address_space()
     layers: dict[str, Any] = {}
-    folder = _Folder(os.path.dirname(config["place"]))  # noqa: PTH120
+    folder = _Folder(config["folder"])
     _move_away(config, (ear, line), folder, layers)
-    confinement = _proven(_confinement(config, taken, layers), layers)
+    system.control(
+        system.PR_SET_DUMPABLE, 0
+    )  # where /proc is left to see, a program must not look into this process by it
+    confinement = _proven(_confinement(config, taken, layers), config["outside"], layers)
     told = {"layers": layers, "faults": faults, "ready": confinement is not None}
     send(line, framed(told), time.monotonic() + _SHORT)
     if confinement is not None:
@@ -60,14 +67,17 @@ class _Folder:
     """The sandbox's folder, held by descriptors because its path leads nowhere from another root."""
 
     def __init__(self, path: str) -> None:
+        """Take hold of the folder at ``path``; of none where that is empty, because others see to it."""
         above, self._name = os.path.split(path)
-        self._above, self._inside = (os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in (above, path))
+        if self._name:
+            self._above, self._inside = (os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in (above, path))
 
     def let_go(self) -> None:
         """Leave the folder to the guard."""
-        os.close(self._above)
-        os.close(self._inside)
-        self._name = ""
+        if self._name:
+            os.close(self._above)
+            os.close(self._inside)
+            self._name = ""
 
     def remove(self) -> None:
         """Remove the folder, for the case that its owner was killed and could not."""
@@ -92,7 +102,8 @@ def _serve(ear: socket.socket, line: socket.socket, confinement: Confinement, co
     ForkServer(ear, line, body, most=config["programs"], groups=False, kept=confinement.descriptors).run()
 
 
-def _preload() -> None:
+def preload() -> None:
+    """Import what programs will want, so that they need not."""
     for name in PRELOADED:
         importlib.import_module(name)
     for name in LINKED:
@@ -100,7 +111,7 @@ def _preload() -> None:
             importlib.import_module(name)
 
 
-def _import_granted(modules: list[tuple[str, str]]) -> list[str]:
+def import_granted(modules: list[tuple[str, str]]) -> list[str]:
     """Import modules from where they are installed; return what went wrong."""
     faults = []
     for name, folder in modules:
@@ -198,7 +209,7 @@ def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement
     if config["scratch"] and not layers["root"][0]:
         layers["scratch"] = [False, "a bounded folder needs mount namespaces"]
         return None
-    if not abi or target is None:
+    if target is None or not (abi or config["contained"]):
         return None
     bounds = Bounds(*(config[name] for name in ("cpu", "memory", "files", "scratch", "scratch_size", "scratch_files")))
     code = seccomp.Filter(target, scratch=bool(config["scratch"]))
@@ -207,7 +218,7 @@ def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement
         readable, listed = [*config["readable"], *config["library"]], []
     else:
         readable, listed = [*config["readable"], *_parts(config["library"], config["hidden"])], config["library"]
-    return Confinement(bounds, taken, readable, listed, code)
+    return Confinement(bounds, taken, code, readable if abi else None, listed)
 
 
 def _parts(folders: list[str], hidden: list[str]) -> list[str]:
@@ -216,16 +227,20 @@ def _parts(folders: list[str], hidden: list[str]) -> list[str]:
     return [path for path in found if path not in hidden]
 
 
-def _proven(confinement: Confinement | None, layers: dict[str, Any]) -> Confinement | None:
-    """Return ``confinement`` if a process that takes it on can no longer do what it forbids, else None."""
+def _proven(confinement: Confinement | None, outside: str, layers: dict[str, Any]) -> Confinement | None:
+    """Return ``confinement`` if a process that takes it on can no longer do what it forbids, else None.
+
+    Without Landlock, what hides files is the container, and the folder ``outside`` of it must not be there.
+    """
     if confinement is None:
         return None
+    probes = (_LISTING if layers["landlock"][0] else _seeing(outside), *_PROBES)
     child = os.fork()
     if child == 0:
         code = _PROBES_FAILED
         try:
             confinement.take_on()
-            code = _held()
+            code = _held(probes)
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
@@ -233,14 +248,14 @@ def _proven(confinement: Confinement | None, layers: dict[str, Any]) -> Confinem
     if left == 0:
         layers["limits"] = [True, "processor time, memory, open files, size of files"]
         return confinement
-    why = "it could not be taken on" if left == _PROBES_FAILED or left < 0 else _PROBES[left - 1][0]
+    why = "it could not be taken on" if left == _PROBES_FAILED or left < 0 else probes[left - 1][0]
     layers["proof"] = [False, f"a confined process was tried, and {why}"]
     return None
 
 
-def _held() -> int:
+def _held(probes: Iterable[_Probe]) -> int:
     """Try what confinement forbids; return the number of the first thing that worked, 0 if nothing did."""
-    for number, (_what, attempt) in enumerate(_PROBES, start=1):
+    for number, (_what, attempt) in enumerate(probes, start=1):
         try:
             attempt()
         except OSError:
@@ -249,8 +264,12 @@ def _held() -> int:
     return 0
 
 
-_PROBES: tuple[tuple[str, Any], ...] = (
-    ("it could list the root folder", lambda: os.listdir("/")),  # noqa: PTH208
+def _seeing(outside: str) -> _Probe:
+    return "it could see files of the machine", lambda: os.stat(outside)  # noqa: PTH116
+
+
+_LISTING: _Probe = ("it could list the root folder", lambda: os.listdir("/"))  # noqa: PTH208
+_PROBES: tuple[_Probe, ...] = (
     ("it could write a file", lambda: os.open("/tmp/memkit-probe", os.O_CREAT | os.O_WRONLY)),
     ("it could make a socket", lambda: socket.socket(socket.AF_UNIX)),
     ("it could start a process", lambda: os.fork() or os._exit(0)),
