@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from memkit.llm.arriving import CallPart, Delta, argument_text, counts
+from memkit.llm.arriving import CallPart, Delta, argument_text, counts, text_of
 from memkit.llm.faults import malformed, readable
 from memkit.llm.inquiry import Inquiry
 from memkit.llm.patience import Patience
@@ -90,9 +90,9 @@ def _event_delta(event: Any, counted: dict[str, Any]) -> Delta:
     if event.type == "content_block_start":
         return _block_delta(event.index, event.content_block)
     if event.type == "content_block_delta" and event.delta.type == "text_delta":
-        return Delta(text=event.delta.text)
+        return Delta(text=text_of(event.delta.text))
     if event.type == "content_block_delta" and event.delta.type == "input_json_delta":
-        return Delta(calls=(CallPart(event.index, arguments=event.delta.partial_json),))
+        return Delta(calls=(CallPart(event.index, arguments=text_of(event.delta.partial_json)),))
     if event.type == "message_delta":
         reason = event.delta.stop_reason
         stop = STOPS.get(reason, "done") if reason else ""
@@ -103,12 +103,12 @@ def _event_delta(event: Any, counted: dict[str, Any]) -> Delta:
 def _block_delta(index: int, block: Any) -> Delta:
     """Return what a block of content adds, a whole one or the beginning of one."""
     if block.type == "text":
-        return Delta(text=block.text or "")
+        return Delta(text=text_of(block.text))
     if block.type != "tool_use":
         return Delta()
     # A streamed call begins with an empty object, and its arguments follow; a whole one has them here.
     arguments = argument_text(block.input) if block.input else ""
-    return Delta(calls=(CallPart(index, block.id or "", block.name or "", arguments),))
+    return Delta(calls=(CallPart(index, text_of(block.id), text_of(block.name), arguments),))
 
 
 def _usage(counted: dict[str, Any], usage: Any) -> dict[str, int]:

@@ -179,6 +179,13 @@ def whole_characters(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def text_of(given: Any) -> str:
+    """Return a text that may be missing; raises ``TypeError`` for what is none."""
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"{type(given).__name__} in the place of text")
+    return given or ""
+
+
 def argument_text(given: Any) -> str:
     """Return arguments as text; some servers send an object in the place of its JSON."""
     if given is None:

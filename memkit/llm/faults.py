@@ -234,7 +234,8 @@ def _body(error: Exception) -> Mapping[str, Any]:
 
 def _reason(error: Exception, vendor: Vendor) -> str:
     """Return the server's own words on one short line, without the key."""
-    said = _body(error).get("message") or getattr(error, "message", None) or str(error)
+    body = getattr(error, "body", None)
+    said = _body(error).get("message") or (body if isinstance(body, str) else getattr(error, "message", None)) or error
     text = " ".join(str(said).replace(vendor.secret, "…").split())
     if text.startswith("<") or "<html" in text.lower():
         return "(a web page instead of an answer)"

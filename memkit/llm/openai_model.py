@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memkit.llm.arriving import CallPart, Delta, argument_text, counts
+from memkit.llm.arriving import CallPart, Delta, argument_text, counts, text_of
 from memkit.llm.faults import malformed, readable
 from memkit.llm.inquiry import Inquiry
 from memkit.llm.patience import Patience
@@ -120,17 +120,14 @@ def _text(said: Any) -> str:
     content = said.content
     if isinstance(content, list):
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    text = content or getattr(said, "refusal", None) or ""
-    if not isinstance(text, str):
-        raise TypeError("content is no text")
-    return text
+    return text_of(content or getattr(said, "refusal", None))
 
 
 def _call_part(call: Any, index: int | None) -> CallPart:
     function = call.function
     if function is None:
-        return CallPart(index, call.id or "")
-    return CallPart(index, call.id or "", function.name or "", argument_text(function.arguments))
+        return CallPart(index, text_of(call.id))
+    return CallPart(index, text_of(call.id), text_of(function.name), argument_text(function.arguments))
 
 
 def _usage(usage: Any) -> dict[str, int]:

@@ -6,8 +6,10 @@ import importlib
 import os
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from memkit.errors import EnvironmentFault, MissingExtra, UsageError
 from memkit.llm.patience import Patience
@@ -56,7 +58,7 @@ class Vendor:
 
         Raises:
             MissingExtra: The SDK is not installed.
-            EnvironmentFault: There is no key, the address is none, or a proxy is named that cannot be used.
+            EnvironmentFault: There is no key, the address is none, or the environment names a proxy that cannot be one.
         """
         if not self.secret:
             raise EnvironmentFault(
@@ -66,16 +68,10 @@ class Vendor:
         if not (self.secret.isascii() and self.secret.isprintable()):
             raise EnvironmentFault(f"{self.key} holds characters that no key has. Copy it again.")
         made = getattr(self.sdk, name)
-        timeout = self.timeout(patience, stream=False)
-        try:
-            client = made(api_key=self.secret, base_url=self.where, timeout=timeout, max_retries=0)
-        except (ImportError, ValueError, TypeError, self.base_error) as error:
-            # What the HTTP library needs depends on the environment: a proxy that speaks SOCKS, for example.
-            said = " ".join(str(error).split()).replace(self.secret, "…")
-            raise EnvironmentFault(
-                f"{self.shown} cannot be asked: {SECRET_PARTS.sub('', said)[:200]} Check the proxy in the environment."
-            ) from None
-        return client
+        check_proxies()
+        return made(
+            api_key=self.secret, base_url=self.where, timeout=self.timeout(patience, stream=False), max_retries=0
+        )
 
     def timeout(self, patience: Patience, *, stream: bool) -> Any:
         """Return the time-outs of one request in the SDK's form."""
@@ -96,6 +92,18 @@ class Vendor:
         """Return what every error of the SDK is."""
         error: type[Exception] = self.sdk.APIError.__base__
         return error
+
+
+def check_proxies() -> None:
+    """Raise ``EnvironmentFault`` for a proxy in the environment that the HTTP library would stumble over."""
+    for scheme, address in getproxies().items():
+        if scheme not in ("http", "https", "all"):
+            continue
+        kind = urlsplit(address if "://" in address else f"http://{address}").scheme
+        if kind not in ("http", "https", "socks5", "socks5h"):
+            raise EnvironmentFault(f"The proxy in {scheme.upper()}_PROXY is of the kind {kind!r:.20}, which is none.")
+        if kind.startswith("socks") and find_spec("socksio") is None:
+            raise MissingExtra(f"The proxy in {scheme.upper()}_PROXY speaks SOCKS: pip install socksio, or unset it.")
 
 
 def no_argument(provider: str, argument: str) -> None:
