@@ -15,6 +15,9 @@ from memkit.memory.errors import ArchiveError
 CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
 """Memory operations that write to the archive."""
 
+CODES = {"interrupted": 130, "broken_off": 3}
+"""The exit code of a turn that did not end with an answer of the model; what came of it is told all the same."""
+
 ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
 """Errors that answer one turn and do not end the conversation."""
 
@@ -26,7 +29,8 @@ def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: 
     for notice in notices if not front.json else ():
         front.note(f"({notice['message']})")
     message = "" if shown and not is_slash(text) else data["message"]
-    front.answer(data, message, diagnostics=notices, code=130 if data["ended"] == "interrupted" else 0)
+    ok = data["ended"] != "broken_off"
+    front.answer(data, message, ok=ok, diagnostics=notices, code=CODES.get(data["ended"], 0))
 
 
 def answer(conversation: Conversation, text: str) -> dict[str, Any]:
