@@ -15,12 +15,16 @@ from .interface import Completion, Message, Model, StreamingModel, ToolSpec
 class Asking:
     """The requests of one turn."""
 
-    def __init__(self, model: Model, turn_id: int, told: Announcements, deadline: Deadline) -> None:
+    def __init__(
+        self, model: Model, turn_id: int, told: Announcements, deadline: Deadline, spent: dict[str, int]
+    ) -> None:
         self._model = model
         self._turn_id = turn_id
         self._told = told
         self._deadline = deadline
         self._usage = {"input": 0, "output": 0, "requests": 0}
+        self._spent = spent
+        """The same for all turns, to add to."""
         self._calls = 0
         self.heard = ""
         """What came so far of an answer that is not complete."""
@@ -32,16 +36,24 @@ class Asking:
 
     def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the model's answer; raises ``TimeIsUp`` where the turn has to end before it is complete."""
-        self._usage["requests"] += 1
+        self._spend({"requests": 1})
         self._told.tell("model_asked", request=self._usage["requests"], messages=len(messages), tools=len(tools))
-        completion = numbered(self._answer(messages, tools), self._turn_id, self._calls)
+        try:
+            completion = numbered(self._answer(messages, tools), self._turn_id, self._calls)
+        except Exception as error:
+            self._spend(getattr(error, "usage", {}))
+            raise
         self._calls += len(completion.tool_calls)
         self.heard = ""
         usage = dict(completion.usage)
-        for name, tokens in usage.items():
-            self._usage[name] = self._usage.get(name, 0) + tokens
+        self._spend(usage)
         self._told.tell("model_answered", text=completion.text, tool_calls=calls_data(completion), usage=usage)
         return completion
+
+    def _spend(self, usage: Mapping[str, int]) -> None:
+        for name, count in usage.items():
+            for account in (self._usage, self._spent):
+                account[name] = account.get(name, 0) + count
 
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         if self._told.has_listener and isinstance(self._model, StreamingModel):
@@ -56,6 +68,11 @@ class Asking:
         self._told.tell("text", delta=delta)
         if self._deadline.has_passed:
             raise TimeIsUp
+
+
+def is_told(error: Exception) -> bool:
+    """Return whether ``error`` is a fault that its words explain to the user, and no bug."""
+    return isinstance(getattr(error, "exit_code", None), int)
 
 
 def model_of(client: Any) -> Model | None:

@@ -39,11 +39,13 @@ class Reply:
     """Whether the turn ended because its time is bounded."""
     interrupted: bool = False
     """Whether the user broke the turn off; the text is what came until then."""
+    broken_off: str = ""
+    """Why the model fell silent in the middle of its answer; the text is what came until then."""
 
     @property
     def ended(self) -> str:
-        """Return how the turn ended: answered, limited, late or interrupted."""
-        return next((way for way in ("interrupted", "late", "limited") if getattr(self, way)), "answered")
+        """Return how the turn ended: answered, limited, late, interrupted or broken_off."""
+        return next((way for way in ("interrupted", "broken_off", "late", "limited") if getattr(self, way)), "answered")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def remark_on(reply: Reply, max_seconds: float | None) -> str:
     """Return what a reply has to say about its own end, nothing where the model simply answered."""
     if reply.interrupted:
         return "(interrupted)"
+    if reply.broken_off:
+        return f"(The answer broke off: {reply.broken_off})"
     if reply.late:
         return f"(I stopped after {max_seconds or 0:g} seconds; one turn may take no longer.)"
     if reply.limited:

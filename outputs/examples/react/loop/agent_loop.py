@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from .asking import Asking, model_of
+from .asking import Asking, is_told, model_of
 from .calls import TOO_LATE, TOO_MANY, CallRun
 from .deadline import Deadline, TimeIsUp
 from .events import Announcements, Listener
@@ -68,6 +68,8 @@ class AgentLoop:
         self._recalled: str = ""
         self._deadline = Deadline()
         self._asking: Asking | None = None
+        self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
+        """What the model cost in all turns, also in those that failed."""
 
     # --- what a host calls
 
@@ -194,6 +196,10 @@ class AgentLoop:
             return Reply(self._heard, calls, late=True)
         except KeyboardInterrupt:
             return Reply(self._heard, calls, interrupted=True)
+        except Exception as error:
+            if not (self._heard and is_told(error)):
+                raise
+            return Reply(self._heard, calls, broken_off=str(error))
         return Reply("" if closing.tool_calls else closing.text, self.max_tool_calls, limited=True)
 
     def ask(self, tools: Sequence[ToolSpec]) -> Completion:
@@ -244,7 +250,8 @@ class AgentLoop:
         self._user_text = self._words = text
         self._recalled = ""
         self._deadline = Deadline(self.max_seconds)
-        self._asking = None if self.model is None else Asking(self.model, self.turn_id, self.told, self._deadline)
+        if self.model is not None:
+            self._asking = Asking(self.model, self.turn_id, self.told, self._deadline, self.spent)
         self.told.begin_turn()
         self.toolbox.begin_turn(text, self.turn_id)
 
