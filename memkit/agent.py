@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from memkit.errors import UsageError
 from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Judge
 from memkit.htn.core import Domain, HTNPlanner, Method
@@ -16,6 +17,7 @@ from memkit.loop.consent import RecordedConsent
 from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
 from memkit.loop.events import Listener
 from memkit.loop.interface import Approval, Model
+from memkit.loop.off_record import PromptHeld
 from memkit.loop.session_memory import SessionTools
 from memkit.loop.turn import AgentResponse
 from memkit.loop.virtual_context import VirtualContextMemory
@@ -54,6 +56,8 @@ class Parts:
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
+    leave_traces: Callable[[bool], None] = lambda wanted: None
+    """Lets the store write down what happens, or not."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,12 @@ class Setting:
     """What the host program says about where it runs; the policies read it."""
     remembers: bool = True
     """False for a conversation that neither reads nor writes anything that lasts."""
+    incognito: bool = False
+    """Whether memory is read and nothing at all is written."""
+    name: str | None = None
+    """What the user calls the session from now on."""
+    fork_of: str | None = None
+    """The session that this new one begins like."""
     long_term: bool = True
     """Whether the store allows long-term memory at all."""
     approve: Approval | None = None
@@ -88,19 +98,28 @@ class ReferenceAgent:
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
         self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer)
         self._origin = origin
-        self._file = SessionFile(parts.sessions, setting.user, setting.session, parts.sealer)
-        self._kept = Kept(0, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
+        self._file = self._file_of(setting.session)
+        self._kept = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
+        self._before_off: PromptHeld | None = None
+        """What the prompt held when memory was switched off in a running conversation."""
+        self._unagreed: tuple[Any, ...] = ()
+        """The messages of turns in which the user did not agree that anything be kept."""
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
-        if self.may_remember():
+        if self._may_read():
             self._resume()
+        if self.is_off_record:
+            self._set_traces(wanted=False)
 
     def _resume(self) -> None:
-        """Put back what the session held when its last turn was over."""
-        kept = self._file.load(self.main)
+        """Put back what the session, or the one that it is a fork of, held when its last turn was over."""
+        kept = self._file_of(self.setting.fork_of or self.setting.session).load(self.main)
         if kept is None:
             self._agent.loop.turn_id = self._agent.memory.restore()
             return
-        self._kept = kept
+        fresh = self._kept
+        self._kept = replace(kept, name=fresh.name or kept.name)
+        if self.setting.fork_of is not None:
+            self._kept = replace(fresh, turns=kept.turns, known=kept.known, parent=self.setting.fork_of)
         self._agent.loop.turn_id = kept.turns
         self.toolbox.known_ids.update(kept.known)
         cast("MemoryTools", self._agent.tools).note_known(kept.known)
@@ -127,7 +146,42 @@ class ReferenceAgent:
 
     def may_remember(self) -> bool:
         """Return whether anything of this session may outlast it."""
+        return self._may_read() and not self.is_off_record
+
+    def _may_read(self) -> bool:
+        """Return whether the user agreed that sessions are kept, so that there may be one to go on with."""
         return self.setting.remembers and self.setting.long_term and self.consent.granted()
+
+    @property
+    def is_off_record(self) -> bool:
+        """Return whether nothing of what is said now leaves a trace, whatever the user agreed to."""
+        return self._before_off is not None or self.setting.incognito or not self.setting.remembers
+
+    def switch_memory(self, *, on: bool) -> None:
+        """Let what is said from now on leave no trace, or again what is agreed to.
+
+        What was said in between leaves the prompt when memory is switched on again, and is not kept either.
+
+        Raises:
+            UsageError: The whole conversation was begun to leave no trace.
+        """
+        if on and self._before_off is None and self.is_off_record:
+            raise UsageError("This conversation was begun to leave no trace, and stays so. Begin another one.")
+        if on is not self.is_off_record:
+            return
+        if on and self._before_off is not None:
+            self._before_off.put_back(self._agent.loop)
+            self._before_off = None
+        elif not on:
+            self._before_off = PromptHeld.by(self._agent.loop)
+        self._set_traces(wanted=on)
+
+    def _set_traces(self, *, wanted: bool) -> None:
+        self.toolbox.hears_consent = wanted
+        self.parts.leave_traces(wanted)
+
+    def _file_of(self, session: str) -> SessionFile:
+        return SessionFile(self.parts.sessions, self.setting.user, session, self.parts.sealer)
 
     @property
     def tasks(self) -> TaskMemory:
@@ -150,7 +204,9 @@ class ReferenceAgent:
     def _keep(self, reply: AgentResponse) -> AgentResponse:
         if self.may_remember():
             self._kept = replace(self._kept, turns=self.turns, known=tuple(self.toolbox.known_ids))
-            self._file.save(self.main, self._kept)
+            self._file.save(self.main, self._kept, without=self._unagreed)
+        elif not self.is_off_record:
+            self._unagreed = tuple(self.main.messages)
         return reply
 
     def take_back(self, record_id: str, reason: str) -> str:
@@ -231,7 +287,7 @@ class ReferenceAgent:
         )
 
     def _observed(self, event: dict[str, Any]) -> None:
-        if self.parts.observe is not None and self.setting.remembers:
+        if self.parts.observe is not None and not self.is_off_record:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
             # What was asked is the user's own words: without their consent the account says only that a recall was,
             # and of a judged call, or a chosen way, only that it was.

@@ -205,7 +205,8 @@ class Workspace:
         from memkit.policies.live import LiveGuard, name_set
 
         def taken(guard: Guard) -> None:
-            self.audit.append({"event": "policies", "actor": "program", "reason": name_set(guard, self.git)})
+            if self.audit.is_kept:  # asking git for their commit writes its index
+                self.audit.append({"event": "policies", "actor": "program", "reason": name_set(guard, self.git)})
 
         return LiveGuard(self.root / "policies", tell=self.notice, taken=taken)
 
@@ -283,6 +284,10 @@ class Workspace:
     def person(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
         """Return the origin of what a person does at the command line."""
         return Origin(actor="person", user_id=user, session_id=session, turn_id=turn)
+
+    def leave_traces(self, wanted: bool) -> None:
+        """Let what happens from now on be written down, or let none of it be: no record, count or event."""
+        self.archive.leaves_traces = self.audit.is_kept = wanted
 
     def commit_memory(self, *, force: bool = False, added: int = 1, subject: str = "") -> str | None:
         """Commit the archive when its turn has come, under ``subject`` or a count, and return the commit's id.

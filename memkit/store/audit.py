@@ -29,9 +29,13 @@ class AuditLog:
     def __init__(self, folder: Path, clock: Callable[[], datetime]) -> None:
         self._folder = folder
         self._clock = clock
+        self.is_kept = True
+        """False while nothing that happens may leave a trace."""
 
     def append(self, event: Event) -> None:
         """Write one event; a log that cannot be written never stops the work it tells about."""
+        if not self.is_kept:
+            return
         now = self._clock()
         full = {key: event.get(key) for key in _KEYS} | {
             "at": event.get("at") or now.isoformat().replace("+00:00", "Z")

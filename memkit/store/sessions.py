@@ -11,7 +11,7 @@ from typing import Any
 from memkit.errors import NotFound, UsageError
 from memkit.memory.recall import RecallMemory, Turn
 from memkit.memory.sealing import Sealer
-from memkit.memory.session_file import files_of_sessions, session_digest
+from memkit.memory.session_file import SessionFile, files_of_sessions, session_digest
 from memkit.memory.summary import first_sentence
 from memkit.memory.times import to_text
 
@@ -69,6 +69,13 @@ class SessionBook:
         if len(fitting) > 1:
             raise UsageError(f"{word!r:.60} fits {len(fitting)} sessions: {_named(fitting)}. Give more of the id.")
         return fitting[0]
+
+    def called(self, user_id: str, name: str) -> str | None:
+        """Return the id of the session that this user calls ``name``, None where no or more than one is called so."""
+        if SessionFile(self._state / FOLDERS[0], user_id, name).exists():
+            return name  # an id; nothing else needs to be read
+        found = [session for session, kept in self._files(user_id) if kept.content.get("name") == name]
+        return found[0] if len(found) == 1 else None
 
     def content(self, card: SessionCard) -> Mapping[str, Any]:
         """Return what is kept of a session besides its turns."""

@@ -8,13 +8,14 @@ from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains import load_domains
-from memkit.errors import NotFound
+from memkit.errors import NotFound, UsageError
 from memkit.learned.shelf import Shelf
 from memkit.loop.events import Listener
 from memkit.loop.interface import Approval
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
 from memkit.memory.record import Origin
+from memkit.use_cases.rename_session import require_name
 from memkit.workspace import Workspace
 
 NOBODY = ""
@@ -31,6 +32,9 @@ def open_chat(
     model: str | None = None,
     context: Mapping[str, Any] | None = None,
     remembers: bool = True,
+    incognito: bool = False,
+    name: str | None = None,
+    fork_of: str | None = None,
     approve: Approval | None = None,
     agent_id: str | None = None,
     listen: Listener | None = None,
@@ -41,16 +45,23 @@ def open_chat(
     Args:
         workspace: The store.
         user: Whose memory it is; with None nothing is stored or recalled long-term.
-        session: The session to go on with or to begin; a new one without it.
+        session: The session to go on with, by its id or name, or the id of the one to begin; a new one without it.
         resume: Go on with the session that this user had last.
         provider: The model's provider, as in ``scripted:answers.yaml``; the configured one without it.
         model: The model's name, for providers that have several.
         context: What the host program says about where it runs, for the policies.
         remembers: False for a conversation that neither reads nor writes anything that lasts.
+        incognito: True for a conversation that reads memory and writes nothing at all.
+        name: What the user calls the session from now on.
+        fork_of: The session that a new one begins like, by its id, its name or how its id begins.
         approve: Asks a person about a call that a policy wants confirmed.
         agent_id: Which of the user's agents this is; None for the one agent of a user who has no other.
         listen: Is told what happens in a turn while it happens.
         adapt: Changes what the agent is made of, such as its tools in a dry run.
+
+    Raises:
+        NotFound: There is no such session to go on with or to fork.
+        UsageError: The name cannot be given, or the fork would take the place of a session.
     """
     settings, domains = workspace.settings, load_domains(workspace.root)
     parts = Parts(
@@ -69,14 +80,21 @@ def open_chat(
         tools=workspace.tools,
         observe=workspace.audit.append,
         sealer=workspace.sealer,
+        leave_traces=workspace.leave_traces,
     )
-    session = session or (_last_session(workspace, user) if resume and user else _new_session(workspace))
+    session = _session(workspace, user, session, resume=resume) if user else session or _new_session(workspace)
     _check_names(user or NOBODY, session, agent_id)
+    if user and name is not None:
+        require_name(workspace, name, user=user, session=session)
+    origin = _forked(workspace, fork_of, user=user, session=session) if user and fork_of is not None else None
     setting = Setting(
         user=user or NOBODY,
         session=session,
         context=dict(context or {}),
         remembers=remembers,
+        incognito=incognito,
+        name=name,
+        fork_of=origin,
         long_term=user is not None and settings["privacy.long_term"] != "off",
         approve=approve,
         agent_id=agent_id,
@@ -95,8 +113,29 @@ def _new_session(workspace: Workspace) -> str:
     return f"{workspace.clock():%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
-def _last_session(workspace: Workspace, user: str) -> str:
-    found = workspace.recall.sessions(user)
+def _session(workspace: Workspace, user: str, given: str | None, *, resume: bool) -> str:
+    """Return the id of the session that is meant, or of a new one."""
+    if given is not None:
+        return workspace.session_book.called(user, given) or given
+    return last_session(workspace, user) if resume else _new_session(workspace)
+
+
+def last_session(workspace: Workspace, user: str) -> str:
+    """Return the session that this user had last; raises ``NotFound`` without one."""
+    found = workspace.session_book.of(user)
     if not found:
         raise NotFound(f"{user!r:.60} has no session to go on with. Leave out -c, or name one with --session.")
-    return found[0]
+    return found[0].session
+
+
+def _forked(workspace: Workspace, word: str, *, user: str, session: str) -> str:
+    """Return the id of the session that ``session`` may begin like."""
+    book = workspace.session_book
+    origin = book.find(user, word)
+    if not book.content(origin):
+        raise NotFound(
+            f"Of {origin.session!r:.60} only the turns are left, and no prompt that a fork could begin with."
+        )
+    if any(card.session == session for card in book.of(user)):
+        raise UsageError(f"{session!r:.60} is a session already. A fork needs an id of its own, or none.")
+    return origin.session

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 from memkit.cli.approval import Approvals
-from memkit.cli.chat.conversation import NO_USER, Conversation
+from memkit.cli.chat.beginning import beginning, beginning_options
+from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.leaving import Leaving
 from memkit.cli.chat.lines import answer_lines, print_event, whole_input
 from memkit.cli.chat.pages import open_page
@@ -23,8 +25,7 @@ from memkit.use_cases.open_chat import open_chat
 
 @click.command("chat", cls=MemkitCommand)
 @user_option
-@click.option("--session", help="The session to go on with or to begin (default: a new one).")
-@click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user.")
+@beginning_options
 @click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and leave.")
 @click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: memkit.yaml).")
 @click.option("--model", help="The model's name, for providers that have several.")
@@ -34,15 +35,12 @@ from memkit.use_cases.open_chat import open_chat
 )
 @click.option("--jsonl", is_flag=True, help="Each line of standard input is a turn, each answer a line of JSON.")
 @click.option("--events", is_flag=True, help="With --json or --jsonl: what happens in a turn, each a line of JSON.")
-@click.option("--no-memory", is_flag=True, help="Neither read nor write anything that lasts.")
 @click.pass_obj
 def chat(
-    front: Front, user: str | None, session: str | None, resume: bool, prompt: str | None, provider: str | None,
-    model: str | None, consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, no_memory: bool,
+    front: Front, /, user: str | None, prompt: str | None, provider: str | None, model: str | None,
+    consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, **begun: Any,
 ) -> None:  # fmt: skip
     """Talk to the agent of the store: one turn with -p or a pipe, a conversation on a terminal."""
-    if session is not None and resume:
-        raise UsageError("Give either --session or -c, not both.")
     if events and not (jsonl or front.json):
         raise UsageError("--events prints lines of JSON: add --json or --jsonl.")
     if jsonl and prompt is not None:
@@ -52,21 +50,18 @@ def chat(
         raise UsageError("With --no-input nobody is asked what to say: add -p TEXT, or use a pipe.")
     workspace = front.workspace
     user = user or workspace.settings["user"]
-    if user is None and (resume or consents):
-        raise UsageError(f"Who is it? {NO_USER}")
+    begins = beginning(front, user, consents=consents, **begun)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
     listen = print_event if events else None if page is None else Showing(page)
     agent = open_chat(
         workspace,
         user=user,
-        session=session,
-        resume=resume,
         provider=provider,
         model=model,
         context=read_pairs(pairs, "--context"),
-        remembers=not no_memory,
         approve=Approvals(page.still if page else lambda: None) if front.interactive else None,
         listen=listen,
+        **begins,
     )
     conversation = Conversation(workspace, agent)
     if consents and user is not None and not agent.consent.granted():

@@ -26,7 +26,7 @@ YES, NO = ("y", "yes"), ("n", "no")
 def ask_for_consent(front: Front, conversation: Conversation) -> None:
     """Ask a user who never said, and keep the answer; raises ``EOFError`` when they leave instead."""
     agent = conversation.agent
-    if not (agent.setting.remembers and agent.setting.long_term and front.interactive):
+    if agent.is_off_record or not (agent.setting.long_term and front.interactive):
         return
     if conversation.workspace.archive.consent(conversation.user) is not None:
         return

@@ -11,6 +11,7 @@ from memkit.workspace import Workspace
 
 NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
+OFF_RECORD = "Memory is read, and nothing of what is said now is kept."
 
 
 @dataclass
@@ -34,14 +35,18 @@ class Conversation:
 
     @property
     def prompt(self) -> str:
-        """Return what stands before the words that a person types; it says so where nothing is remembered."""
-        return "> " if self.agent.setting.remembers else "(no memory) > "
+        """Return what stands before the words that a person types; it says so where nothing of them is kept."""
+        if not self.agent.setting.remembers:
+            return "(no memory) > "
+        return "(memory off) > " if self.agent.is_off_record else "> "
 
     def notices(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
         agent = self.agent
         if not agent.setting.remembers or agent.may_remember():
             return []
+        if agent.is_off_record and agent.setting.user != NOBODY:
+            return [diagnostic("off_record", OFF_RECORD, severity="info")]
         if agent.setting.user == NOBODY:
             return [diagnostic("user", NO_USER, severity="info")]
         if not agent.setting.long_term:

@@ -55,7 +55,9 @@ def _quit(_conversation: Conversation, _argument: str) -> str:
 
 COMMANDS: dict[str, SlashCommand] = {
     "/help": SlashCommand(_help, "List these commands."),
-    "/memory": SlashCommand(show_memory, "List what is remembered of you, or show one record.", "[ID]", records_of),
+    "/memory": SlashCommand(
+        show_memory, "List what is remembered of you, show one record, or keep nothing more.", "[ID|off|on]", records_of
+    ),
     "/core": SlashCommand(show_core, "Show core memory, which is in every prompt."),
     "/context": SlashCommand(show_context, "Show how full the prompt is, tier by tier."),
     "/search": SlashCommand(search, "Search long-term memory.", "WORDS"),

@@ -8,18 +8,22 @@ import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from memkit.cli.chat.conversation import Conversation
+from memkit.cli.chat.conversation import OFF_RECORD, Conversation
 from memkit.errors import UsageError
 from memkit.terminal import one_line
 from memkit.use_cases.search_memory import search_memory
 
 SHOWN = 20
 """How many records ``/memory`` lists."""
+ON_AGAIN = "Memory is on again. What was said while it was off is not kept, and has left the prompt."
 CONSENT = {True: "granted", False: "withdrawn", None: "not given yet"}
 
 
 def show_memory(conversation: Conversation, argument: str) -> str:
-    """Return the newest records of the user, or all there is to one."""
+    """Return the newest records of the user, or all there is to one; ``off`` and ``on`` switch whether more is kept."""
+    if argument in ("off", "on"):
+        conversation.agent.switch_memory(on=argument == "on")
+        return OFF_RECORD if argument == "off" else ON_AGAIN
     if argument:
         return _record(conversation, argument)
     records = conversation.workspace.archive.records(user_id=conversation.user)
@@ -32,9 +36,10 @@ def show_memory(conversation: Conversation, argument: str) -> str:
 
 
 def records_of(conversation: Conversation) -> Iterable[tuple[str, str]]:
-    """Return the user's records by id, the newest first."""
+    """Return what ``/memory`` takes: its switches, and the user's records by id, the newest first."""
+    yield from (("off", "Keep nothing of what is said from now on."), ("on", "Keep again what is agreed to."))
     records = conversation.workspace.archive.records(user_id=conversation.user)
-    return ((record.id, record.text) for record in reversed(records))
+    yield from ((record.id, record.text) for record in reversed(records))
 
 
 def show_core(conversation: Conversation, _argument: str) -> str:

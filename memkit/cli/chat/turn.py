@@ -40,7 +40,9 @@ def answer(conversation: Conversation, text: str) -> dict[str, Any]:
     if is_slash(text):
         return _asked_of_the_program(conversation, run_slash(conversation, text))
     data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
-    conversation.changed |= any(operation["op"] in CHANGES for operation in data["memory_operations"])
+    conversation.changed |= not conversation.agent.is_off_record and any(
+        operation["op"] in CHANGES for operation in data["memory_operations"]
+    )
     return data
 
 

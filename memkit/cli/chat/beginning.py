@@ -1,0 +1,78 @@
+"""Which session a chat goes on with or begins, and whether anything of it is kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from memkit.cli.chat.conversation import NO_USER
+from memkit.cli.output import Front
+from memkit.cli.sessions.picker import pick
+from memkit.cli.sessions.words import Session
+from memkit.errors import UsageError
+from memkit.use_cases.open_chat import last_session
+
+LAST = "\0last"
+"""What ``--fork`` without a session stands for."""
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--session", type=Session(), help="Go on with this session, or begin it (default: a new one)."),
+    click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user."),
+    click.option("-r", "--resume", "picks", is_flag=True, help="Choose the session to go on with from a list."),
+    click.option(
+        "--fork", is_flag=False, flag_value=LAST, type=Session(), metavar="[SESSION]",
+        help="Begin a new session that starts as this one stands (default: the last), which stays as it is.",
+    ),
+    click.option("--name", help="Call the session by this name from now on."),
+    click.option("--no-memory", is_flag=True, help="Neither read nor write anything that lasts."),
+    click.option("--incognito", is_flag=True, help="Read memory, and leave no trace of this conversation."),
+)  # fmt: skip
+
+
+def beginning_options(command: Command) -> Command:
+    """Give a command the options that ``beginning`` takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def beginning(
+    front: Front, user: str | None, *, session: str | None, resume: bool, picks: bool, fork: str | None,
+    name: str | None, no_memory: bool, incognito: bool, consents: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what ``open_chat`` is told about the session, after looking whether it fits together.
+
+    Raises:
+        UsageError: The options contradict each other, or need somebody who is not there.
+        NotFound: There is no session to go on with or to fork.
+    """
+    if sum((session is not None and fork is None, resume, picks, fork is not None)) > 1:
+        raise UsageError(
+            "Give either --session or -c, -r or --fork. Only --fork takes --session too, as the id of the new one."
+        )
+    if no_memory and (incognito or resume or picks or fork is not None):
+        raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
+    if consents and (incognito or no_memory):
+        raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
+    if user is None and (resume or picks or consents or incognito or fork is not None):
+        raise UsageError(f"Who is it? {NO_USER}")
+    if picks and user is not None:
+        session = _picked(front, user)
+    if fork == LAST and user is not None:
+        fork = last_session(front.workspace, user)
+    return {
+        "session": session, "resume": resume, "fork_of": fork, "name": name,
+        "remembers": not no_memory, "incognito": incognito,
+    }  # fmt: skip
+
+
+def _picked(front: Front, user: str) -> str:
+    """Ask a person which session they mean."""
+    if not (front.interactive and sys.stdout.isatty()):
+        raise UsageError("Nobody can choose from a list here: name a session with --session, or take the last with -c.")
+    last_session(front.workspace, user)
+    return pick(front.workspace.session_book.of(user), front.workspace.clock())
