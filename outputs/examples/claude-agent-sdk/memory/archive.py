@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .vectors import VectorIndex
 
 IMPORTED_AT_ONCE = 200
+OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothing is stored.")
 LOCK_SECONDS = 30.0
 
 
@@ -82,6 +83,8 @@ class ArchivalStore(ArchiveReader):
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
         """Offer a draft to the write gate, carry out what it decides, and return that once it is on disk."""
+        if not self.leaves_traces:
+            return Decision("refused", None, (OFF_RECORD,))
         with self._change() as change:
             return change.offer(draft, origin, consented=consented)
 
@@ -194,6 +197,8 @@ class ArchivalStore(ArchiveReader):
         self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
     ) -> Decision:
         """Offer ``text`` as the whole new content of a core section."""
+        if not self.leaves_traces:
+            return Decision("refused", None, (OFF_RECORD,))
         with self._change() as change:
             owner, limit = origin._replace(user_id=user_id), self.settings.context.core_section_limit
             return change.edit_core(section, text, owner, reason, consented=consented, limit=limit)
@@ -282,6 +287,8 @@ class ArchivalStore(ArchiveReader):
 
         with self._guard, explained(self.path, self._index.remove):
             self._check_open()
+            if not self.leaves_traces:
+                raise Refused([OFF_RECORD])
             with self._log.batch() as batch:
                 self._index.refresh_to_write()
                 self._index.begin()

@@ -59,12 +59,18 @@ class SessionFile:
             main.restore(messages, summary)
         return kept
 
-    def save(self, main: MainContext | None, kept: Kept) -> None:
-        """Keep the books and, where ``main`` is given, what it holds."""
+    def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
+        """Keep the books and, where ``main`` is given, what it holds.
+
+        Of the messages ``without`` nothing is kept, nor of a summary that may tell of them.
+        """
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
         if main is not None:
-            data |= {"messages": self._masked_messages(main.messages), "summary": mask(main.summary)}
+            left_out = {id(message) for message in without}
+            agreed = [message for message in main.messages if id(message) not in left_out]
+            summary = "" if left_out else mask(main.summary)
+            data |= {"messages": self._masked_messages(agreed), "summary": summary}
         self._write(data)
 
     def _masked_messages(self, messages: Sequence[Message]) -> list[Any]:
@@ -75,10 +81,14 @@ class SessionFile:
 
     def bring_back(self, content: Mapping[str, Any]) -> bool:
         """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
-        is_new = not self._path.exists()
+        is_new = not self.exists()
         if is_new:
             self._write(content)
         return is_new
+
+    def exists(self) -> bool:
+        """Return whether anything is kept of this session."""
+        return self._path.exists()
 
     def replace(self, content: Mapping[str, Any]) -> None:
         """Keep ``content``, masked before, in the place of whatever is kept of this session."""

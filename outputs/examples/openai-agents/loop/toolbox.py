@@ -68,6 +68,8 @@ class Toolbox:
         self.known_ids = RecentIds()
         self.turn_id: int | None = None
         self.user_text: str | None = None
+        self.hears_consent = True
+        """Whether what the user says about being remembered is taken down."""
         self.on_note: Callable[[Mapping[str, JSON]], None] | None = None
         """Told of every memory operation that comes into the books."""
         self._approve = approve
@@ -104,7 +106,7 @@ class Toolbox:
             self.ledger = TurnLedger()
             self.turn_id, self.user_text = turn_id, user_text
             self._cleared.clear()
-            answer = consent_in(user_text)
+            answer = consent_in(user_text) if self.hears_consent else None
             if self._consent is not None and answer is not None and answer is not self._consent.granted():
                 self._consent.record(answer)
                 self.note({"op": "consent", "granted": answer})

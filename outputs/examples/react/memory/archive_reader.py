@@ -81,6 +81,8 @@ class ArchiveReader:
         )
         self._access = AccessCounts(path / ".memkit" / "state" / "access" if path else None)
         self._closed = False
+        self.leaves_traces = True
+        """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
 
     # ------------------------------------------------------------------ records
 
@@ -172,7 +174,8 @@ class ArchiveReader:
                 lambda ids: self._access.uses(user_id, ids),
                 self._meaning(query),
             )
-            self._access.count(user_id, [hit.id for hit in report.hits], question.now)
+            if self.leaves_traces:
+                self._access.count(user_id, [hit.id for hit in report.hits], question.now)
         return report
 
     def core_sections(self, user_id: str) -> dict[str, str]:
