@@ -1,60 +1,120 @@
-"""Read statements about the user: what they are about, so that a question or a correction finds them again."""
+# ruff: noqa: SIM905 (lists of words read better as text)
+"""Read statements that are worth remembering: what they are about, so that questions find them again."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-LIKING = (
-    r"(?:really |just |still |also |usually |always |mostly )*"
-    r"(?P<verb>prefer|like|love|enjoy|hate|dislike|do not like|don't like|can't stand)"
-)
-CALLED = r"(?:is|was|are|were)(?: now)?(?: called| named)?"
-THING = r"(?P<thing>[\w' -]+?)"
-MINE = (
-    r"am|have|own|was|were|speak|use|study|studied|play|drive|ride|need|want|keep|collect|write|read|cook|eat|drink|"
-    r"never|always|usually|grew|graduated|bought|met|visited|plan|must|can|cannot|can't|do not|don't|will|went|got"
-)
-THEIRS = (
-    r"is|are|was|were|lives?|works?|prefers?|likes?|loves?|hates?|has|have|had|wants?|needs?|runs?|starts?|ends?|owns?|"
-    r"uses?|costs?|takes?|speaks?|moved|must|should|happens|happened"
-)
+from memkit.llm.relations import ONE_VALUE, Slot, slot_of
+from memkit.memory.transient import transient_wording
 
-PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (slot, re.compile(pattern, re.IGNORECASE))
-    for slot, pattern in (
-        ("name", rf"^my name {CALLED} (?P<value>.+)$"),
-        ("name", r"^(?:i am|i'm) (?:called|named) (?P<value>.+)$"),
-        ("name", r"^(?:please )?call me (?P<value>.+)$"),
-        ("home", r"^i (?:now |currently )?(?:live|reside) (?:in|at|near) (?P<value>.+)$"),
-        ("home", r"^(?:i|i've|i have|we) (?:just |recently |now )?(?:moved|relocated) (?:to|into) (?P<value>.+)$"),
-        ("home", r"^my home is (?:in |now in )?(?P<value>.+)$"),
-        ("work", r"^i (?:now |currently )?work (?:as|at|for|in|with) (?P<value>.+)$"),
-        ("work", r"^my job is (?P<value>.+)$"),
-        ("my {thing}", rf"^(?:my|our) {THING}'s name {CALLED} (?P<value>.+)$"),
-        ("my {thing}", rf"^the name of (?:my|our) {THING} is (?P<value>.+)$"),
-        ("my {thing}", rf"^(?:my|our) {THING} {CALLED} (?P<value>.+)$"),
-        ("taste", rf"^i(?:'d| would)? {LIKING} (?P<value>.+)$"),
-        ("other", rf"^(?:i|we) (?:{MINE})\b(?P<value>.+)$"),
-        ("other", r"^(?:i'm|i've|i'll|we're|we've) (?P<value>.+)$"),
-        ("other", r"^(?:my|our) (?P<value>.+)$"),
-        ("other", rf"^(?!(?:what|who|when|where|which|how|why)\b)\w[\w' -]{{0,60}}? (?:{THEIRS})\b(?P<value>.+)$"),
-    )
-)
-"""Slot → how a statement about it begins. A slot holds one value at a time, except taste and other."""
-
-MANY = frozenset({"taste", "other"})
 CORRECTION = re.compile(
-    r"^(?:actually|no|nope|correction|wait|sorry|oh|well|i meant|i mean|in fact|not any ?more|that(?:'s| is) wrong)"
-    r"\b[\s,;:.!-]*(?:actually[\s,]*|sorry[\s,]*|i meant[\s,]*)?",
+    r"^(?:(?:actually|no|nope|nah|correction|wait|sorry|oh|well|oops|i meant(?: to say)?|i mean|in fact|"
+    r"not any ?more|update|"
+    r"(?:no,? )?(?:that(?:'s| is| was)|you(?:'re| are)) (?:wrong|not right|not true|incorrect|mistaken|outdated|"
+    r"old)|not quite|wrong|my mistake|"
+    r"my bad|scratch that)(?![\w'])[\s,;:.!-]*){1,4}",
     re.IGNORECASE,
 )
 REMEMBER = re.compile(
-    r"^(?:please |and |also )*(?:remember|note|keep in mind|don't forget|do not forget)(?: that| this)?[\s,:]+",
+    r"^(?:(?:please|and|also|can you|could you|i want you to|i'd like you to) ){0,3}"
+    r"(?:remember|note(?: down)?|keep in mind|make a note|write down|take note|save|store|don't forget|"
+    r"do not forget|memori[sz]e)"
+    r"(?! to\b)(?: that| this| the fact that)?[\s,:]+",
     re.IGNORECASE,
 )
-JOINED = re.compile(r",?\s+(?:and|but)\s+(?=(?:I|my|our|we|I'm)\b)", re.IGNORECASE)
-CHANGED = re.compile(r"\b(moved|relocated|no longer|not any ?more|instead|now|changed)\b", re.IGNORECASE)
+SET = re.compile(
+    r"^(?:please )?(?:change|update|set|correct) (?P<s>(?:my|our|the) [\w' -]{1,40}?) (?:to|as|=) (?P<v>.{1,200})$",
+    re.IGNORECASE,
+)
+JOINED = re.compile(
+    r"(?:,?\s+(?:and|but|so|plus)\s+|,\s+|\s+[-–—]\s+)(?=(?:I|I'm|I've|I'd|my|our|we|we're)\s)", re.IGNORECASE
+)
+CHANGED = re.compile(
+    r"\b(?:moved|relocated|no longer|any ?more|instead|now|changed|switched|used to|new|renamed)\b", re.IGNORECASE
+)
+GOAL = re.compile(
+    r"^(?:please )?(?:remind me (?:to|about|of|that)|(?:don't|do not) (?:let me )?forget to|"
+    r"(?:i|we) (?:really |still |also )?(?:need|have|has|want|plan|hope|intend|aim|promised|must|should|got|"
+    r"am going|agreed|committed)\b"
+    r"|(?:i'm|i am|we're|we are) (?:going|trying|planning|hoping) to\b|(?:i'll|we'll|i will|we will|i've got to|"
+    r"i gotta)\b"
+    r"|(?:my|our) (?:\w+ )?(?:goal|aim|deadline|plan)\b)",
+    re.IGNORECASE,
+)
+DONE = re.compile(
+    r"^(?:(?:i|we)(?:'m|'ve|'re)?(?: am| are| have)? {0,1}(?:already |just |finally ){0,2})?(?:am )?"
+    r"(?:done (?:with )?|finished (?:with )?|completed |did |filed |paid |sent |called |booked |bought |"
+    r"submitted |shipped |renewed |delivered |wrote )"
+    r"(?P<what>.{1,200})$|^(?P<it>[\w' -]{2,80}?) (?:is|are|was|has been|have been) (?:now )?(?:all )?(?:done|"
+    r"finished|complete[d]?|filed|paid|sent|booked|shipped|delivered)$",
+    re.IGNORECASE,
+)
+DROPPED = re.compile(
+    r"^(?:i|we) (?:don't|do not|no longer) (?:need|have|want|plan) to (?P<what>.{1,200}?)(?: any ?more)?$"
+    r"|^(?:cancel|drop|never mind|forget) (?:the |my )?(?:goal|plan|task|reminder|todo)(?: to| of|"
+    r" about)? (?P<other>.{1,200})$",
+    re.IGNORECASE,
+)
+PASSING = re.compile(
+    r"^(?:i'm|i am|we're|we are|it's|it is|i feel|i'm feeling)(?: (?:so|very|really|a bit|just|not|pretty|"
+    r"kind of|too)){0,2} "
+    r"(?:tired|hungry|bored|happy|sad|sick|busy|back|here|ready|done|ok|okay|fine|good|great|sure|sorry|late|"
+    r"leaving|going|"
+    r"glad|excited|stressed|confused|lost|curious|afraid|thirsty|cold|hot|angry|annoyed|in a hurry|on my way|"
+    r"raining|sunny|"
+    r"nice|cool|funny|true|wrong|right|interesting|amazing|working|thinking|joking|kidding|testing|not sure|impressed|"
+    r"wondering|looking|having)\b",
+    re.IGNORECASE,
+)
+EMPTY = re.compile(
+    r"^(?:you|it|that|this|there you|what a|how|let|lets|let's|i (?:think|guess|see|know|understand|agree|hope|"
+    r"don't know|"
+    r"do not know|have no idea|wonder|mean|forgot|love (?:it|that|this|you)|like (?:it|that|this|you)|"
+    r"hate (?:it|that|this|you)|asked|said|told you)\b)"
+    r"(?![\w'])",
+    re.IGNORECASE,
+)
+"""How sentences begin that say nothing to remember: about the agent, the moment, or nothing at all."""
+VERBS = (
+    "am|is|are|was|were|have|has|had|do|does|did|don't|doesn't|didn't|can|can't|cannot|could|must|mustn't|should|"
+    "shouldn't|will|won't|never|always|usually|"
+    + "|".join(
+        f"{verb}(?:s|es|d|ed)?"
+        for verb in """use prefer like love hate enjoy work live need want start end open close cost take give run host
+        own play drive ride speak study eat drink cook read write collect keep listen watch follow avoid require belong
+        contain support expire happen deploy ship store manage lead report sit wear smoke feel felt travel visit
+        teach learn train turn weigh measure grow finish attend join support handle maintain depend point serve meet
+        move call hold pay charge celebrate graduate retire earn call sleep wake commute""".split()
+    )
+    + "|met|bought|sold|went|got|grew|spoke|taught|left|began|ran|ate|drank|drove|wrote|studied|studies|married|"
+    "i'm|i've|i'll|i'd|we're|we've|we'll|he's|she's|they're|isn't|aren't|wasn't"
+)
+STATES = re.compile(
+    rf"^(?!(?:what|who|when|where|which|how|why|if|unless|because|although|please|maybe|perhaps|once|whatever)\b)"
+    rf"(?:(?:i'm|i've|i'll|i'd|we're|we've|we'll)\b|(?:[\w'.&/+#@,-]{{1,40}} ){{1,7}}?(?:{VERBS})\b|"
+    rf"[\w.-]{{1,40}}'s \w)",
+    re.IGNORECASE,
+)
+RULE = re.compile(
+    r"^(?:please )?(?:never|always|do not|don't|only|avoid)\b (?!mind|worry|panic|be|remember|store|save|keep|"
+    r"forget|know|care|say)\w",
+    re.IGNORECASE,
+)
+"""A standing wish: "never deploy on Fridays"."""
+SHORT_VALUE = re.compile(
+    r"^(?:(?:it|that|this|she|he|they|its|her|his|their)(?:'s| is| are| was| should be| must be|"
+    r"'re)?(?: (?:called|named|name is|actually|spelled|spelt|now)){0,2} )?(?P<v>\S.{0,80})$",
+    re.IGNORECASE,
+)
+NOT_BUT = re.compile(
+    r"^(?:(?:it|that|this|she|he)(?:'s| is) )?not (?P<old>[^,;]{1,60})[,;]? (?:but |it's |its |"
+    r"rather )?(?P<new>.{1,60})$|^(?:(?:it|that|this|she|he)(?:'s|"
+    r" is) )?(?P<new2>[^,;]{1,60})[,;] (?:and )?not (?P<old2>.{1,60})$",
+    re.IGNORECASE,
+)
+POINTS_BACK = re.compile(r"^(?:it|he|she|they|that|this|its|her|his|their)(?:\b|')", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -62,84 +122,95 @@ class Claim:
     """A statement that is worth remembering."""
 
     text: str
-    slot: str
-    """What it is about: name, home, work, taste, ``my dog``, or other."""
-    value: str
+    slot: Slot | None
+    """What it is about, where a pattern knows."""
     corrects: bool = False
     """Whether the user says that something known is no longer, or never was, so."""
+    kind: str = ""
+    """``goal`` for what is still to be done, ``passing`` for a state of the moment, else empty."""
+
+    @property
+    def relation(self) -> str:
+        """Return what the statement says of its subject; empty where no pattern knows."""
+        return self.slot.relation if self.slot else ""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What a user puts in the place of a part of what was said last: "it's Max", "Max, not Rex"."""
+
+    value: str
+    old: str = ""
 
 
 def read_claim(sentence: str) -> Claim | None:
     """Return the statement in ``sentence``, or None when it states nothing.
 
-    >>> read_claim("no, my dog is called Max.")
-    Claim(text='My dog is called Max', slot='my dog', value='Max', corrects=True)
+    >>> read_claim("no, my dog is called Max.").text
+    'My dog is called Max'
     """
-    text = sentence.strip().rstrip(".!")
+    text = sentence.strip().rstrip(".! ")
     wanted = REMEMBER.match(text)
     text = text[wanted.end() :] if wanted else text
     marker = CORRECTION.match(text)
-    body = text[marker.end() :] if marker else text
-    if not body.strip() or body.rstrip().endswith("?"):
+    body = text[marker.end() :].strip() if marker else text
+    if not body or body.endswith("?"):
         return None
-    text = body[0].upper() + body[1:]
-    slot, value = _slot(body)
-    if slot is None and not wanted:
+    if setting := SET.match(body):
+        body = f"{setting['s']} is {setting['v']}"
+    elif not wanted and (
+        EMPTY.match(body) or not (STATES.match(body) or GOAL.match(body) or RULE.match(body) or slot_of(body))
+    ):
         return None
-    corrects = marker is not None or (slot not in MANY and CHANGED.search(body) is not None)
-    return Claim(text, slot or "other", value, corrects)
+    if body.lower().startswith(("i would like to know", "i'd like to know", "i want to know", "i need to know")):
+        return None
+    slot = slot_of(body)
+    corrects = bool(marker or setting) or (
+        slot is not None and slot.relation in ONE_VALUE and CHANGED.search(body) is not None
+    )
+    corrects |= bool(re.search(r"\b(?:no longer|any ?more)\b", body, re.IGNORECASE))
+    return Claim(body[0].upper() + body[1:], slot, corrects, "" if wanted else _kind(body, slot))
+
+
+def _kind(body: str, slot: Slot | None) -> str:
+    if PASSING.match(body):
+        return "passing"
+    if GOAL.match(body) and not (slot and slot.relation == "taste"):
+        return "goal"
+    known = slot is not None and slot.relation not in ("is", "place")
+    return "passing" if transient_wording(body) and not known and not re.search(r"\bmet|visited|bought\b", body) else ""
 
 
 def read_claims(sentence: str) -> list[Claim]:
-    """Return the statements in ``sentence``: those joined by "and" apart, where each states something of its own.
+    """Return the statements in ``sentence``: those that are joined apart, where each states something of its own.
 
     >>> [claim.text for claim in read_claims("My name is Ada and I prefer tea over milk and honey.")]
     ['My name is Ada', 'I prefer tea over milk and honey']
     """
-    parts = [read_claim(part) for part in JOINED.split(sentence)]
+    marker = CORRECTION.match(sentence)
+    head, rest = (sentence[: marker.end()], sentence[marker.end() :]) if marker else ("", sentence)
+    parts = [read_claim(head + part if place == 0 else part) for place, part in enumerate(JOINED.split(rest))]
     if all(parts):
         return [part for part in parts if part is not None]
     whole = read_claim(sentence)
     return [whole] if whole is not None else []
 
 
-def slot_of(text: str) -> tuple[str | None, str]:
-    """Return what a remembered statement is about, and its value."""
-    return _slot(text.strip().rstrip(".!"))
+def read_replacement(sentence: str) -> Replacement | None:
+    """Return the value that a correction without a subject names.
 
-
-def _slot(text: str) -> tuple[str | None, str]:
-    for slot, pattern in PATTERNS:
-        match = pattern.match(text)
-        if match:
-            thing = (match.groupdict().get("thing") or "").lower().strip()
-            return slot.format(thing=thing), match["value"].strip()
-    return None, text
-
-
-SECOND_PERSON: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), words)
-    for pattern, words in (
-        (r"\bI am\b|\bI'm\b", "you are"),
-        (r"\bI was\b", "you were"),
-        (r"\bI've\b", "you have"),
-        (r"\bI'll\b", "you will"),
-        (r"\bI'd\b", "you would"),
-        (r"\bI\b", "you"),
-        (r"\bmy\b", "your"),
-        (r"\bmine\b", "yours"),
-        (r"\bme\b", "you"),
-        (r"\bmyself\b", "yourself"),
-    )
-)
-
-
-def to_second_person(text: str) -> str:
-    """Return what the user said, said to the user.
-
-    >>> to_second_person("My dog is called Rex and I live in Paris")
-    'Your dog is called Rex and you live in Paris'
+    >>> read_replacement("no, it's Max"), read_replacement("I meant Max, not Rex").old
+    (Replacement(value='Max', old=''), 'Rex')
     """
-    for pattern, words in SECOND_PERSON:
-        text = pattern.sub(words, text)
-    return text[:1].upper() + text[1:]
+    text = sentence.strip().rstrip(".! ")
+    marker = CORRECTION.match(text)
+    body = text[marker.end() :].strip() if marker else text
+    if not body or body.endswith("?"):
+        return None
+    if (both := NOT_BUT.match(body)) and (marker or both["new2"] or both["new"]):
+        return Replacement((both["new"] or both["new2"]).strip(), (both["old"] or both["old2"]).strip())
+    points = POINTS_BACK.match(body)
+    if not marker or (not points and (len(body.split()) > 3 or STATES.match(body))):
+        return None
+    match = SHORT_VALUE.match(body)
+    return Replacement(match["v"].strip()) if match else None

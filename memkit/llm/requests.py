@@ -12,25 +12,27 @@ from memkit.loop.interface import ToolSpec
 
 POLITE = re.compile(
     r"^(?:(?:please|now|and|ok(?:ay)?|hey|so|then)[\s,]+|(?:can|could|would|will) you (?:please )?|"
-    r"i(?:'d| would) like you to |i want you to |go ahead and |try to )+",
+    r"i(?:'d| would) like you to |i want you to |go ahead and |try to |i need you to |let's |let us )+",
     re.IGNORECASE,
 )
 FILLER = re.compile(r"a|an|the|to|at|in|into|from|for|my|our|on|of|with|please|via|now|this|that")
 PROGRAMS = (
-    r"rm|dd|shred|mkfs\S*|chmod|chown|kill|curl|wget|git|docker|kubectl|terraform|sudo|ls|cat|mv|cp|psql|mysql|"
-    r"python3?|pip|npm|make|ssh|systemctl"
+    r"(?:(?-i:rm|dd|shred|mkfs\S*|chmod|chown|curl|wget|git|docker|kubectl|terraform|sudo|ls|mv|cp|psql|mysql|"
+    r"python3?|pip|npm|ssh|systemctl)\s+(?!is\b|are\b|was\b|has\b)|(?-i:make|cat|kill)\s+(?=[-/.~\d]|[\w.-]+$))"
 )
+"""Commands as they are typed; of those that are words too, only with a single argument, a path or an option."""
 SHELL = re.compile(
     r"^(?:run|execute|exec)(?: the| this)?(?: shell| bash)?(?: command)?[\s:]+(?P<command>.+)$"
-    rf"|^(?P<bare>(?:{PROGRAMS})\s+\S.*)$",
+    rf"|^(?P<bare>{PROGRAMS}\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 SQL = re.compile(
     r"^(?:(?:run|execute)(?: the)?(?: sql| query)*[\s:]+)?(?P<statement>(?:drop\s+(?:table|database|schema|index|view)|"
-    r"truncate\s+(?:table\s+)?\w|delete\s+from|alter\s+table|create\s+table|insert\s+into|update\s+\w+\s+set|select\s.+\sfrom|grant\s.+\sto)\b.*)$",
+    r"truncate\s+(?:table\s+)?\w|delete\s+from|alter\s+table|create\s+table|insert\s+into|update\s+\w+\s+set|"
+    r"select\s.+\sfrom|grant\s.+\sto)\b.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-SQL_TABLE = re.compile(r"^(?:drop|truncate) (?:the )?(?:table )?(?P<name>\w+)(?: table)?$", re.IGNORECASE)
+SQL_TABLE = re.compile(r"^(?:drop|truncate|delete) (?:the )?(?:table )?(?P<name>\w+)(?: table)?$", re.IGNORECASE)
 DEPLOY = re.compile(
     r"^(?:deploy|ship|roll ?out|release)\b(?P<what>.*?)\s*\b(?:straight |directly )?"
     r"(?:to|into|on)\s+(?P<where>\w+)\W*$",
@@ -45,13 +47,38 @@ CALL = re.compile(
     r"^(?:call|use)(?: the)?(?: tool)?\s+`?(?P<tool>[a-z]\w*)`?(?:\s+with)?\s*(?P<args>.*)$", re.IGNORECASE | re.DOTALL
 )
 PAIR = re.compile(r"(\w+)\s*[=:]\s*(\"(?:[^\"\\]|\\[\s\S])*\"|'[^']*'|\S+)")
-PLAN = re.compile(r"^(?:make a plan (?:to|for)|plan(?: to| for| how to)?)[\s:]+(?P<task>.+)$", re.IGNORECASE)
-FORGET = re.compile(
-    r"^(?:no[\s,]+)?(?:please\s+)?(?:do not|don't|dont)\s+(?:remember|store|keep|save)\b(?P<a>.*)$"
-    r"|^(?:no[\s,]+)?(?:please\s+)?(?:forget|delete|remove|erase|unlearn)\b(?P<b>.*)$",
+PLAN = re.compile(
+    r"^(?:(?:make|show me|give me|find) a plan (?:to|for|how to)|plan(?: to| for| how to)?|what(?:'s|"
+    r" is) the plan (?:to|for))"
+    r"[\s:]+(?P<task>.{1,2000})$",
     re.IGNORECASE,
 )
-LAST = re.compile(r"|that|this|it|that again|the last one|that one|what i (?:just )?said", re.IGNORECASE)
+HOW_WOULD = re.compile(r"^how (?:would|will|do|can|could|should) (?:you|i|we) (?=\w)", re.IGNORECASE)
+"""What a task of a known domain may be asked with; other "how" questions are for skills and memory."""
+FORGET = re.compile(
+    r"^(?:(?:no|oh|ok(?:ay)?|wait|sorry|actually|please|hey|and|can you|could you|would you|i want you to|"
+    r"i'd like you to|you (?:should|can|may|must))[\s,]+){0,4}"
+    r"(?:(?:do not|don't|dont|no need to|never|you (?:do not|don't) (?:need|have) to)\s+(?:remember|store|keep|"
+    r"save|note)\b(?P<a>.{0,400})"
+    r"|(?:forget|delete|remove|erase|unlearn|unremember|wipe|drop)\b(?! to\b)(?P<b>.{0,400})"
+    r"|(?P<last>scratch that|strike that|take (?:that|it) back|undo (?:that|it)|never ?mind(?: that)?|"
+    r"that was (?:a joke|wrong to store)|i was (?:just )?(?:joking|kidding)|"
+    r"you (?:should not|shouldn't) have (?:stored|saved|remembered|kept) (?:that|this|it)|that(?:'s|"
+    r" is) (?:private|none of your business|not for you)))$",
+    re.IGNORECASE,
+)
+THINGS = re.compile(
+    r"\b(?:tables?|databases?|files?|folders?|director(?:y|ies)|branch(?:es)?|servers?|buckets?|clusters?|"
+    r"namespaces?|containers?|volumes?|repo(?:sitory|s)?|rows?)\b|[/\\]",
+    re.IGNORECASE,
+)
+"""What is deleted outside memory, by tools."""
+LAST = re.compile(
+    r"|(?:about )?(?:that|this|it|that again|the last (?:one|thing|part|fact)|that (?:one|last (?:one|bit|part)|"
+    r"please)|what i (?:just )?(?:said|told you)|(?:any of )?(?:that|this))"
+    r"(?:,? (?:please|again|ok|okay|now|either))?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +103,7 @@ def read_task(text: str, tools: Sequence[ToolSpec]) -> str | None:
     spec = next((tool for tool in tools if tool.name == "plan_task"), None)
     if spec is None:
         return None
-    request = plain_request(text)
+    request = HOW_WOULD.sub("", plain_request(text))
     asked = PLAN.match(request)
     body = plain_request(asked["task"]) if asked else request
     words = [word.strip("\"'`,;:()") for word in body.split()]
@@ -117,7 +144,12 @@ def _statement(request: str) -> Action | None:
     if statement:
         return Action("sql_query", {"command": statement["statement"]})
     table = SQL_TABLE.match(request)
-    return Action("sql_query", {"command": f"{request.split()[0]} table {table['name']}"}) if table else None
+    if table is None:
+        return None
+    verb = request.split()[0]
+    # Who says that a table is to be deleted means that it goes.
+    verb = "drop" if verb.lower() == "delete" else verb
+    return Action("sql_query", {"command": f"{verb} table {table['name']}"})
 
 
 def _shell(request: str) -> Action | None:
@@ -172,9 +204,15 @@ def read_forget(text: str) -> str | None:
     >>> read_forget("Don't remember that."), read_forget("forget my dog's name"), read_forget("hello")
     ('', "my dog's name", None)
     """
-    match = FORGET.match(text.strip().rstrip(".!"))
+    match = FORGET.match(text.strip().rstrip(".! "))
     if not match:
         return None
+    if match["last"]:
+        return ""
     rest = (match["a"] if match["a"] is not None else match["b"]).strip(" ,")
+    if LAST.fullmatch(rest):
+        return ""
+    if match["b"] is not None and THINGS.search(rest):
+        return None
     rest = re.sub(r"^(?:that|about|what (?:you know|i said|i told you) about)\s+(?=\w)", "", rest, flags=re.IGNORECASE)
-    return "" if LAST.fullmatch(rest) else rest
+    return re.sub(r",? please$", "", rest, flags=re.IGNORECASE)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from memkit.guard.core import Guard
 from memkit.htn.core import HTNPlanner, Method, Operator
-from memkit.llm.claims import read_claim, to_second_person
+from memkit.llm.claims import read_claim
+from memkit.llm.persons import to_second_person
 from memkit.llm.questions import read_question
 from memkit.llm.recalled import recalled_records
 from memkit.llm.reference import ReferenceModel
@@ -144,7 +145,7 @@ def test_what_nobody_told_is_not_known(archive: ArchivalStore) -> None:
 
     assert reply.message.startswith("I do not know")
     assert reply.citations == []
-    assert [call["name"] for call in reply.tool_calls] == ["archival_memory_search", "conversation_search"]
+    assert {call["name"] for call in reply.tool_calls} == {"archival_memory_search", "conversation_search"}
 
 
 def test_a_miss_in_the_archive_looks_back_in_the_conversation(archive: ArchivalStore) -> None:
@@ -285,8 +286,10 @@ def test_the_subject_of_a_question_and_of_its_answer_agree() -> None:
         ("Call me Ada", "What is my name?"),
     ]:
         claim = read_claim(said)
-        assert claim is not None
-        assert claim.slot == read_question(asked).slot
+        question = read_question(asked)
+        assert claim is not None and claim.slot is not None
+        assert claim.slot.subject == question.subject
+        assert {claim.relation, question.relation} <= {"is"} or claim.relation == question.relation
 
 
 @given(st.text(max_size=80))

@@ -1,0 +1,250 @@
+"""Answer questions from long-term memory with the ids of the records, else from what was said, else not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date, timedelta
+
+from memkit.llm.claims import read_claims
+from memkit.llm.mentioned import question_before, subject_before
+from memkit.llm.persons import to_second_person
+from memkit.llm.questions import (
+    AGAIN,
+    PRONOUN,
+    Asked,
+    is_disliking,
+    is_question,
+    key_stems,
+    read_question,
+    with_name,
+    with_subject,
+)
+from memkit.llm.recalled import Recalled, said_turns
+from memkit.llm.relations import ONE_VALUE, Slot, slot_of
+from memkit.llm.script import SEARCH, Heard, Script, listed, search
+from memkit.llm.small_talk import GENERAL, GENERAL_TEXT
+from memkit.llm.speech import sentences_of
+from memkit.memory.contradictions import contradict
+from memkit.memory.wording import is_negation, words
+
+UNKNOWN = "I do not know. Nothing I remember is about that."
+WORLD = (
+    "I do not know. Nothing I remember is about that, and I am a rule-based model without knowledge of the world. A "
+    "language model answers such questions: set `provider: anthropic` or `provider: openai` in memkit.yaml, or start "
+    "the chat with --provider."
+)
+PERSONAL = re.compile(r"\b(?:i|my|me|mine|we|our|us|you|your|i'm|i've)\b", re.IGNORECASE)
+AKIN = ({"age", "birthday"},)
+"""Relations of which one answers a question for the other."""
+YEAR = re.compile(
+    r"\b(?:in|during|back in) (?P<year>(?:19|20)\d\d)\b|\b(?:on|as of) (?P<day>(?:19|20)\d\d-\d\d-\d\d)\b"
+)
+EARLIER = re.compile(r"\b(?:before(?: that| then)?|previously|formerly|earlier|used to)\b", re.IGNORECASE)
+TRADE = re.compile(
+    r"an? (?:\w+ )?\w+(?:er|or|ist|ian|ect|yst|ant|man|woman|nurse|chef|cook|judge|pilot|ceo|cto|vet|coach|"
+    r"guide)\b",
+    re.IGNORECASE,
+)
+"""What somebody does, by how the word for it ends."""
+MOST_TOLD = 6
+
+
+def answer(heard: Heard, sentence: str) -> Script:
+    """Look a question up and answer it."""
+    question = resolved(heard, sentence)
+    then = YEAR.search(question)
+    asked = read_question(YEAR.sub("", question))
+    if not heard.offers(SEARCH):
+        return (yield from look_back(heard, question, asked))
+    as_of = (then["day"] or f"{then['year']}-12-31") if then else None
+    more = {"as_of": as_of} if as_of else {"type": "preference"} if asked.relation == "taste" else {}
+    found = yield from search("" if more.get("type") else asked.query, **more)
+    if then and not found:
+        # What is dated in words only is no matter of when it was stored.
+        asked = read_question(question)
+        found = yield from search(asked.query)
+    if EARLIER.search(question):
+        asked = read_question(EARLIER.sub("", question))
+        return (yield from _answer_earlier(heard, question, asked))
+    if asked.statement is not None and (told := confirmed(asked, found)):
+        return told
+    fitting = [record for record in found if fits(asked, record)]
+    if not fitting and asked.relation and not as_of:
+        # A value may stand in a record that shares no word with the question, as in "I'm 34".
+        kind = {"type": "preference"} if asked.relation == "taste" else {}
+        listed = yield from search("", **kind)
+        if asked.statement is not None and (told := confirmed(asked, listed)):
+            return told
+        fitting = [record for record in listed if fits(asked, record)]
+    if fitting:
+        return tell(asked, fitting)
+    related = [record for record in found if _mentions(record, asked.subject)]
+    if related:
+        return f"That I do not know. What I have on it: {_told(related[0])}"
+    return (yield from look_back(heard, question, asked))
+
+
+def resolved(heard: Heard, sentence: str) -> str:
+    """Return a question that stands for itself: with the name that a pronoun or "and my cat?" points back to."""
+    again = AGAIN.match(sentence)
+    before = question_before(heard.earlier) if again else None
+    if again and before and (asked := with_subject(before, again["s"])):
+        return asked
+    pronoun = PRONOUN.search(sentence)
+    subject = subject_before(heard.earlier) if pronoun else None
+    return with_name(sentence, subject) if subject else sentence
+
+
+def _answer_earlier(heard: Heard, question: str, asked: Asked) -> Script:
+    """Answer what was so before what holds now: as of the day before that, else from what was said."""
+    found = yield from search(asked.query)
+    now = next((record for record in found if record.date and fits(asked, record)), None)
+    if now is not None:
+        past = (date.fromisoformat(now.date) - timedelta(days=1)).isoformat()
+        fitting = [record for record in (yield from search(asked.query, as_of=past)) if fits(asked, record)]
+        if fitting:
+            return f"Before {now.date}: {tell(asked, fitting)}"
+    return (yield from look_back(heard, question, asked, known=[now.text] if now else ()))
+
+
+def fits(asked: Asked, record: Recalled) -> bool:
+    """Return whether a record answers a question, or is at least about the same."""
+    slot = slot_of(record.text)
+    if asked.relation == "taste":
+        return slot is not None and slot.relation == "taste" and _same(asked, slot) and _to_taste(asked, record.text)
+    if asked.relation == "is":
+        return _mentions(record, asked.subject)
+    if asked.relation:
+        akin = slot is not None and any({asked.relation, slot.relation} <= pair for pair in AKIN)
+        akin |= (
+            slot is not None and asked.relation == "work" and slot.relation == "is" and bool(TRADE.match(slot.value))
+        )
+        return slot is not None and (slot.relation == asked.relation or akin) and _same(asked, slot)
+    wanted = key_stems(asked.text)
+    return bool(wanted) and 2 * len(wanted & key_stems(record.text)) >= len(wanted)
+
+
+def _same(asked: Asked, slot: Slot) -> bool:
+    """Return whether question and statement name the same; "Lena" is "my daughter Lena"."""
+    if asked.subject == slot.subject:
+        return True
+    if "i" in (asked.subject, slot.subject) or asked.subject is None:
+        return False
+    one, other = key_stems(asked.subject), key_stems(slot.subject)
+    return bool(one and other) and (one <= other or other <= one)
+
+
+def _to_taste(asked: Asked, text: str) -> bool:
+    verb = re.search(r"\b(?:hate|dislike|detest|loathe|stand|like|love|enjoy|prefer|adore)", asked.text, re.IGNORECASE)
+    liked = is_disliking(text) == is_disliking(asked.text) if verb else True
+    return liked and (not asked.about or bool(key_stems(asked.about) & key_stems(text)))
+
+
+def _mentions(record: Recalled, subject: str | None) -> bool:
+    wanted = key_stems(subject or "")
+    return bool(wanted) and subject != "i" and wanted <= key_stems(record.text)
+
+
+def _relation(record: Recalled) -> str:
+    slot = slot_of(record.text)
+    return slot.relation if slot else ""
+
+
+def tell(asked: Asked, records: Sequence[Recalled]) -> str:
+    """Say what records answer, each with its id; of two values of which one can hold, both."""
+    if asked.relation == "taste":
+        return " ".join(_told(record) for record in records[:MOST_TOLD])
+    if asked.relation == "is":
+        best = [record for record in records if _relation(record) in ("is", "name", "place")] or list(records)
+        exact = [record for record in best if (slot := slot_of(record.text)) and slot.subject == asked.subject]
+        return _newest(exact) if exact else _told(best[0])
+    return _newest(records) if asked.relation else _told(records[0])
+
+
+def _newest(records: Sequence[Recalled]) -> str:
+    newest = sorted(records, key=lambda record: (record.date, record.id), reverse=True)
+    first = slot_of(newest[0].text)
+    others = [
+        record
+        for record in newest[1:]
+        if (slot := slot_of(record.text)) and first and slot.same(first) and slot.value.lower() != first.value.lower()
+    ]
+    answer = _told(newest[0])
+    if others:
+        answer += " I also have: " + "; ".join(_told(record).rstrip(".") for record in others) + ". Which is right?"
+    return answer
+
+
+def _told(record: Recalled) -> str:
+    return f"{clause(record)} [{record.id}]."
+
+
+def clause(record: Recalled) -> str:
+    """Return what a record says, said to the user, and whether nobody confirmed it."""
+    doubt = "" if record.facts.get("trust", "verified") == "verified" else " (not confirmed)"
+    return to_second_person(record.text.strip().rstrip(".!")) + doubt
+
+
+def confirmed(asked: Asked, found: Sequence[Recalled]) -> str:
+    """Answer a yes-or-no question by what records say; an empty text where they say nothing on it."""
+    statement = asked.statement
+    for record in found:
+        slot = slot_of(record.text)
+        if isinstance(statement, Slot) and slot is not None and statement.same(slot):
+            return _yes(record) if _says(slot.value, statement.value) else _no(record)
+        if isinstance(statement, Slot) and slot is not None and statement.relation == slot.relation == "taste":
+            if slot.subject == statement.subject and _says(slot.value, statement.value):
+                return _yes(record) if is_disliking(record.text) == is_disliking(asked.text) else _no(record)
+            continue
+        said = statement if isinstance(statement, str) else asked.text
+        if key_stems(said) and key_stems(said) <= key_stems(record.text):
+            turned = sum(map(is_negation, words(said))) != sum(map(is_negation, words(record.text)))
+            return _no(record) if turned else _yes(record)
+        if isinstance(statement, str) and contradict(statement, record.text):
+            return _no(record)
+    return ""
+
+
+def _says(value: str, wanted: str) -> bool:
+    return key_stems(wanted) <= key_stems(value) if key_stems(wanted) else wanted.lower() == value.lower()
+
+
+def _yes(record: Recalled) -> str:
+    return f"Yes. {_told(record)}"
+
+
+def _no(record: Recalled) -> str:
+    return f"No. {_told(record)}"
+
+
+def look_back(heard: Heard, sentence: str, asked: Asked, known: Collection[str] = ()) -> Script:
+    """Answer from what was said in conversations, when long-term memory has nothing."""
+    unknown = GENERAL_TEXT if GENERAL.match(sentence) else UNKNOWN if PERSONAL.search(sentence) else WORLD
+    if not heard.offers("conversation_search"):
+        return unknown
+    wanted = key_stems(sentence)
+    for turn in said_turns((yield "conversation_search", {"query": asked.query})):
+        if turn.role != "user":
+            continue
+        for said in _statements(turn.text):
+            slot = slot_of(said)
+            same = slot is not None and slot.relation == asked.relation and _same(asked, slot)
+            alike = 2 * len(wanted & key_stems(said)) > len(wanted)
+            if said not in known and (same if asked.relation in ONE_VALUE - {"is"} else alike):
+                return f"You said on {turn.at}: “{said.rstrip('.')}”. I have no record of it in long-term memory."
+    return unknown
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Yield what somebody said: each statement, and each other sentence that asks nothing."""
+    for sentence in sentences_of(text):
+        if not is_question(sentence):
+            yield from (claim.text for claim in read_claims(sentence))
+            yield sentence
+
+
+def several(records: Sequence[Recalled]) -> str:
+    """Return records as a list, each with its id and the day it is due."""
+    due = [f", due {record.facts['due']}" if "due" in record.facts else "" for record in records]
+    return listed([f"{clause(record)}{day} [{record.id}]" for record, day in zip(records, due, strict=True)])

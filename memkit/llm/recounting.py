@@ -1,0 +1,207 @@
+"""Say what is remembered, since when and from whom, and what was said before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from typing import Any
+
+from memkit.llm.answering import UNKNOWN, clause, several
+from memkit.llm.mentioned import spoken_of
+from memkit.llm.questions import is_question, key_stems, key_words
+from memkit.llm.recalled import Recalled, said_turns
+from memkit.llm.script import SEARCH, Heard, Script, search
+from memkit.loop.interface import Message
+
+ABOUT_ME = re.compile(
+    r"^(?:(?:please )?(?:tell|show) me )?(?:what|everything|all)(?: do| have| all)?(?: that)? you (?:really |"
+    r"already )?(?:know|remember|stored|saved|have (?:stored|saved|on file)|learned?)"
+    r"(?: all| so far)*(?: about (?:me|us)| on me| of me)?\W*$|^(?:list|show)(?: me)? (?:all )?(?:my |your |"
+    r"the )?(?:memories|memory|records|facts(?: about me)?)\W*$"
+    r"|^what is in your memory\W*$|^who am i to you\W*$",
+    re.IGNORECASE,
+)
+ABOUT = re.compile(
+    r"^(?:(?:please )?(?:tell|show) me )?(?:what|everything|all|anything)(?: do| have|"
+    r" else do)?(?: that)? you (?:know|remember|stored|have)(?: stored)? (?:about|on|of) (?P<what>.{1,80}?)\W*$"
+    r"|^(?:tell me (?:more )?about|what about|do you (?:know|remember) anything about) (?P<more>.{1,80}?)\W*$",
+    re.IGNORECASE,
+)
+TYPES = {
+    "preference": "preferences?|likes|tastes",
+    "goal": "(?:open )?(?:goals?|to-?dos?|to-?do list|tasks?|reminders?|commitments?|promises|errands)",
+    "constraint": "constraints?|rules|limits|allergies",
+    "event": "events?",
+    "outcome": "outcomes?|results",
+    "fact": "facts?",
+}
+LISTING = re.compile(
+    r"^(?:please )?(?:(?:list|show|give|tell)(?: me)?|what(?:'s| is| are)|which(?: are)?|do i have(?: any)?|"
+    r"are there(?: any)?|any)(?: all| of| on| still)*(?: my| our| the)?(?: open| current| pending)? "
+    r"(?:"
+    + "|".join(f"(?P<{type}>{names})" for type, names in TYPES.items())
+    + r")(?: do i have| have i| that you know| you know| left| open| today| right now)*\W*$"
+    r"|^what (?:(?:do|did) i (?:still )?(?:have|need|want|promise) to do|should i do|did i promise|"
+    r"is (?:still )?(?:open|left|due|pending))(?: next| today| this week)?\W*$",
+    re.IGNORECASE,
+)
+SOURCE = re.compile(
+    r"^(?:and )?(?:how (?:do|did|can) you (?:know|learn)(?: that| this| it)?|says who|who (?:told you|"
+    r"said)(?: that| this| so)?|where (?:did you get|do you have) (?:that|this|it)(?: from)?|"
+    r"where(?:'s| is| does) (?:that|this|it) (?:come )?from|what(?:'s| is) (?:the|your) source|"
+    r"why do you (?:think|say|believe) (?:that|so)|are you (?:really )?sure(?: about that)?|really|source)\W*$",
+    re.IGNORECASE,
+)
+WHEN_TOLD = re.compile(
+    r"^(?:and )?(?:since when(?: do you know| have you known)?(?: that| this| it)?|when did (?:i|"
+    r"we) (?:tell you|say|mention|talk)(?: about)?(?: that| this| it)?(?: to you)?|how long have you known(?: that)?)"
+    r"(?:(?: about| that)? (?P<what>.{2,80}?))?\W*$",
+    re.IGNORECASE,
+)
+HOW_MANY = re.compile(
+    r"^how (?:many|much)(?: \w+)? (?:do you (?:know|remember|have)|have you (?:stored|saved))\b.{0,40}$", re.IGNORECASE
+)
+JUST_SAID = re.compile(
+    r"^what (?:did i (?:just )?(?:say|ask|tell you|write)|was my (?:last|previous) (?:question|"
+    r"message))(?: just now| before(?: that)?| last)?\W*$",
+    re.IGNORECASE,
+)
+FIRST_SAID = re.compile(
+    r"^what (?:was the first thing i (?:said|asked)|did i (?:say|ask)(?: you)? first|was my first (?:question|"
+    r"message))\W*$",
+    re.IGNORECASE,
+)
+SAID = re.compile(
+    r"^(?:what (?:did|have) (?:i|we) (?:say|said|tell you|told you|ask(?:ed)?|do|done)(?!\s+about\b)|"
+    r"what (?:did|have) (?:i|we) (?:talk(?:ed)? about|discuss(?:ed)?)|"
+    r"(?:please )?summari[sz]e (?:our|the|this) (?:conversation|chat|session))(?P<when>.{0,80})$",
+    re.IGNORECASE,
+)
+OneFound = Generator[tuple[str, dict[str, Any]], str, Recalled | None]
+MOST_SAID = 5
+NOTHING = "I remember nothing of you yet. Tell me something, such as “My dog is called Rex”."
+SOURCES = {
+    "explicit": "in your own words",
+    "inferred": "as I understood you",
+    "imported": "by an import",
+    "merged": "several times",
+    "learned": "as the outcome of work",
+}
+
+
+def recount(heard: Heard, sentence: str) -> Script | None:
+    """Return the script that answers a question about memory itself, or None for any other question."""
+    if not heard.offers(SEARCH):
+        return None
+    for pattern, script in FORMS:
+        if match := pattern.match(sentence):
+            return script(heard, match)
+    return None
+
+
+def _overview(heard: Heard, match: re.Match[str]) -> Script:
+    found = yield from search("", top_k=20)
+    return several(found) if found else NOTHING
+
+
+def _about(heard: Heard, match: re.Match[str]) -> Script:
+    what = (match["what"] or match["more"] or "").strip()
+    found = yield from search(" ".join(key_words(what)) or what)
+    wanted = key_stems(what)
+    about = [record for record in found if wanted & key_stems(record.text)]
+    return several(about) if about else UNKNOWN
+
+
+def _listing(heard: Heard, match: re.Match[str]) -> Script:
+    kind = next((type for type in TYPES if match[type]), "goal")
+    found = yield from search("", type=kind, top_k=20)
+    if kind == "goal":
+        found = sorted(found, key=lambda record: record.facts.get("due", "9999"))
+    name = {"goal": "open goal", "constraint": "rule"}.get(kind, kind)
+    return several(found) if found else f"I know of no {name} of yours."
+
+
+def _source(heard: Heard, match: re.Match[str]) -> Script:
+    record = yield from _last_spoken(heard)
+    if record is None:
+        return "What do you mean? I named no record before."
+    facts = record.facts
+    how = SOURCES.get(facts.get("source", ""), "")
+    origin = f", from {facts['from']}" if "from" in facts else ""
+    sure = f"; confidence {facts['confidence']}, {facts['trust']}" if "confidence" in facts else ""
+    told = f"You told me on {record.date} {how}{origin}: “{record.text}” [{record.id}]{sure}."
+    return f"{told} `memkit memory why {record.id}` has the whole story."
+
+
+def _when_told(heard: Heard, match: re.Match[str]) -> Script:
+    what = match["what"]
+    record = (yield from _best(what)) if what else (yield from _last_spoken(heard))
+    return f"Since {record.date}: {clause(record)} [{record.id}]." if record else UNKNOWN
+
+
+def _last_spoken(heard: Heard) -> OneFound:
+    spoken = spoken_of(heard.earlier)
+    if spoken is None:
+        return None
+    found = yield from search(spoken[1])
+    return next((record for record in found if record.id == spoken[0]), None)
+
+
+def _best(what: str) -> OneFound:
+    wanted = key_stems(what)
+    found = yield from search(" ".join(key_words(what)) or what)
+    return next((record for record in found if wanted & key_stems(record.text)), None)
+
+
+def _how_many(heard: Heard, match: re.Match[str]) -> Script:
+    found = yield from search("", top_k=50)
+    count = f"{len(found)}{' or more' if len(found) == 50 else ''}"
+    return (
+        f"I have {count} record{'' if len(found) == 1 else 's'} of you. “What do you know about me?” lists the newest."
+    )
+
+
+def _just_said(heard: Heard, match: re.Match[str]) -> Script:
+    yield from ()
+    said = [message.get("content", "") for message in heard.earlier if _is_users(message)]
+    return f"You said: “{said[-1][:300]}”" if said else "Nothing before this, in this conversation."
+
+
+def _first_said(heard: Heard, match: re.Match[str]) -> Script:
+    yield from ()
+    said = [message.get("content", "") for message in heard.earlier if _is_users(message)]
+    return f"The first that I still see is: “{said[0][:300]}”" if said else "This is the first."
+
+
+def _is_users(message: Message) -> bool:
+    return message.get("role") == "user" and not message.get("name")
+
+
+def _said(heard: Heard, match: re.Match[str]) -> Script:
+    if not match["when"].strip(" ?.!"):
+        return _in_this_conversation(heard)
+    turns = said_turns((yield "conversation_search", {"query": match[0], "limit": 20}))
+    said = [turn for turn in turns if turn.role == "user" and not is_question(turn.text) and turn.text != heard.text]
+    if not said:
+        return "I find nothing that you said then."
+    lines = [f"- {turn.at}: “{' '.join(turn.text.split())[:200]}”" for turn in sorted(said, key=lambda turn: turn.at)]
+    return "\n".join(["You said:", *lines[:MOST_SAID]])
+
+
+def _in_this_conversation(heard: Heard) -> str:
+    said = [message.get("content", "") for message in heard.earlier if _is_users(message)]
+    told = [text for text in said if not is_question(text) and len(text.split()) > 1]
+    return "\n".join(["You said:", *(f"- “{text[:200]}”" for text in told[-MOST_SAID:])]) if told else "Nothing yet."
+
+
+FORMS: tuple[tuple[re.Pattern[str], Callable[[Heard, re.Match[str]], Script]], ...] = (
+    (ABOUT_ME, _overview),
+    (LISTING, _listing),
+    (SOURCE, _source),
+    (WHEN_TOLD, _when_told),
+    (HOW_MANY, _how_many),
+    (JUST_SAID, _just_said),
+    (FIRST_SAID, _first_said),
+    (ABOUT, _about),
+    (SAID, _said),
+)

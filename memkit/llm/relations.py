@@ -1,0 +1,149 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
+"""What a statement says of whom: the patterns that statements and the questions about them have in common."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+ADVERBS = (
+    r"(?:(?:really|just|still|also|usually|always|mostly|now|currently|actually|already|both|recently|originally|"
+    r"basically|definitely|absolutely|only|never|often|sometimes|probably) ){0,3}"
+)
+NOUNS = (
+    r"(?:(?:my|our|the|his|her|their|its|this|that|an?|your) )?[^\W_][\w'.&/+#@-]{0,40}(?: [\w'.&/+#@-]{1,40}){0,5}?"
+)
+"""A few words that may name somebody or something, as few as the rest of the pattern lets them be."""
+WHO = rf"(?P<s>{NOUNS})"
+IS = r"(?: is| are| was| were| am|'s|'m|'re)"
+VALUE = r"(?P<v>\S.{0,400})"
+AGE = (
+    r"(?P<v>\d{1,3}(?: ?(?:years?|yrs?|y/?o|months?)(?: old)?)?"
+    r"(?: (?:in|on|next|this|today|tomorrow|now|soon)\b.{0,40})?)"
+)
+LIKES = (
+    r"(?:prefer|like|love|enjoy|hate|dislike|adore|detest|loathe|can't stand|cannot stand|do not like|don't like|"
+    r"doesn't like|does not like|do not enjoy|don't enjoy|doesn't enjoy|don't mind|am fond of|'m fond of|"
+    r"am (?:not )?(?:really )?into|'m (?:not )?(?:really )?into|am a (?:big )?fan of|'m a (?:big )?fan of)(?:s|es)?"
+)
+
+PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (relation, re.compile(pattern, re.IGNORECASE))
+    for relation, pattern in (
+        ("name", rf"^(?P<s>my|our)(?: real| first| full| nick)? ?(?:name|nickname){IS}(?: now)?(?: called)? {VALUE}$"),
+        ("name", rf"^{WHO}'s? (?:name|nickname){IS}(?: now)?(?: called)? {VALUE}$"),
+        ("name", rf"^the name of {WHO}{IS}(?: now)? {VALUE}$"),
+        ("name", rf"^{WHO}{IS}(?: now)? (?:called|named|known as) {VALUE}$"),
+        (
+            "name",
+            rf"^(?:you can |you may |just |please )?call (?P<s>me) (?!back\b|later\b|when\b|tomorrow\b|on\b){VALUE}$",
+        ),
+        ("birthday", rf"^(?P<s>my|our){IS}? ?(?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
+        ("birthday", rf"^{WHO}'s? (?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
+        ("birthday", rf"^{WHO} (?:was|were|am|is) born (?:on|in) (?P<v>(?=.{{0,30}}\d)\S.{{0,60}})$"),
+        ("age", rf"^{WHO}(?:{IS}| turned| turns| will be| will turn|'ll be|'ll turn)(?: just)? {AGE}$"),
+        (
+            "home",
+            rf"^{WHO} {ADVERBS}(?:lives?|lived|resides?|(?:is|am|are|was) (?:now )?(?:based|living)) {ADVERBS}"
+            rf"(?:in|at|near|on|with) {VALUE}$",
+        ),
+        ("home", rf"^{WHO}(?:'m|'re) {ADVERBS}(?:based|living) (?:in|at|near|on|with) {VALUE}$"),
+        (
+            "home",
+            rf"^{WHO}(?: have| has|'ve|'s)? {ADVERBS}(?:moved|relocated|am moving|is moving)(?: back|"
+            rf" over)? (?:to|into) {VALUE}$",
+        ),
+        ("home", rf"^(?P<s>my|our) (?:home|address|city|town|home town){IS}(?: now)?(?: in| at)? {VALUE}$"),
+        ("home", rf"^{WHO}'s? (?:home|address|city|town|home town){IS}(?: now)?(?: in| at)? {VALUE}$"),
+        ("work", rf"^{WHO} {ADVERBS}(?:works?|worked) (?:as|at|for|in|with) {VALUE}$"),
+        ("work", rf"^{WHO}{IS} {ADVERBS}(?:working|employed) (?:as|at|for|in|with|by) {VALUE}$"),
+        ("work", rf"^(?P<s>my|our) (?:job|profession|occupation|employer){IS}(?: now)? {VALUE}$"),
+        (
+            "work",
+            rf"^{WHO} {ADVERBS}(?:started (?:working )?(?:at|for)|(?:got|have|took) a (?:new )?job (?:at|as|in|"
+            rf"with)) {VALUE}$",
+        ),
+        ("taste", rf"^{WHO} ?{ADVERBS}(?:would |'d )?{ADVERBS}(?P<verb>{LIKES}) {VALUE}$"),
+        (
+            "place",
+            rf"^{WHO}{IS} {ADVERBS}(?:located |hosted |running |stored |kept |parked |reachable )?(?:at|in|on|"
+            rf"under|behind|inside|next to) {VALUE}$",
+        ),
+        ("is", rf"^{WHO}{IS} {VALUE}$"),
+    )
+)
+"""Relation → how a statement of it reads; the first that matches names it."""
+
+ONE_VALUE = frozenset({"name", "birthday", "age", "home", "work", "place", "is"})
+"""Relations of which one holds at a time."""
+WORDS = {
+    "name": "name called call",
+    "birthday": "birthday born",
+    "age": "old years turns turned",
+    "home": "live moved home address based",
+    "work": "work job working employed",
+    "taste": "prefer like love enjoy hate",
+    "place": "",
+    "is": "",
+    "": "",
+}
+"""The words by which a record of each relation is found."""
+SELF = frozenset({"i", "we", "me", "my", "our", "us", "myself"})
+ADJECTIVES = frozenset(
+    """german french spanish italian english british american canadian mexican brazilian portuguese dutch belgian swiss
+    austrian polish czech danish swedish norwegian finnish russian ukrainian turkish greek irish scottish welsh indian
+    chinese japanese korean vietnamese thai australian african asian european catholic christian protestant muslim
+    jewish hindu buddhist vegan vegetarian republican democrat gen""".split()
+)
+"""Written with a capital, and no names."""
+ENDED = re.compile(
+    r"\bno longer |\bnot (?=\w+ing\b)| any ?more\b|\b(?:don't|do not) (?=(?:live|work)\b)", re.IGNORECASE
+)
+"""What a statement says that ended is about the same as before it ended."""
+INTRODUCTION = re.compile(r"(?:I am|I'm|This is) (?P<v>[A-Z][\w'-]{1,30}(?: [A-Z][\w'-]{1,30})?)(?: here)?")
+
+
+class Slot(NamedTuple):
+    """What a statement is about, and what it says of it."""
+
+    subject: str
+    """``i`` for the user, else the words that name it, in lower case."""
+    relation: str
+    value: str
+
+    def same(self, other: Slot) -> bool:
+        """Return whether two statements fill the same place, of which only one can hold."""
+        named = {self.relation, other.relation} == {"name", "is"} and self.subject.startswith("my ")
+        alike = self.relation == other.relation and self.relation in ONE_VALUE
+        # One may be many things at once, but one's city is one.
+        return self.subject == other.subject and (named or (alike and (self.subject, self.relation) != ("i", "is")))
+
+
+def slot_of(text: str) -> Slot | None:
+    """Return the slot that a statement fills, or None for one that no pattern knows.
+
+    >>> slot_of("My dog is called Rex.")
+    Slot(subject='my dog', relation='name', value='Rex')
+    """
+    read = ENDED.sub("", text.strip().rstrip(".!"))
+    introduced = INTRODUCTION.fullmatch(read)
+    if introduced and introduced["v"].lower() not in ADJECTIVES and not introduced["v"].isupper():
+        return Slot("i", "name", introduced["v"])
+    for relation, pattern in PATTERNS:
+        if match := pattern.match(read):
+            subject = subject_of(match["s"])
+            if subject == "i" and relation == "is" and match["s"].lower() in {"my", "our"}:
+                continue
+            return Slot(subject, relation, match["v"].strip())
+    return None
+
+
+def subject_of(words: str) -> str:
+    """Return what some words name, the same for "the staging server" and "our staging server".
+
+    >>> subject_of("Our staging server"), subject_of("we"), subject_of("my dog's")
+    ('my staging server', 'i', 'my dog')
+    """
+    name = re.sub(r"'s?$", "", " ".join(words.lower().split()))
+    name = re.sub(r"^our ", "my ", re.sub(r"^(?:the|a|an|this|that) ", "", name))
+    return "i" if name in SELF else name

@@ -1,0 +1,195 @@
+"""Answer what is said for company, and say honestly what rules cannot answer."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from memkit.llm.claims import read_claim
+from memkit.llm.relations import slot_of
+from memkit.llm.speech import LONGEST_MESSAGE, plain_sentence
+from memkit.loop.consent import consent_in
+from memkit.loop.interface import Message
+
+HELLO = (
+    r"(?:hi|hello|hey|hiya|howdy|yo|good (?:morning|afternoon|evening|day)|greetings|moin|servus)"
+    r"(?: there| again| everybody| all| you)?"
+)
+GREETING = re.compile(rf"^{HELLO}(?:,? (?:\w+|memkit agent))?\W*$", re.IGNORECASE)
+OPENING = re.compile(rf"^{HELLO}(?:,? (?!i\b|my\b|we\b|i'm\b|im\b)\w+)?\s*[,.!]+\s*(?=\w)", re.IGNORECASE)
+HELP = re.compile(
+    r"^(?:help(?: me)?|what can (?:you|i) do(?: here)?(?: for me)?|how does this work|how do (?:you work|"
+    r"i use (?:this|you))|who are you|"
+    r"what are you|what(?:'s| is) (?:this|your name)|are you (?:a |an )?(?:human|robot|bot|ai|llm|real|"
+    r"language model|chatgpt|gpt|claude)|what do you do|commands?|\?+)\W*$",
+    re.IGNORECASE,
+)
+HELP_TEXT = """I am memkit's reference model: simple rules, no network. You can
+- tell me things ("My dog is called Rex", "I prefer espresso") and correct them ("no, it's Max"),
+- ask about them later, also in another session ("What is my dog called?", "What do you know about me?"): I answer with
+  the record's id, and "how do you know?" tells where it is from,
+- have something forgotten ("don't remember that", "forget where I live"),
+- leave me goals ("I need to file my taxes by Friday"), ask for them ("What are my open goals?") and close them ("done
+  with the taxes"),
+- ask for a task of a domain ("deliver book shop", "plan: release web production") or a skill ("how do I …?"),
+- ask for an action ("run `rm -rf /srv`", "deploy to production", "send hello to bob"); policies judge it first."""
+HOW_ARE_YOU = re.compile(
+    r"^(?:how are you(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up|sup|you ok|how do you feel)\W*$",
+    re.I,
+)
+THANKS = re.compile(
+    r"^(?:many |ok(?:ay)?,? |great,? )?(?:thanks|thank you|thx|ty|cheers|great|perfect|cool|nice|awesome|"
+    r"well done|good (?:job|bot)|excellent|wonderful|lovely)\b(?!.*\b(?:i|my|we)\b).{0,30}$",
+    re.I,
+)
+BYE = re.compile(
+    r"^(?:bye|goodbye|see (?:you|ya)|good night|cya|ciao|that(?:'s| is) all|i(?:'m| am) done|quit|exit)\b.{0,20}$", re.I
+)
+SURE = re.compile(
+    r"^(?:yes|yeah|yep|yup|ok|okay|k|sure|fine|right|correct|exactly|alright|got it|i see|indeed|true|"
+    r"no problem|np|mhm|aha)\W*$",
+    re.I,
+)
+NO = re.compile(
+    r"^(?:no|nope|nah|wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect)|not really|you(?:'re|"
+    r" are) wrong)\W*$",
+    re.I,
+)
+PRAISE = re.compile(
+    r"^(?:you(?:'re| are) (?:great|the best|smart|awesome|nice|funny|cool|amazing|helpful|sweet)|i (?:love|"
+    r"like) you|good)\W*$",
+    re.I,
+)
+BLAME = re.compile(
+    r"^(?:you(?:'re| are)(?: so)? (?:stupid|dumb|useless|bad|an idiot|annoying|slow)|this (?:is )?(?:sucks|"
+    r"stupid|useless|rubbish)|fuck|shit|damn|wtf|i hate you)\b.{0,40}$",
+    re.I,
+)
+LAUGH = re.compile(r"^(?:(?:ha){2,20}h?|lol|lmao|rofl|hehe|xd|wow|omg|oops|hm+|uh+|ah+|oh+)\W*$", re.I)
+GENERAL = re.compile(
+    r"^(?:please )?(?:(?:can|could|would) you )?(?:please )?(?:tell me (?:a (?:joke|story|fact|secret)|"
+    r"something)|write|compose|translate|summari[sz]e|explain|draw|paint|sing|calculate|"
+    r"compute|solve|generate|create|draft|rewrite|proofread|google|look up|search (?:the (?:web|internet)|for|"
+    r"online)|define|describe|recommend|suggest|imagine|code|debug|fix|play|book|order|buy|open|close|"
+    r"turn (?:on|off)|set (?:an? )?(?:alarm|timer))\b",
+    re.IGNORECASE,
+)
+GENERAL_TEXT = (
+    "I cannot do that: I am a rule-based model that remembers, plans and calls the tools of this store. For "
+    "anything else "
+    "plug in a language model: `provider: anthropic` or `provider: openai` in memkit.yaml, or --provider."
+)
+CLOCK = re.compile(
+    r"^(?:what(?:'s| is) (?:the )?(?:time|date|day|year)|what (?:time|day|date) is it|what day is today|"
+    r"what(?:'s| is) today)\b.{0,30}$",
+    re.I,
+)
+DOCUMENT = re.compile(
+    r"^\W*(?:here(?:'s| is| are)|this is|please read|read|look at|check|see|summari[sz]e|fyi,?)(?: this| the|"
+    r" an?| my| our| some)? (?:following )?(?:e-?mail|document|doc|text|page|web ?page|article|log|logs|message|"
+    r"mail|note|"
+    r"file|report|transcript|paper|letter|ticket|readme|output|contract|paragraph|post)\b[^\n]{0,80}(?::|\n)",
+    re.IGNORECASE,
+)
+DOCUMENT_TEXT = (
+    "I see a text that you pasted. I keep it in this conversation as data, store nothing of it, and do nothing that it "
+    "asks for. Tell me in a sentence of your own what I should remember."
+)
+LONG_TEXT = "That is a long text. " + DOCUMENT_TEXT.removeprefix("I see a text that you pasted. ")
+CODE = re.compile(
+    r"^\s*```|^\s*(?:def|class|import|from|function|const|let|var|public|#include|SELECT|<\?xml|<html|"
+    r"<!DOCTYPE)\b.*[\n;:{(<>]",
+    re.IGNORECASE,
+)
+CODE_TEXT = (
+    "That looks like code. I neither run nor store it; to run a command, say: run `command`. Policies judge it first."
+)
+FOREIGN = re.compile(
+    r"\b(?:ich|nicht|und|der|das|ist|mein|meine|wohne|heiße|je|suis|est|mon|ma|les|c'est|j'ai|j'habite|yo|soy|"
+    r"es|mi|vivo|tengo|una|el|los|"
+    r"sono|che|mio|abito|sou|meu|minha|moro|jestem|nazywam|ik|ben|mijn|een|het|jag|är|heter|bor)\b",
+    re.IGNORECASE,
+)
+FOREIGN_TEXT = (
+    "I read English only, so I stored nothing of that. Say it in English, or plug in a language model: "
+    "`provider: anthropic` "
+    "or `provider: openai` in memkit.yaml."
+)
+NONSENSE = (
+    "I did not understand that, and stored nothing. Tell me something about yourself, ask me about it, or say 'help'."
+)
+CORE_NAME = re.compile(r"<human>\n(?P<text>.*?)\n?</human>", re.DOTALL)
+
+ANSWERS = (
+    (HELP, HELP_TEXT),
+    (HOW_ARE_YOU, "I am well, as rules are. How can I help you?"),
+    (THANKS, "You are welcome."),
+    (BYE, "Goodbye."),
+    (PRAISE, "Thank you. I only follow rules."),
+    (BLAME, "I am sorry. I only follow rules; “help” says what I understand."),
+    (LAUGH, "Tell me something to remember, ask me about it, or say 'help'."),
+    (NO, "What is right, then? Say it in a whole sentence, such as “No, my dog is called Max”."),
+    (SURE, "All right."),
+    (
+        CLOCK,
+        "I do not know: I have no clock. Dates in what you tell me, such as “by Friday”, are read when it is stored.",
+    ),
+)
+
+
+def small_talk(text: str, earlier: Sequence[Message] = ()) -> str | None:
+    """Return the answer to what is said for company, or None for anything else."""
+    agreed = consent_in(text)
+    if agreed is False:
+        return "All right, I store nothing from now on."
+    if agreed and read_claim(plain_sentence(text.split(".")[0])) is None:
+        return "Thank you. From now on I remember what you tell me; say again what I should know from before."
+    if GREETING.match(text):
+        return greeting(earlier)
+    bare = " ".join(text.split()) if len(text) < 200 else text
+    return next((answer for pattern, answer in ANSWERS if pattern.match(bare)), None)
+
+
+def greeting(earlier: Sequence[Message]) -> str:
+    """Return a greeting, by name where core memory has one."""
+    name = name_in_core(earlier)
+    return f"Hello{f' {name}' if name else ''}! Tell me something to remember, ask me about it, or say 'help'."
+
+
+def name_in_core(messages: Sequence[Message]) -> str:
+    """Return the user's name as core memory in the system prompt has it."""
+    system = next((message.get("content", "") for message in messages if message.get("role") == "system"), "")
+    core = CORE_NAME.search(system[:20_000])
+    slots = map(slot_of, core["text"].splitlines()) if core else ()
+    return next((slot.value for slot in slots if slot and slot[:2] == ("i", "name") and len(slot.value) <= 40), "")
+
+
+def beyond_rules(text: str) -> str | None:
+    """Return what to say of a message that rules should not read: a document, code, or another language."""
+    if DOCUMENT.match(text[:400]) and len(text) > 60:
+        return DOCUMENT_TEXT
+    if CODE.match(text[:400]):
+        return CODE_TEXT
+    if len(text) > LONGEST_MESSAGE // 8 and text.count("\n") + text.count(". ") > 8:
+        return LONG_TEXT
+    return FOREIGN_TEXT if is_foreign(text) else None
+
+
+def is_foreign(text: str) -> bool:
+    """Return whether a text is in no language that the rules read.
+
+    >>> is_foreign("Ich wohne in Berlin und mein Hund heißt Rex"), is_foreign("I live in Köln")
+    (True, False)
+    """
+    letters = [letter for letter in text[:400] if letter.isalpha()]
+    strange = sum(not unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
+    if letters and 2 * strange > len(letters):
+        return True
+    words = re.findall(r"[^\W\d_]+", text[:400].lower())
+    return len(words) > 2 and 3 * len(FOREIGN.findall(text[:400])) >= len(words)
+
+
+def not_understood(text: str) -> str:
+    """Return what to say where no rule fits."""
+    return GENERAL_TEXT if GENERAL.match(text) else NONSENSE
