@@ -14,9 +14,14 @@ Retire = Callable[[str, str], str]
 """Retires one record for a reason and returns its text; a tombstone keeps the value from coming back."""
 
 ASKS = re.compile(
-    r"\b(do not|don't|dont|no need to|please don't)\s+(remember|store|keep|save)\b"
-    r"|(?<!don't )(?<!dont )(?<!not )(?<!never )\b(forget|unlearn|erase|delete|remove)\s+"
-    r"(that|this|it|what|my|the|everything|about|from)\b",
+    r"\b(?:do not|don't|dont|no need to|please don't|never|don't need to|don't have to)\s+(?:remember|store|"
+    r"keep|save|note)\b"
+    r"|(?<!don't )(?<!dont )(?<!not )(?<!never )\b(?:forget|unlearn|unremember|erase|delete|remove|wipe|drop)\s+"
+    r"(?!to\b)\w"
+    r"|\b(?:scratch|strike) that\b|\btake (?:that|it) back\b|\bundo (?:that|it)\b|^\W*never ?mind\b|"
+    r"\bwas (?:just )?(?:joking|kidding)\b"
+    r"|\b(?:should not|shouldn't) have (?:stored|saved|remembered|kept)\b|\bthat(?:'s| is| was) (?:private|"
+    r"a joke|none of your business)\b",
     re.IGNORECASE,
 )
 NAME = "memory_retract"

@@ -174,6 +174,7 @@ class MemoryTools:
         origin = self._stamped()
         old = self.archive.get(supersedes, user_id=self.user_id) if supersedes else None
         echoed = self._echo_of(said, origin, old.record if old else None)
+        taken: dict[str, Any] = {}
         if echoed is not None:
             decision = self.archive.echo(echoed.id, origin)
         else:
@@ -187,7 +188,8 @@ class MemoryTools:
                 today=self.archive.today(),
             )
             decision = self.archive.offer(draft, origin, consented=self.consented())
-        return self._concluded("archival_memory_insert", decision)
+            taken = {"type": draft.type} | {key: draft.extra[key] for key in ("due",) if key in draft.extra}
+        return self._concluded("archival_memory_insert", decision, **taken)
 
     def archival_memory_search(
         self,
@@ -269,7 +271,7 @@ class MemoryTools:
             return fence_turns(self.conversation_search(**checked))
         if name == "archival_memory_insert":
             record_id = self.archival_memory_insert(**checked)
-            return f"{self.events[-1]['decision']}: [{record_id}]" + _why(self.events[-1])
+            return f"{self.events[-1]['decision']}: [{record_id}]" + _taken(self.events[-1]) + _why(self.events[-1])
         return str(getattr(self, name)(**checked))
 
     def _search(
@@ -411,6 +413,12 @@ def _size(*given: int | None) -> int:
 
 def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     return (tags,) if isinstance(tags, str) else tuple(tags)
+
+
+def _taken(event: Mapping[str, Any]) -> str:
+    """Return what the wording of a record made of it, where it is no plain fact."""
+    due = f", due {event['due']}" if "due" in event else ""
+    return f" ({event['type']}{due})" if event.get("type", "fact") != "fact" else ""
 
 
 def _why(event: Mapping[str, Any]) -> str:

@@ -26,6 +26,8 @@ ERRANDS = (
     r"|schedule|sign|talk to|get back to|update|review|release|publish|apply)"
 )
 """What somebody says they will do, of which somebody may want to hear whether it was done."""
+STATES = r"(?:have|know|own|care|think|believe|live|work|speak|mind|understand|remember|need|want)\b"
+"""To do none of these is no rule."""
 
 TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{wording})\b"))
@@ -36,9 +38,14 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             rf"|(?:i|we)(?:'ll|'m going to| am going to| will)(?: have to)? {ERRANDS}",
         ),
         (
+            "preference",
+            r"(?:do not|don't|does not|doesn't|did not|didn't|never) (?:really |particularly )?"
+            r"(?:like|love|enjoy|prefer)",
+        ),
+        (
             "constraint",
-            r"must(?: not|n't)?|never|always|do not|don't|not allowed|forbidden|allergic|required to|has to|have to"
-            r"|cannot|can't(?! stand)",
+            rf"must(?: not|n't)?|never|always|(?:do not|don't)(?! {STATES})|not allowed|forbidden|allergic|required to"
+            r"|has to|have to|cannot|can't(?! stand)",
         ),
         (
             "preference",

@@ -5,18 +5,33 @@ from __future__ import annotations
 import re
 from typing import Any, Protocol
 
+KEEP = r"(?:remember|store|keep|save|memori[sz]e|record)"
 AGREES = re.compile(
-    r"\byou\s+(may|can|are allowed to)\s+(remember|store|keep|save|memori[sz]e)\b"
-    r"|^\s*(yes|sure|ok(ay)?|of course)\b[\s,.!]*(please\s+)?(do\s+)?remember\b"
-    r"|\bI\s+(agree|consent)\b.{0,40}\b(memory|remember\w*|stor\w+)\b",
+    rf"\byou\s+(?:may|can|could|are allowed to|are welcome to|have my permission to|should)\s+(?:now |please |"
+    rf"go ahead and )?{KEEP}\b"
+    rf"|^\s*(?:yes|yeah|yep|sure|ok(?:ay)?|of course|go ahead|please do|fine|absolutely)\b(?:[\s,.!]+(?:please|"
+    rf"go ahead|do|and|you may|sure|of course|fine)\b){{0,3}}[\s,.!]*{KEEP}\b(?!\s+(?:that|to)\b)"
+    r"|\bI(?:'m|\s+am)?\s+(?:agree|consent|ok(?:ay)?\s+with|fine\s+with|happy\s+for)\b.{0,40}\b(?:memory|"
+    r"remember\w*|stor\w+|sav\w+|keep\w*)\b"
+    r"|\b(?:I\s+(?:give|grant)\s+(?:you\s+)?(?:my\s+)?|you\s+have\s+my\s+)(?:consent|permission)\b"
+    r"|^\s*I\s+(?:hereby\s+)?(?:consent|agree)\s*[.!]*\s*$"
+    rf"|\b(?:feel\s+free|I\s+(?:allow|permit|want)\s+you)\s+to\s+{KEEP}\s+(?:me\b|things|everything|anything|"
+    rf"what\b|stuff|facts)",
     re.IGNORECASE,
 )
 DECLINES = re.compile(
-    r"\byou\s+(may|can|must|are allowed to|should)\s*(not|n't)\s+(remember|store|keep|save)\s+(anything|me)\b"
-    r"|\b(do not|don't|stop)\s+(remember|stor|keep|sav)\w*\s+(anything|things)\b"
-    r"|\bI\s+(withdraw|revoke)\s+my\s+consent\b",
+    rf"\byou\s+(?:may|can|must|are allowed to|should)\s*(?:not|n't)\s+{KEEP}\s+(?:anything|me|things|what)\b"
+    rf"|\b(?:do not|don't|dont|stop|never|quit)\s+(?:remember|stor|keep|sav|record)\w*\s+(?:anything|things|me|"
+    rf"what\s+I\s+(?:say|tell)|my\s+(?:data|messages)|any\s+of\s+(?:my|this))\b"
+    r"|\b(?:stop|no\s+more)\s+(?:remembering|storing|recording|saving)\s*[.!]*\s*$"
+    r"|\bI\s+(?:hereby\s+)?(?:withdraw|revoke|take\s+back)\s+my\s+(?:consent|permission)\b"
+    r"|\bI\s+(?:do\s+not|don't|dont)\s+(?:consent|agree)\b(?!\s+(?:with|that|about)\b)"
+    rf"|\bI(?:\s+do\s+not|\s+don't|\s+dont|'d\s+rather\s+not)\s+want\s+you\s+to\s+{KEEP}\s+(?:anything|things|"
+    rf"me|what)\b"
+    rf"|\bI(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:you\s+(?:did\s+not|didn't|didnt)|not)\s+{KEEP}",
     re.IGNORECASE,
 )
+"""Every repetition in them is bounded, so that a long text costs no more than its length."""
 
 
 class Consent(Protocol):
