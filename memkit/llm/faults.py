@@ -49,8 +49,11 @@ TOO_MUCH = re.compile(
     re.I,
 )
 NO_TOOLS = re.compile(
-    r"not support (tools?|function)|tool[ _-]?(choice|call\w*|use) (is |are )?not (supported|enabled)", re.I
+    r"not support (tools?|function)|tool[ _-]?(choice|call\w*|use) (is |are )?not (supported|enabled)"
+    r"|requires --(enable-auto-tool-choice|jinja)",
+    re.I,
 )
+"""How Ollama, vLLM and llama.cpp say it."""
 NOT_HERE = re.compile(r"region|country|territory|location", re.I)
 
 
@@ -143,7 +146,9 @@ def _refused(error: Exception, status: int, vendor: Vendor, model: str) -> Unser
             "MEMKIT_CONTEXT_MAX_TOKENS), or choose a model with a larger context."
         )
     if status in (400, 422) and NO_TOOLS.search(code):
-        return Unserved(f"{told} The agent works with tools: choose a model that can call them with --model.")
+        return Unserved(
+            f"{told} The agent works with tools: let the server take them, or choose a model that can call them."
+        )
     if status == 407:
         return Unserved(f"{told} The proxy in the environment wants a name and password.")
     again = status in PASSING and _header(error, "x-should-retry") != "false"

@@ -54,6 +54,7 @@ ANSWERS: list[tuple[int, dict[str, Any], str]] = [
     (400, {"type": "exceed_context_size_error", "message": "the request exceeds the available context size"}, "lower"),
     (413, {"message": "Request exceeds the maximum size"}, "lower context.max_tokens"),
     (400, {"message": "registry.ollama.ai/library/x does not support tools"}, "choose a model that can call them"),
+    (400, {"message": '"auto" tool choice requires --enable-auto-tool-choice to be set'}, "let the server take them"),
     (400, {"message": "x" * 5000}, "HTTP 400: xxx"),
     (500, {"message": "line one\nline two"}, "HTTP 500: line one line two."),
     (418, {}, "HTTP 418"),
