@@ -36,7 +36,7 @@ class GraphLoop(AgentLoop):
         **more: Any,
     ) -> None:
         super().__init__(*parts, **more)
-        self.journal = Journal(rooms.main, self._add)
+        self.transcript = Journal(rooms.main, self._add)
         self._chat_model = chat_model
         self._endpoint = endpoint
         self._rooms = rooms
@@ -54,7 +54,7 @@ class GraphLoop(AgentLoop):
         """Run the graph until the model answers."""
         self._follow_consent()
         self._made = 0
-        words = self.journal.adopt(HumanMessage(self._user_text or ""))
+        words = self.transcript.adopt(HumanMessage(self._user_text or ""))
         # LangChain uploads what is said to LangSmith where a developer's environment asks for that.
         with clear_faults(self._endpoint), tracing_context(enabled=False):
             state = self._graph.invoke({"messages": [words], "turn": self.turn_id}, self._config)
@@ -73,7 +73,7 @@ class GraphLoop(AgentLoop):
 
     def _told(self, text: str) -> BaseMessage:
         said = self._answer if isinstance(self._answer, AIMessage) else AIMessage("")
-        return self.journal.adopt(said.model_copy(update={"content": text}))
+        return self.transcript.adopt(said.model_copy(update={"content": text}))
 
     # --- what the middleware asks
 
@@ -101,7 +101,7 @@ class GraphLoop(AgentLoop):
         """Put a session that was checkpointed back into the main context."""
         values = self._graph.get_state(self._config).values
         if values.get("messages"):
-            self.journal.restore(values["messages"], values.get("summary", ""))
+            self.transcript.restore(values["messages"], values.get("summary", ""))
             self.turn_id = max(self.turn_id, values.get("turn", 0))
 
     def _follow_consent(self) -> None:

@@ -47,7 +47,7 @@ def _paging(loop: GraphLoop) -> Any:
     @before_model(state_schema=ContextState)
     def page(state: ContextState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Take what is new into the main context, and take out of the graph what was paged out."""
-        changes = loop.journal.follow(state["messages"])
+        changes = loop.transcript.follow(state["messages"])
         return {"messages": changes, "summary": loop.memory.main.summary}
 
     return page

@@ -1,11 +1,14 @@
 """New processes for the tests, without waiting seconds for the SDK in each.
 
 Run as a program this file loads the agent, never runs it, and forks a process for each order it reads. So a run starts
-with nothing but the code: whatever it knows of an earlier run, it has from the store.
+with nothing but the code: whatever it knows of an earlier run, it has from the store. SDKs load parts of themselves
+when they are first used; what one run had to load, the next is forked with.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import io
 import json
 import os
@@ -13,7 +16,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -66,10 +69,30 @@ def serve() -> None:
 
     conversation_of_this_target()
     for line in sys.stdin:
+        order = json.loads(line)
+        imported = Path(order["folder"], "imported")
+        imported.unlink(missing_ok=True)
         child = os.fork()
         if child == 0:
-            carry_out(json.loads(line))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            carry_out(order)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if imported.exists():
+            load(imported.read_text(encoding="utf-8").split())
+        print(code, flush=True)
+
+
+def load(names: Iterable[str]) -> None:
+    """Import the packages that a run imported, but nothing of the project itself."""
+    for name in names:
+        if name not in sys.modules:
+            with contextlib.suppress(Exception):  # what can only be imported by another module comes with that one
+                importlib.import_module(name)
+
+
+def imported() -> list[str]:
+    """Return the modules of this process that are not the project's own."""
+    places = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.copy().items()}
+    return [name for name, place in places.items() if place and not place.startswith(str(PROJECT))]
 
 
 def carry_out(order: Mapping[str, Any]) -> NoReturn:
@@ -93,6 +116,7 @@ def carry_out(order: Mapping[str, Any]) -> NoReturn:
             traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
+        Path("imported").write_text("\n".join(imported()), encoding="utf-8")
         os._exit(code)
 
 
