@@ -6,8 +6,9 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from rich.console import Console
-from rich.markdown import Heading, Markdown
+from rich.markdown import CodeBlock, Heading, Markdown
 from rich.status import Status
+from rich.syntax import Syntax
 from rich.text import Text
 
 from memkit.terminal import harmless
@@ -53,6 +54,15 @@ class _PlainHeading(Heading):
         yield self.text
 
 
+class _BareCode(CodeBlock):
+    """Code in colours, on the terminal's own background."""
+
+    def __rich_console__(self, console: Any, options: Any) -> Any:
+        """Yield the code."""
+        code = str(self.text).rstrip()
+        yield Syntax(code, self.lexer_name, theme="ansi_dark", background_color="default", word_wrap=True)
+
+
 class Answer(Markdown):
     """Markdown in which nothing that a model wrote disappears or turns into something else.
 
@@ -60,10 +70,12 @@ class Answer(Markdown):
     it ended.
     """
 
-    elements = {**Markdown.elements, "heading_open": _PlainHeading}  # noqa: RUF012 - as rich declares it
+    elements = {  # noqa: RUF012 - as rich declares it
+        **Markdown.elements, "heading_open": _PlainHeading, "fence": _BareCode, "code_block": _BareCode,
+    }  # fmt: skip
 
     def __init__(self, text: str) -> None:
-        super().__init__("", hyperlinks=False)
+        super().__init__("", hyperlinks=False, justify="default")
         parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
         self.parsed = parser.disable(["entity", "reference", "html_block", "html_inline", "image"]).parse(text)
         for token in self.parsed:

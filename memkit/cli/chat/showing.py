@@ -54,10 +54,11 @@ class Showing:
         if not text.strip().startswith(said):
             self._end()
             self._page.aside("the answer, once more from the beginning:")
-            said = ""
+            self._heard = said = ""
         self._hear(text.strip()[len(said) :])
         if ended:
             self._end()
+            self._heard = ""
 
     def _end(self) -> None:
         rest = self._blocks.close()

@@ -1,0 +1,180 @@
+"""What a person sees of a turn while it happens: every text once, and a line on what goes on beside it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from memkit.cli.chat.markdown_page import MarkdownPage
+from memkit.cli.chat.showing import Showing
+from memkit.loop.events import Event
+from memkit.terminal import harmless
+
+
+class NotedPage:
+    """Notes what it is told to show."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self.waits = False
+
+    def block(self, text: str) -> None:
+        """Note a block."""
+        self.shown.append(text.strip())
+
+    def aside(self, text: str) -> None:
+        """Note a line beside the answer."""
+        self.shown.append(f"· {text}")
+
+    def wait(self, doing: str) -> None:
+        """Note that there is a sign."""
+        self.waits = True
+
+    def still(self) -> None:
+        """Note that there is none."""
+        self.waits = False
+
+
+def shown(*events: tuple[str, Mapping[str, Any]]) -> list[str]:
+    """Return what is shown of a turn, after which no sign of waiting may be left."""
+    page = NotedPage()
+    showing = Showing(page)
+    for kind, data in (("turn_opened", {"turn": 1}), *events):
+        showing(Event(kind, data))
+    assert not page.waits
+    return page.shown
+
+
+def answered(text: str, *calls: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the event of a complete answer."""
+    return "model_answered", {"text": text, "tool_calls": [{"name": name} for name in calls], "usage": {}}
+
+
+def closed(message: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the event of a turn's end."""
+    return "turn_closed", {"message": message, "citations": [], "ended": "answered"}
+
+
+def test_what_was_streamed_is_not_shown_again() -> None:
+    """The end of a turn adds only what the answer did not say: here a receipt."""
+    pieces = [("text", {"delta": delta}) for delta in ("First.\n", "\nSec", "ond.")]
+
+    assert shown(*pieces, answered("First.\n\nSecond."), closed("First.\n\nSecond.\n(stored: 01A)")) == [
+        "First.", "Second.\n(stored: 01A)",
+    ]  # fmt: skip
+
+
+def test_an_answer_that_was_not_streamed_is_shown_whole() -> None:
+    """A model that cannot stream, and a turn without a model, are shown when they are there."""
+    assert shown(answered("Hello."), closed("Hello.")) == ["Hello."]
+    assert shown(closed("I do not know.")) == ["I do not know."]
+
+
+def test_what_the_end_says_holds_where_the_stream_said_something_else() -> None:
+    """A retry that begins anew is shown from its beginning, and said to be one."""
+    lines = shown(("text", {"delta": "The capital is Lyo"}), answered("Paris it is."), closed("Paris it is."))
+
+    assert lines[0] == "The capital is Lyo"
+    assert "once more" in lines[1]
+    assert lines[2:] == ["Paris it is."]
+
+
+def test_an_interrupted_answer_shows_what_came() -> None:
+    """The open paragraph is shown with the mark that the loop put behind it."""
+    assert shown(("text", {"delta": "The beginn"}), closed("The beginn\n(interrupted)")) == [
+        "The beginn\n(interrupted)"
+    ]
+
+
+def test_a_turn_that_fails_shows_what_came_before() -> None:
+    """The error itself is the front door's to tell."""
+    assert shown(("text", {"delta": "The beginn"}), ("turn_closed", {"error": "The model is gone."})) == ["The beginn"]
+
+
+def test_what_happens_beside_the_answer_has_a_line_each() -> None:
+    """Recalls, calls, failures and paging are told in the order in which they happen."""
+    lines = shown(
+        ("recalled", {"blocks": []}),
+        ("recalled", {"blocks": [{"tier": "constraints", "ids": ["01A", "01B"]}]}),
+        answered("Let me look.", "archival_memory_search"),
+        ("call_started", {"id": "1", "name": "archival_memory_search", "args": {"query": "dog"}}),
+        ("paged_in", {"op": "archival_memory_search", "paged_in": ["01C"], "missed": ["core", "messages"]}),
+        ("call_finished", {"id": "1", "name": "archival_memory_search", "text": "…", "error": False}),
+        ("call_started", {"id": "2", "name": "outbox", "args": {"to": "bob\nrm", "message": "x" * 500}}),
+        ("call_finished", {"id": "2", "name": "outbox", "text": "Policy p denies this: no.", "error": True}),
+        ("paged_out", {"messages": 1, "tokens": 90, "summary": "s"}),
+        closed("Done."),
+    )
+
+    assert lines[:4] == [
+        "· recalled constraints [01A], [01B]", "Let me look.", "· archival_memory_search(query: dog)",
+        "· paged in [01C] (not in core or messages)",
+    ]  # fmt: skip
+    assert lines[4].startswith("· outbox(to: bob rm, message: xxx") and len(lines[4]) < 120
+    assert lines[5:] == [
+        "· outbox: Policy p denies this: no.",
+        "· paged out 1 message (90 tokens); /search and questions still find them",
+        "Done.",
+    ]  # fmt: skip
+
+
+def drawn(text: str, width: int = 60) -> str:
+    """Return what a terminal gets to show for a block of Markdown, without styles."""
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False, color_system=None)
+    MarkdownPage(console).block(text)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>bold</b> and <div>a block</div>",
+        "<div>\nhidden\n</div>",
+        "<!-- hidden -->",
+        "&lt;&#x202e;&#27;[2J",
+        "[01ABC]: hidden",
+        "[bold red]rich's own tags[/] :smile: [/]",
+    ],
+)
+def test_nothing_that_a_model_writes_is_hidden_by_markdown(text: str) -> None:
+    """Tags, comments, entities, definitions and images stay text."""
+    assert "".join(drawn(text).split()) == "".join(text.split())
+
+
+def test_a_link_shows_where_it_leads() -> None:
+    """A text that looks like one address cannot stand for another."""
+    assert "https://evil.example" in drawn("[https://good.example](https://evil.example)")
+    assert "http://evil.example" in drawn("![a picture](http://evil.example)")
+    assert "\x1b]8" not in drawn("[https://good.example](https://evil.example)")
+
+
+def test_what_a_terminal_would_obey_is_drawn_as_an_escape() -> None:
+    """Control characters and marks that turn the direction are text before Markdown is read."""
+    text = "a \x1b[2J \x9b31m \u202e b"
+
+    assert drawn(text).strip() == harmless(text)
+
+
+@pytest.mark.parametrize("width", [1, 4, 10, 200])
+def test_markdown_is_drawn_at_any_width(width: int) -> None:
+    """A heading, a list, a table, code and a quote: no width makes the drawing fail or lose a word."""
+    text = "# Head\n\n1. one\n2. two\n\n| a | b |\n|---|---|\n| c | d |\n\n```py\nx = 1\n```\n\n> quote"
+
+    rows = "".join(drawn(text, width).split())
+
+    assert all(word in rows for word in (["Head", "one", "two", "quote"] if width > 4 else ["H"]))
+
+
+def test_the_end_of_a_line_is_one() -> None:
+    """Models and memkit mean the end of a line where they write it."""
+    assert drawn("one\ntwo") == "one\ntwo\n"
+
+
+def test_a_list_that_goes_on_keeps_its_numbers() -> None:
+    """A list cut in two by the stream goes on with its own number."""
+    assert "3" in drawn("3. three")

@@ -1,0 +1,186 @@
+"""The slash commands of a chat, each through ``-p`` as a script would ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.cli.main import run
+
+Say = Callable[..., str]
+
+
+@pytest.fixture
+def say(store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
+    """Return a function that says one thing in one session and returns the answer's message."""
+    monkeypatch.setenv("MEMKIT_STORE", str(store))
+
+    def one_turn(text: str, *answers: Any, user: str = "ada", code: int = 0) -> str:
+        options = ["--user", user, "--session", "monday", "--consent"]
+        if answers:
+            script = tmp_path / "script.yaml"
+            script.write_text(json.dumps(answers), encoding="utf-8")
+            options += ["--provider", f"scripted:{script}"]
+        assert run(["chat", *options, "-p", text, "--json"]) == code
+        envelope: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return str(envelope["data"]["message"] if envelope["ok"] else envelope["diagnostics"][0]["message"])
+
+    return one_turn
+
+
+def only_record(store: Path) -> dict[str, Any]:
+    """Return the one record line of the archive."""
+    lines = [line for shard in (store / "archive").rglob("*.jsonl") for line in shard.read_text("utf-8").splitlines()]
+    (record,) = [data for data in map(json.loads, lines) if "op" not in data]
+    return record
+
+
+def edit(op: str, **args: str) -> dict[str, Any]:
+    """Return a model's call that edits core memory."""
+    return {"tool": f"core_memory_{op}", "args": {"section": "human", **args}}
+
+
+def test_undo_takes_back_an_edit_of_core_memory(say: Say) -> None:
+    """The section reads as before the turn, also where it was empty then."""
+    say("My name is Ada.", edit("append", text="My name is Ada."), "Noted.")
+    say("I like tea.", edit("append", text="I like tea."), "Noted.")
+    assert "tea" in say("/core")
+
+    assert "human reads My name is Ada." in say("/undo")
+
+    assert "tea" not in say("/core")
+    assert "human reads nothing" in say("/undo 1")
+    assert say("/core") == "Core memory is empty."
+
+
+def test_undo_brings_back_what_the_turn_took_back(say: Say) -> None:
+    """A wish to forget can be undone like any other write: the record lives, and its tombstone is gone."""
+    say("My dog is called Rex.")
+    say("don't remember that")
+    assert "Rex" not in say("/memory")
+
+    assert "Remembered again" in say("/undo")
+
+    assert "My dog is called Rex" in say("/memory")
+    assert "Rex" in say("What is my dog called?")
+
+
+def test_undo_takes_back_what_was_only_said_again(say: Say, store: Path) -> None:
+    """A repetition counts as evidence; undoing it leaves the record and takes the evidence."""
+    say("My dog is called Rex.")
+    record = only_record(store)["id"]
+    say("My dog is called Rex!", {"tool": "archival_memory_insert", "args": {"text": "My dog is called Rex"}}, "Yes.")
+
+    undone = say("/undo")
+
+    if "said again" in undone:  # the gate counted it; an echo of what was shown is no evidence to take back
+        assert "evidence" in say(f"/memory {record}")
+    assert "My dog is called Rex" in say("/memory")
+
+
+def test_what_is_undone_twice_stays_undone_and_says_so(say: Say) -> None:
+    """The second undo does not go on to the turn before; that one is named by its number."""
+    say("My dog is called Rex.")
+    say("My cat is called Tom.")
+    assert "Tom" in say("/undo")
+
+    again = say("/undo")
+
+    assert again.startswith("Nothing to undo: what turn 2 wrote was taken back already")
+    assert "Rex" in say("/memory")
+    assert "Rex" in say("/undo 1")
+    assert "Rex" not in say("/memory")
+
+
+def test_undo_of_a_turn_that_wrote_nothing_says_so(say: Say) -> None:
+    """A question, a turn that never was, and a word that is no number."""
+    say("My dog is called Rex.")
+    say("What is my dog called?")
+
+    assert say("/undo 2") == "Nothing to undo: turn 2 wrote nothing."
+    assert say("/undo 99") == "Nothing to undo: turn 99 wrote nothing."
+    assert "number of a turn" in say("/undo all", code=2)
+    assert "Rex" in say("/undo")
+
+
+def test_undo_leaves_the_words_of_others(say: Say) -> None:
+    """What another user wrote under the same session name is not undone."""
+    say("My dog is called Rex.")
+    say("My dog is called Bello.", user="bob")
+
+    say("/undo")
+
+    assert "Bello" in say("/memory", user="bob")
+
+
+def test_why_explains_an_earlier_turn(say: Say) -> None:
+    """Each turn has its own account, with what was recalled by text and not only by id."""
+    say("My dog is called Rex.")
+    say("What is my dog called?")
+    say("deploy to production")
+
+    assert "write: " in say("/why 1")
+    second = say("/why 2")
+    assert "recalled: " in second and "“My dog is called Rex”" in second
+    assert "policy staging_first_deployment decided deny on deploy: args.environment" in say("/why")
+    assert say("/why 99") == "Nothing was recalled, written or judged in turn 99 of this session."
+
+
+def test_looking_at_memory_cites_nothing(say: Say) -> None:
+    """What a command lists was not cited by an answer, so the account of the last turn stays as it was."""
+    say("My dog is called Rex.")
+    say("/memory")
+    say("/search dog")
+
+    assert "cited" not in say("/why")
+
+
+def test_one_record_is_shown_with_its_history(say: Say, store: Path) -> None:
+    """By its id; another user's id is as unknown as one that never was."""
+    say("My dog is called Rex.")
+    record = only_record(store)["id"]
+
+    shown = say(f"/memory {record}")
+
+    assert "live, type fact, scope user" in shown and "add by user" in shown
+    assert say(f"/memory {record}", user="bob", code=2) == f"There is no record {record} of yours. /memory lists them."
+
+
+def test_the_meter_shows_each_tier(say: Say) -> None:
+    """One bar for all of the prompt and one a tier, each with tokens and share."""
+    say("My dog is called Rex.")
+
+    head, *bars = say("/context").splitlines()
+
+    assert head == "The prompt may have 8,000 tokens."
+    assert bars[0].lstrip().startswith("in all") and "█" in bars[0]
+    assert {bar.split()[0] for bar in bars[1:]} >= {"core", "summary", "messages"}
+    assert all(bar.endswith(" %") for bar in bars)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("/polcy", "Did you mean '/policy'?"),
+        ("/policy stagin_first_deployment", "Did you mean 'staging_first_deployment'?"),
+        ("/skills virtual-memori", "Did you mean"),
+        ("/nothing-like-it", "/help lists the commands"),
+        ("/", "/help lists the commands"),
+        ("/why \x1b[2J", "number of a turn"),
+        ("/memory 01\x1b[2J", "There is no record 01\\x1b[2J"),
+    ],
+)
+def test_a_misspelt_command_is_told_apart(say: Say, typed: str, said: str) -> None:
+    """What is meant is suggested, and what is typed is shown harmless."""
+    assert said in say(typed, code=2)
+
+
+def test_a_policy_and_a_skill_can_be_looked_at(say: Say) -> None:
+    """By name each shows more than its line in the list."""
+    assert "memkit policy show staging_first_deployment" in say("/policy staging_first_deployment")
+    names = [line.partition(":")[0] for line in say("/skills").splitlines()]
+    assert "  1. " in say(f"/skills {names[0]}")
