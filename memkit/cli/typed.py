@@ -1,12 +1,18 @@
-"""A line that a person types on the terminal, asked for on standard error."""
+"""The terminal that a person types on, and the lines that are asked for there, on standard error."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from memkit.terminal import harmless
+
+
+def is_able_terminal() -> bool:
+    """Return whether standard output is a terminal on which more can be done than print lines."""
+    return sys.stdout.isatty() and (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown")
 
 
 def typed_line(question: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING, Protocol
 
-from memkit.cli.typed import typed_line
+from memkit.cli.typed import is_able_terminal, typed_line
 
 if TYPE_CHECKING:
     from memkit.cli.chat.conversation import Conversation
@@ -34,8 +32,8 @@ class PlainEditor:
 
 
 def open_editor(conversation: Conversation) -> Editor:
-    """Return the editor that fits the terminal; raises nothing."""
-    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
+    """Return the editor that fits the terminal."""
+    if is_able_terminal():
         from memkit.cli.chat.line_editor import LineEditor
 
         return LineEditor(conversation)

@@ -6,13 +6,13 @@ import os
 import sys
 
 from memkit.cli.chat.plain_page import Page, PlainPage
+from memkit.cli.typed import is_able_terminal
 
 
 def open_page(*, is_talk: bool) -> Page | None:
     """Return where turns are shown while they happen; None where only the answer is wanted, as in a pipe."""
     forced = bool(os.environ.get("FORCE_COLOR"))
-    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "dumb") in ("dumb", "unknown")
-    if forced or (sys.stdout.isatty() and not is_plain):
+    if forced or (is_able_terminal() and not os.environ.get("NO_COLOR")):
         from memkit.cli.chat.markdown_page import MarkdownPage
 
         return MarkdownPage()
