@@ -82,7 +82,7 @@ def test_lines_are_edited_completed_and_remembered(agreed: Path) -> None:
         terminal.type("\x1b[A")
         terminal.until("> Hello, … Goodbye!")
         terminal.type("\x1b[A\x1b[A")
-        terminal.until("> My dog is called Rex. … My cat", times=2)
+        terminal.until("> My dog is called Rex. … My cat")
         terminal.type("\x03/quit\r")
         assert terminal.left() == 0
     assert is_committed(agreed)
@@ -154,7 +154,7 @@ def test_a_terminal_that_goes_away_ends_the_talk(agreed: Path) -> None:
         terminal.until_ready()
         terminal.say("My dog is called Rex.")
         terminal.hang_up()
-        assert terminal.left() == 130
+        assert terminal.left() in (130, 3)  # it hears of it by a signal, or by a write that fails
     assert is_committed(agreed)
 
 

@@ -77,6 +77,6 @@ def chat(
                 text = prompt if prompt is not None else whole_input()
                 run_one_turn(front, conversation, text, shown=page is not None)
         finally:
+            conversation.commit()  # first, because on a terminal that is gone nothing can be drawn any more
             if page is not None:
                 page.still()
-            conversation.commit()

@@ -35,6 +35,8 @@ class Leaving:
             self._before = {number: signal.signal(number, self._take) for number in SIGNALS}
         return self
 
-    def __exit__(self, *_exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+        if kind is not None and issubclass(kind, OSError):
+            self.check()  # on a terminal that is gone every last word fails
