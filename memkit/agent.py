@@ -18,6 +18,7 @@ from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, Task
 from memkit.loop.events import Listener
 from memkit.loop.interface import Approval, Model
 from memkit.loop.off_record import PromptHeld
+from memkit.loop.procedures import Procedures, skills_section
 from memkit.loop.session_memory import SessionTools
 from memkit.loop.turn import AgentResponse
 from memkit.loop.virtual_context import VirtualContextMemory
@@ -53,6 +54,8 @@ class Parts:
     learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
     """Methods that a model proposed earlier, by domain."""
     tools: Sequence[DeclaredTool] = ()
+    procedures: Procedures | None = None
+    """The store's skills, policies and learned methods, for the agent to read."""
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
@@ -195,6 +198,7 @@ class ReferenceAgent:
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message, and keep the session if its user agreed to that."""
+        self._agent.loop.persona = self._persona(self.main)
         return self._keep(self._agent.step(text))
 
     def carry_out(self, instruction: str) -> AgentResponse:
@@ -246,13 +250,19 @@ class ReferenceAgent:
             user_id=setting.user,
             session_id=setting.session,
             agent_id=setting.agent_id,
+            procedures=parts.procedures,
             durable=self.may_remember,
         )
         return self._with(tools, memory, consent=self.consent, retire=self.take_back)
 
     def _forgetful(self) -> MemGPTAgent:
         main = MainContext(max_tokens=self.setting.max_tokens or self.parts.archive.settings.context.max_tokens)
-        memory = VirtualContextMemory(main=main, user_id=self.setting.user, session_id=self.setting.session)
+        memory = VirtualContextMemory(
+            main=main,
+            user_id=self.setting.user,
+            session_id=self.setting.session,
+            procedures=self.parts.procedures,
+        )
         return self._with(SessionTools(memory), memory)
 
     def _with(self, tools: Any, memory: VirtualContextMemory, **more: Any) -> MemGPTAgent:
@@ -268,15 +278,15 @@ class ReferenceAgent:
             proposals=proposals,
             searcher=formula_searcher,
             tools=self.parts.tools,
+            procedures=self.parts.procedures,
             context=self.setting.context,
             root=self.parts.root,
             approve=self.setting.approve,
             observe=self._observed,
             **more,
         )
-        persona = Persona(name="the agent of this store", description=self.parts.persona)
         return MemGPTAgent(
-            persona=persona,
+            persona=self._persona(memory.main),
             llm_client=self.parts.model,
             tools=tools,
             memory=memory,
@@ -285,6 +295,13 @@ class ReferenceAgent:
             max_seconds=self.setting.max_seconds,
             listen=self.setting.listen,
         )
+
+    def _persona(self, main: Any) -> Persona:
+        """Return who the agent is, and which skills the store has now."""
+        procedures = self.parts.procedures
+        skills = skills_section(procedures, main.max_tokens, main.count) if procedures is not None else ""
+        description = "\n\n".join(filter(None, [self.parts.persona, skills]))
+        return Persona(name="the agent of this store", description=description)
 
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and not self.is_off_record:

@@ -81,10 +81,12 @@ def _use(heard: Heard, name: str) -> Script:
     steps = [(match["number"], match["text"]) for match in STEP.finditer(shown)]
     for number, step in steps[:MOST_STEPS]:
         done = yield from carry_out(heard, step)
-        lines.append(f"{number}. {step} — {'for you: I call no tool for it' if done == NO_ACTION else done}")
+        lines.append(f"{number}. {step} — {'for you' if done == NO_ACTION else done}")
         if done.startswith(("I did not do that", "I could not", "I cannot", "That did not work")):
             lines.append("I stopped there; the later steps build on this one.")
             return "\n".join(lines)
+    if any(line.endswith("— for you") for line in lines):
+        lines.append("The steps “for you” name no tool that I could call.")
     if len(steps) > MOST_STEPS:
         lines.append(f"{len(steps) - MOST_STEPS} more steps: “show skill {name}”, or `memkit skill run {name}`.")
     return "\n".join(lines)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains import load_domains
 from memkit.errors import NotFound, UsageError
+from memkit.htn.core import Method
 from memkit.learned.shelf import Shelf
 from memkit.loop.events import Listener
 from memkit.loop.interface import Approval
+from memkit.loop.procedures import Procedure
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
 from memkit.memory.record import Origin
+from memkit.skills.procedures import StoreProcedures
 from memkit.use_cases.rename_session import require_name
 from memkit.workspace import Workspace
 
@@ -64,6 +67,9 @@ def open_chat(
         UsageError: The name cannot be given, or the fork would take the place of a session.
     """
     settings, domains = workspace.settings, load_domains(workspace.root)
+    learned = {
+        name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice) for name, domain in domains.items()
+    }
     parts = Parts(
         archive=workspace.archive,
         root=workspace.root,
@@ -73,11 +79,9 @@ def open_chat(
         guard=workspace.live_guard,
         persona=settings["persona"],
         domains=domains,
-        learned={
-            name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice)
-            for name, domain in domains.items()
-        },
+        learned=learned,
         tools=workspace.tools,
+        procedures=StoreProcedures(lambda: workspace.skills, lambda: _rules_and_methods(workspace, learned)),
         observe=workspace.audit.append,
         sealer=workspace.sealer,
         leave_traces=workspace.leave_traces,
@@ -101,6 +105,16 @@ def open_chat(
         listen=listen,
     )
     return ReferenceAgent(adapt(parts), setting)
+
+
+def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Method]]) -> Iterator[Procedure]:
+    """Yield what the store knows of how to do things besides its skills."""
+    for rule in workspace.live_guard.advice():
+        yield Procedure("policy", rule.name, rule.rule)
+    for domain, methods in learned.items():
+        for method in methods:
+            steps = "" if callable(method.subtasks) else "; ".join(map(str, method.subtasks))
+            yield Procedure("method", method.name, f"learned way to {method.task} in {domain}: {steps}")
 
 
 def _check_names(user: str, session: str, agent: str | None) -> None:
