@@ -24,6 +24,7 @@ from .interface import JSON, Approval, DeclaredTool, FollowsTurns, Guard, Memory
 from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
 from .planner import Proposals
 from .planning_tools import PlanningTools
+from .procedures import Procedures, skill_tools
 from .recent_ids import RecentIds
 from .retraction import Retire, retraction_tool
 from .texts import words
@@ -58,6 +59,7 @@ class Toolbox:
         approve: Approval | None = None,
         consent: Consent | None = None,
         retire: Retire | None = None,
+        procedures: Procedures | None = None,
         observe: Callable[[dict[str, JSON]], None] | None = None,
         marker: Callable[[], str] = new_marker,
     ) -> None:
@@ -84,7 +86,8 @@ class Toolbox:
         self._asking = threading.Lock()
         self._tools: dict[str, BoundTool] = {}
         planning = PlanningTools(planner, proposals, searcher, self._keep_plan)
-        for tool in [*self._memory_tools(retire), *planning.tools(), *map(self._declared, tools)]:
+        reading = skill_tools(procedures) if procedures is not None else []
+        for tool in [*self._memory_tools(retire), *planning.tools(), *reading, *map(self._declared, tools)]:
             self._add(tool)
 
     # --- what a model sees

@@ -9,6 +9,7 @@ from typing import Any
 from .fencing import fence, new_marker
 from .interface import Message, TokenCounter
 from .ledger import trust_of
+from .procedures import Procedures
 from .session_context import SessionContext, estimate_tokens
 from .texts import names, words
 
@@ -28,7 +29,7 @@ class Found:
     """Something that a search over the tiers found."""
 
     tier: str
-    """core | messages | recall | archive"""
+    """core | messages | recall | archive | procedural"""
     text: str
     score: float = 0.0
     id: str | None = None
@@ -76,6 +77,7 @@ class VirtualContextMemory:
         user_id: str = "local",
         session_id: str | None = None,
         agent_id: str | None = None,
+        procedures: Procedures | None = None,
         count: TokenCounter = estimate_tokens,
         durable: Callable[[], bool] = lambda: True,
         marker: Callable[[], str] = new_marker,
@@ -86,6 +88,7 @@ class VirtualContextMemory:
         self.user_id = user_id
         self.session_id = session_id
         self.agent_id = agent_id
+        self.procedures = procedures
         self.turns: list[Message] = []
         """The newest turns of this process that no recall memory keeps."""
         self._durable = durable
@@ -143,6 +146,7 @@ class VirtualContextMemory:
             "messages": _ranked(query, "messages", map(_text, self.main.messages)),
             "recall": self._in_recall(query, k),
             "archive": self._in_archive(query, k),
+            "procedural": self._in_procedures(query, k),
         }
         return [Block(tier, tuple(found[:k])) for tier, found in tiers.items() if found]
 
@@ -170,6 +174,11 @@ class VirtualContextMemory:
     def render(self, blocks: Iterable[Block]) -> str:
         """Return blocks as fenced data."""
         return "\n".join(block.render(self._marker()) for block in blocks)
+
+    def _in_procedures(self, query: str, k: int) -> list[Found]:
+        """Return the skills, policies and learned methods that fit; people keep them, so they are trusted."""
+        found = self.procedures.search(query, k) if self.procedures is not None else ()
+        return [Found("procedural", f"{one.kind} {one.name}: {one.about}", one.score) for one in found]
 
     def _in_core(self, query: str) -> list[Found]:
         return _ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text))
