@@ -99,7 +99,9 @@ class ReferenceAgent:
         self.setting = setting
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session, agent_id=setting.agent_id)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
-        self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer)
+        self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer).of_agent(
+            setting.agent_id
+        )
         self._origin = origin
         self._file = self._file_of(setting.session)
         self._kept = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
@@ -119,6 +121,10 @@ class ReferenceAgent:
         if kept is None:
             self._agent.loop.turn_id = self._agent.memory.restore()
             return
+        if kept.agent_id != self.setting.agent_id:
+            whose = "the agent without a name" if kept.agent_id is None else f"the agent {kept.agent_id!r:.60}"
+            session = self.setting.fork_of or self.setting.session
+            raise UsageError(f"The session {session!r:.60} is one with {whose}. Begin one of another name.")
         fresh = self._kept
         self._kept = replace(kept, name=fresh.name or kept.name)
         if self.setting.fork_of is not None:

@@ -281,9 +281,11 @@ class Workspace:
             raise UsageError("Whose memory? Give --user, set MEMKIT_USER, or write 'user:' in memkit.yaml.")
         return str(user)
 
-    def person(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
-        """Return the origin of what a person does at the command line."""
-        return Origin(actor="person", user_id=user, session_id=session, turn_id=turn)
+    def person(
+        self, user: str, *, session: str | None = None, turn: int | None = None, agent: str | None = None
+    ) -> Origin:
+        """Return the origin of what a person does at the command line, to what one agent of theirs has for itself."""
+        return Origin(actor="person", user_id=user, session_id=session, turn_id=turn, agent_id=agent)
 
     def leave_traces(self, wanted: bool) -> None:
         """Let what happens from now on be written down, or let none of it be: no record, count or event."""

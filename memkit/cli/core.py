@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
-from memkit.cli.memory.options import at_option, reason_option, report_decision, user_option
+from memkit.cli.memory.options import agent_option, at_option, reason_option, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitGroup
 from memkit.terminal import one_line
 from memkit.use_cases.roll_back_core import roll_back_core
@@ -19,12 +22,13 @@ def core() -> None:
 
 @core.command("show")
 @user_option
+@agent_option
 @at_option
 @click.pass_obj
-def show(front: Front, user: str | None, at: str | None) -> None:
+def show(front: Front, user: str | None, agent: str | None, at: str | None) -> None:
     """Print the sections of USER; the persona stands in memkit.yaml, and is always the present one."""
     workspace = front.workspace
-    told = workspace.archive_at(at).core_sections(workspace.user(user))
+    told = workspace.archive_at(at).core_sections(workspace.user(user), agent)
     sections = {"persona": str(workspace.settings["persona"])} | told
     lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
     front.answer({"sections": sections}, lines[:-1])
@@ -34,16 +38,17 @@ def show(front: Front, user: str | None, at: str | None) -> None:
 @click.argument("section", type=Choice(SECTIONS), metavar="[human|system]")
 @click.argument("text")
 @user_option
+@agent_option
 @reason_option
 @click.pass_obj
-def set_section(front: Front, section: str, text: str, user: str | None, reason: str) -> None:
+def set_section(front: Front, section: str, text: str, user: str | None, agent: str | None, reason: str) -> None:
     """Replace a section of USER by TEXT; the versions before stay in the archive.
 
     The persona is a setting: memkit config set persona TEXT.
     """
     workspace = front.workspace
     owner = workspace.user(user)
-    decision = workspace.archive.edit_core(owner, section, text, workspace.person(owner), reason=reason)
+    decision = workspace.archive.edit_core(owner, section, text, workspace.person(owner, agent=agent), reason=reason)
     if decision.decision != "refused":
         workspace.commit_memory()
     report_decision(front, decision, extra={"section": section})
@@ -53,12 +58,14 @@ def set_section(front: Front, section: str, text: str, user: str | None, reason:
 @click.argument("section")
 @click.argument("version", default="1", metavar="[N|ID]")
 @user_option
+@agent_option
 @reason_option
 @click.pass_obj
-def rollback(front: Front, section: str, version: str, user: str | None, reason: str) -> None:
+def rollback(front: Front, section: str, version: str, user: str | None, agent: str | None, reason: str) -> None:
     """Bring back what SECTION of USER said N versions ago (default 1), or in the edit ID, as a new version."""
     workspace = front.workspace
-    done = roll_back_core(workspace, section, version, user=workspace.user(user), reason=reason)
+    owner = workspace.user(user)
+    done = roll_back_core(workspace, section, version, user=owner, agent_id=agent, reason=reason)
     report_decision(front, done.decision, extra={"section": section, "text": done.text})
 
 
@@ -66,12 +73,17 @@ def rollback(front: Front, section: str, version: str, user: str | None, reason:
 @user_option
 @click.pass_obj
 def history(front: Front, user: str | None) -> None:
-    """Print every version of every section of USER, oldest first."""
+    """Print every version of every section of USER and of each agent of theirs, oldest first."""
     workspace = front.workspace
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
     lines = [
-        f"{event['id']}  {event['at']}  {event['section']}  by {event['actor']}, {event['trust']}: "
+        f"{event['id']}  {event['at']}  {_named(event)}  by {event['actor']}, {event['trust']}: "
         f"{one_line(str(event['text']))}"
         for event in versions
     ]
     front.answer({"versions": versions}, lines or ["No edits."])
+
+
+def _named(event: Mapping[str, Any]) -> str:
+    agent = event["agent_id"]
+    return str(event["section"]) if agent is None else f"{event['section']} of the agent {one_line(str(agent))}"

@@ -52,6 +52,7 @@ class Machine:
             yield {
                 "op": "turn", "target": turn.session_id, "user_id": user_id, "turn_id": turn.turn_id,
                 "role": turn.role, "text": turn.text, "at": turn.at,
+                **({"agent_id": turn.agent_id} if turn.agent_id else {}),
             }  # fmt: skip
         for session_id, content in held_sessions(self.sessions, user_id, self.sealer):
             yield {"op": "session", "target": session_id, "user_id": user_id, "fields": content}
@@ -75,7 +76,8 @@ class Machine:
 
     def _turns(self, user_id: str, session_id: str, lines: list[Any]) -> int:
         return self.recall.bring_back(
-            Turn(user_id, session_id, line["turn_id"], line["role"], line["text"], line["at"]) for line in lines
+            Turn(user_id, session_id, line["turn_id"], line["role"], line["text"], line["at"], line.get("agent_id"))
+            for line in lines
         )
 
     def _session(self, user_id: str, session_id: str, lines: list[Any]) -> int:
@@ -121,7 +123,9 @@ def _is_count(value: JSON) -> bool:
 
 
 def _is_session(value: JSON) -> bool:
-    return isinstance(value, Mapping) and _is_count(value.get("turns")) and isinstance(value.get("known"), list)
+    if not isinstance(value, Mapping) or not isinstance(value.get("agent_id"), str | None):
+        return False
+    return _is_count(value.get("turns")) and isinstance(value.get("known"), list)
 
 
 SHAPES: Mapping[str, Mapping[str, Callable[[JSON], bool]]] = {
@@ -131,6 +135,7 @@ SHAPES: Mapping[str, Mapping[str, Callable[[JSON], bool]]] = {
         "role": _is_text,
         "text": _is_text,
         "at": _is_text,
+        "agent_id": lambda value: value is None or _is_text(value),
     },
     "session": {"target": _is_text, "fields": _is_session},
     "access": {"target": _is_text, "uses": _is_count, "last": _is_text},

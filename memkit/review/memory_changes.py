@@ -214,7 +214,8 @@ class _Past:
         text = "[sealed]" if is_sealed(line) else quoted(str(fields.get("text", "")))
         trust = fields.get("trust", "verified")
         held = "" if trust == "verified" else f", {trust}"
-        said = f"core section {quoted(section)} set by {line.get('actor', 'import')}{held}: {text}"
+        agent = f" of the agent {quoted(str(line['agent_id']))}" if line.get("agent_id") else ""
+        said = f"core section {quoted(section)}{agent} set by {line.get('actor', 'import')}{held}: {text}"
         return Change("core", "changed", said, None, masked(str(fields.get("text", ""))), attention=True, id=id)
 
     def _consent(self, id: str, line: Line) -> Change:

@@ -78,7 +78,7 @@ def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason
         workspace.commit_memory()
     if op == "reject":
         return Standing("rejected", already=already)
-    section = str(edit["section"])
-    if archive.core_sections(owner).get(section, "") == edit["text"]:
+    section, agent = str(edit["section"]), edit["agent_id"]
+    if archive.core_sections(owner, None if agent is None else str(agent)).get(section, "") == edit["text"]:
         return Standing("live", already=already)
     return Standing("superseded", already=already, outdated=section)

@@ -86,7 +86,9 @@ def open_chat(
         sealer=workspace.sealer,
         leave_traces=workspace.leave_traces,
     )
-    session = _session(workspace, user, session, resume=resume) if user else session or _new_session(workspace)
+    session = (
+        _session(workspace, user, session, agent_id, resume=resume) if user else session or _new_session(workspace)
+    )
     _check_names(user or NOBODY, session, agent_id)
     if user and name is not None:
         require_name(workspace, name, user=user, session=session)
@@ -127,16 +129,16 @@ def _new_session(workspace: Workspace) -> str:
     return f"{workspace.clock():%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
-def _session(workspace: Workspace, user: str, given: str | None, *, resume: bool) -> str:
+def _session(workspace: Workspace, user: str, given: str | None, agent_id: str | None, *, resume: bool) -> str:
     """Return the id of the session that is meant, or of a new one."""
     if given is not None:
         return workspace.session_book.called(user, given) or given
-    return last_session(workspace, user) if resume else _new_session(workspace)
+    return last_session(workspace, user, agent_id) if resume else _new_session(workspace)
 
 
-def last_session(workspace: Workspace, user: str) -> str:
-    """Return the session that this user had last; raises ``NotFound`` without one."""
-    found = workspace.session_book.of(user)
+def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -> str:
+    """Return the session that this user had last with this agent; raises ``NotFound`` without one."""
+    found = [card for card in workspace.session_book.of(user) if card.agent_id == agent_id]
     if not found:
         raise NotFound(f"{user!r:.60} has no session to go on with. Leave out -c, or name one with --session.")
     return found[0].session

@@ -21,7 +21,9 @@ class RolledBack:
     """What the section says now."""
 
 
-def roll_back_core(workspace: Workspace, section: str, version: str, *, user: str, reason: str = "") -> RolledBack:
+def roll_back_core(
+    workspace: Workspace, section: str, version: str, *, user: str, agent_id: str | None = None, reason: str = ""
+) -> RolledBack:
     """Offer an earlier text of ``section`` as a new edit; ``version`` is a number of versions back, or an edit's id.
 
     Raises:
@@ -29,12 +31,13 @@ def roll_back_core(workspace: Workspace, section: str, version: str, *, user: st
         NegativeAnswer: The version was never admitted, or its text stands already.
         UsageError: A number of versions that is none.
     """
-    edits = [edit for edit in workspace.archive.core_history(user) if edit["section"] == section]
+    history = workspace.archive.core_history(user)
+    edits = [edit for edit in history if edit["section"] == section and edit["agent_id"] == agent_id]
     text = _text_of(edits, section, version)
-    if text == workspace.archive.core_sections(user).get(section, ""):
+    if text == workspace.archive.core_sections(user, agent_id).get(section, ""):
         raise NegativeAnswer(f"{section} says that already.")
     why = reason or f"back to {version}"
-    decision = workspace.archive.edit_core(user, section, text, workspace.person(user), reason=why)
+    decision = workspace.archive.edit_core(user, section, text, workspace.person(user, agent=agent_id), reason=why)
     if decision.decision != "refused":
         workspace.commit_memory()
     return RolledBack(decision, text)

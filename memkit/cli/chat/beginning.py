@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from memkit.cli.chat.conversation import NO_USER
+from memkit.cli.memory.options import agent_option
 from memkit.cli.output import Front
 from memkit.cli.sessions.picker import pick
 from memkit.cli.sessions.words import Session
@@ -20,6 +21,7 @@ LAST = "\0last"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
+    agent_option,
     click.option("--session", type=Session(), help="Go on with this session, or begin it (default: a new one)."),
     click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user."),
     click.option("-r", "--resume", "picks", is_flag=True, help="Choose the session to go on with from a list."),
@@ -41,8 +43,8 @@ def beginning_options(command: Command) -> Command:
 
 
 def beginning(
-    front: Front, user: str | None, *, session: str | None, resume: bool, picks: bool, fork: str | None,
-    name: str | None, no_memory: bool, incognito: bool, consents: bool,
+    front: Front, user: str | None, *, agent: str | None, session: str | None, resume: bool, picks: bool,
+    fork: str | None, name: str | None, no_memory: bool, incognito: bool, consents: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what ``open_chat`` is told about the session, after looking whether it fits together.
 
@@ -61,18 +63,19 @@ def beginning(
     if user is None and (resume or picks or consents or incognito or fork is not None):
         raise UsageError(f"Who is it? {NO_USER}")
     if picks and user is not None:
-        session = _picked(front, user)
+        session = _picked(front, user, agent)
     if fork == LAST and user is not None:
-        fork = last_session(front.workspace, user)
+        fork = last_session(front.workspace, user, agent)
     return {
         "session": session, "resume": resume, "fork_of": fork, "name": name,
-        "remembers": not no_memory, "incognito": incognito,
+        "remembers": not no_memory, "incognito": incognito, "agent_id": agent,
     }  # fmt: skip
 
 
-def _picked(front: Front, user: str) -> str:
+def _picked(front: Front, user: str, agent: str | None) -> str:
     """Ask a person which session they mean."""
     if not (front.interactive and sys.stdout.isatty()):
         raise UsageError("Nobody can choose from a list here: name a session with --session, or take the last with -c.")
-    last_session(front.workspace, user)
-    return pick(front.workspace.session_book.of(user), front.workspace.clock())
+    last_session(front.workspace, user, agent)
+    cards = front.workspace.session_book.of(user)
+    return pick([card for card in cards if card.agent_id == agent], front.workspace.clock())

@@ -53,7 +53,7 @@ def chat(
     begins = beginning(front, user, consents=consents, **begun)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
     listen = print_event if events else None if page is None else Showing(page)
-    agent = open_chat(
+    opened = open_chat(
         workspace,
         user=user,
         provider=provider,
@@ -63,9 +63,9 @@ def chat(
         listen=listen,
         **begins,
     )
-    conversation = Conversation(workspace, agent)
-    if consents and user is not None and not agent.consent.granted():
-        workspace.archive.set_consent(user, True, workspace.person(user, session=agent.setting.session))
+    conversation = Conversation(workspace, opened)
+    if consents and user is not None and not opened.consent.granted():
+        workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))
         conversation.changed = True
     with Leaving() as leaving:
         try:

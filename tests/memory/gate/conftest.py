@@ -44,7 +44,7 @@ class ListView:
         """Return the record of this id."""
         return next((record for record in self.held if record.id == id), None)
 
-    def core_sections(self, user_id: str) -> dict[str, str]:
+    def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
         """Return the core sections."""
         return self.core
 

@@ -138,7 +138,7 @@ def test_aged_core_entries_move_and_leave_an_excerpt() -> None:
     old = "\n".join(f"Ada once told about her trip number {number}." for number in range(4))
     core = core_of((90, old), (1, f"{old}\nAda moved."))
 
-    (compression,) = planned([], {"ada": core}, limits, NOW).compressions
+    (compression,) = planned([], {("ada", None): core}, limits, NOW).compressions
 
     lines = compression.text.splitlines()
     assert lines[0].startswith(EARLIER) and lines[-1] == "Ada moved."
@@ -150,8 +150,8 @@ def test_a_core_section_with_room_or_only_young_entries_stays() -> None:
     """Age alone moves nothing, and neither does length."""
     limits = DEFAULTS._replace(context=ContextSettings(core_section_limit=200))
 
-    assert not planned([], {"ada": core_of((90, "Ada moved."))}, limits, NOW)
-    assert not planned([], {"ada": core_of((1, "Ada moved. " * 17))}, limits, NOW)
+    assert not planned([], {("ada", None): core_of((90, "Ada moved."))}, limits, NOW)
+    assert not planned([], {("ada", None): core_of((1, "Ada moved. " * 17))}, limits, NOW)
 
 
 def filled() -> ArchivalStore:
@@ -291,7 +291,7 @@ def test_a_core_section_stays_when_the_gate_refuses_an_entry() -> None:
     refused = store.offer(Draft("Ada once told about her trip number 1."), Origin("person", "ada"))
     store.mark("reject", str(refused.id), Origin("person", "ada"))
     old = "\n".join(f"Ada once told about her trip number {number}." for number in range(5))
-    plan = planned([], {"ada": core_of((90, old))}, limits, NOW)
+    plan = planned([], {("ada", None): core_of((90, old))}, limits, NOW)
 
     done = store.consolidate(plan)
 
