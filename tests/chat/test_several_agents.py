@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from memkit.agent import ReferenceAgent
 from memkit.cli.main import run
+from memkit.errors import UsageError
 from memkit.llm.scripted import ScriptedModel
 from memkit.memory.record import Draft, Origin
 from memkit.use_cases.open_chat import open_chat
@@ -35,19 +36,23 @@ def workspace(store: Path) -> Workspace:
 
 
 def opened(
-    workspace: Workspace, agent: str | None, *answers: Any, session: str = "monday", user: str = "ada"
+    workspace: Workspace, agent: str | None, *answers: Any, session: str = "", user: str = "ada"
 ) -> ReferenceAgent:
     """Return the agent of ``user`` called ``agent``, with a model that plays ``answers``."""
     model = ScriptedModel(list(answers) or ["Fine."])
     return open_chat(
-        workspace, user=user, session=session, agent_id=agent, adapt=lambda parts: replace(parts, model=model)
+        workspace,
+        user=user,
+        session=session or f"monday of {agent}",
+        agent_id=agent,
+        adapt=lambda parts: replace(parts, model=model),
     )
 
 
 def tell(workspace: Workspace, agent: str | None, place: str, text: str, user: str = "ada") -> None:
     """Let one agent come to know ``text`` in one of the places where it can stand."""
     archive = workspace.archive
-    origin = Origin("person", user, session_id="monday", agent_id=agent)
+    origin = Origin("person", user, session_id=f"monday of {agent}", agent_id=agent)
     if place == "core":
         archive.edit_core(user, "human", text, origin)
     elif place == "turn":
@@ -96,14 +101,16 @@ def test_what_is_one_agents_own_reaches_no_other(workspace: Workspace, told: lis
             assert knows(workspace, other, text, user) is expected, (agent, place, other)
 
 
-def test_a_session_of_the_same_name_is_another_one(workspace: Workspace) -> None:
-    """Two agents may each have a session called monday; neither goes on with the other's."""
+def test_a_session_belongs_to_one_agent(workspace: Workspace) -> None:
+    """Its agent goes on with it; another one is told whose it is, and sees nothing of it."""
     opened(workspace, "cook", "Bread it is.").step("Let us bake bread")
 
-    again, other = opened(workspace, "cook"), opened(workspace, "clerk")
+    again = opened(workspace, "cook")
 
-    assert (again.turns, other.turns) == (1, 0)
-    assert "Bread it is." in str(again.main.messages) and not other.main.messages
+    assert again.turns == 1
+    assert "Bread it is." in str(again.main.messages)
+    with pytest.raises(UsageError, match="cook"):
+        opened(workspace, "clerk", session="monday of cook")
 
 
 def test_an_agent_goes_on_with_its_own_last_session(workspace: Workspace) -> None:
@@ -157,8 +164,7 @@ def test_an_agents_own_survive_export_and_restore(
     assert restored.archive.core_sections("ada", "cook") == {"human": "Bakes on Sundays"}
     assert restored.archive.core_sections("ada") == {}
     assert opened(restored, "cook").turns == 1
-    assert not opened(restored, None).turns
-    assert not restored.recall.of_agent("clerk").turns("monday", "ada")
+    assert not restored.recall.of_agent("clerk").turns("monday of cook", "ada")
 
 
 def test_aged_lines_of_an_agents_core_stay_its_own(workspace: Workspace, say_later: Callable[[int], Any]) -> None:
