@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from .access import AccessCounts
 from .audience import is_for
@@ -178,15 +178,15 @@ class ArchiveReader:
                 self._access.count(user_id, [hit.id for hit in report.hits], question.now)
         return report
 
-    def core_sections(self, user_id: str) -> dict[str, str]:
-        """Return the core sections of a user as they stand."""
+    def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
+        """Return the core sections of a user as they stand, those of one agent where the user has several."""
         with self._reading():
             from .core import core_sections
 
-            return core_sections(self._index.user(user_id))
+            return core_sections(self._index.user(user_id), agent_id)
 
     def core_history(self, user_id: str) -> list[dict[str, JSON]]:
-        """Return every edit of a user's core sections, oldest first."""
+        """Return every edit of the core sections of a user's agents, oldest first."""
         with self._reading():
             from .core import core_history
 
@@ -295,8 +295,12 @@ class ArchiveReader:
         """Return what consolidating memory, of one user or of all, would do; ``tell`` finds better words for events."""
         from .consolidation import Core, planned
 
-        users = self.users() if user_id is None else [user_id]
-        cores = {user: Core(self.core_sections(user), self.core_history(user)) for user in users}
+        cores = {}
+        for user in self.users() if user_id is None else [user_id]:
+            history = self.core_history(user)
+            for agent in {cast("str | None", edit["agent_id"]) for edit in history}:
+                own = [edit for edit in history if edit["agent_id"] == agent]
+                cores[user, agent] = Core(self.core_sections(user, agent), own)
         records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
         with self._reading():
             return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)

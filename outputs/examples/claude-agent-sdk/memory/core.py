@@ -14,21 +14,25 @@ def core_target(section: str) -> str:
     return f"{CORE}{section}"
 
 
-def core_sections(corpus: CorpusIndex) -> dict[str, str]:
-    """Return every section with its latest text that was admitted; an emptied section is left out."""
+def core_sections(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str, str]:
+    """Return every section of one agent with its latest text that was admitted; an emptied section is left out.
+
+    None is the agent of a user who names none; its sections are no other agent's.
+    """
     sections: dict[str, str] = {}
     for event, trust in core_edits(corpus):
-        if trust not in ("quarantined", "rejected"):
+        if event.agent_id == agent_id and trust not in ("quarantined", "rejected"):
             sections[event.target.removeprefix(CORE)] = str(event.fields.get("text", ""))
     return {section: text for section, text in sections.items() if text}
 
 
 def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:
-    """Return every edit of every section, oldest first."""
+    """Return every edit of every section of every agent, oldest first."""
     return [
         {
             "id": event.id, "section": event.target.removeprefix(CORE), "text": event.fields.get("text", ""),
             "at": event.at, "actor": event.actor, "reason": event.reason, "trust": trust, "user_id": event.user_id,
+            "agent_id": event.agent_id,
         }
         for event, trust in core_edits(corpus)
     ]  # fmt: skip

@@ -33,6 +33,8 @@ class Compression(NamedTuple):
     section: str
     text: str
     moved: tuple[Draft, ...]
+    agent_id: str | None = None
+    """Which of the user's agents has the section; what moves out of it stays that agent's own."""
 
 
 def compressions(
@@ -41,12 +43,21 @@ def compressions(
     history: Sequence[Mapping[str, JSON]],
     settings: MemorySettings,
     now: datetime,
+    *,
+    agent_id: str | None = None,
 ) -> list[Compression]:
-    """Return how the sections of a user that are near their limit get room again."""
+    """Return how the sections of a user's agent that are near their limit get room again."""
     limit = settings.context.core_section_limit
     full = [name for name, text in sections.items() if len(text) > settings.context.compress_at * limit]
     found = (_compressed(user_id, name, _entries(sections[name], name, history), settings, now) for name in full)
-    return [compression for compression in found if compression]
+    return [_owned(compression, agent_id) for compression in found if compression]
+
+
+def _owned(compression: Compression, agent_id: str | None) -> Compression:
+    if agent_id is None:
+        return compression
+    moved = tuple(draft._replace(scope="agent") for draft in compression.moved)
+    return compression._replace(moved=moved, agent_id=agent_id)
 
 
 def _entries(text: str, section: str, history: Iterable[Mapping[str, JSON]]) -> list[Entry]:

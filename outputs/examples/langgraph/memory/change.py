@@ -175,7 +175,8 @@ class Change:
             return self._decided(origin, "refused", None, judgement.reasons, section=section)
         trust = "quarantined" if judgement.decision == "quarantined" else "verified"
         fields = {"text": judgement.record_fields.get("text", text), "trust": trust}
-        event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields)
+        agent = origin.agent_id
+        event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields, agent=agent)
         return self._decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
 
     def set_consent(self, granted: bool, origin: Origin) -> None:
@@ -299,11 +300,13 @@ class Change:
         reason: str = "",
         scope: str = "user",
         fields: Mapping[str, JSON] = EMPTY,
+        agent: str | None = None,
     ) -> str:
-        """Write an event and return its id."""
+        """Write an event and return its id; ``agent`` is whose core section it is about."""
         event = Event(
             id=self._new_id(), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
             actor=origin.actor, session_id=origin.session_id, reason=masked(reason), scope=scope, fields=fields,
+            agent_id=agent,
         )  # fmt: skip
         self._write(event.to_data())
         return event.id

@@ -238,15 +238,10 @@ MASKED = Reason("masked", "What the policy does not let in was replaced before a
 UNGROUNDED = Reason("ungrounded", "Core memory takes what the user said in this turn or what is verified.")
 
 
-def core_of(view: ArchiveView, user_id: str) -> dict[str, str]:
-    """Return the core sections that the archive holds of this user."""
-    sections = getattr(view, "core_sections", None)
-    return dict(sections(user_id)) if sections else {}
-
-
 def _fresh_lines(text: str, origin: Origin, view: ArchiveView) -> list[str]:
-    """Return the lines of a new core section that no section of this user holds yet."""
-    known = {plain(line) for section in core_of(view, origin.user_id).values() for line in section.splitlines()}
+    """Return the lines of a new core section that no section of this agent of the user holds yet."""
+    sections = view.core_sections(origin.user_id, origin.agent_id).values()
+    known = {plain(line) for section in sections for line in section.splitlines()}
     return [line for line in text.splitlines() if line.strip() and plain(line) not in known]
 
 

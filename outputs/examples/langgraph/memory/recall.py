@@ -7,6 +7,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from datetime import datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
@@ -45,10 +46,24 @@ class RecallMemory:
         self._lines: dict[Path, int] = {}
         """How many lines the files have that this process appends to."""
         self._lock = threading.RLock()
+        self._agents: tuple[str | None, ...] | None = None
+
+    def of_agent(self, agent_id: str | None) -> "RecallMemory":
+        """Return the memory of one agent: it keeps what is said to that one and finds nothing that was said to others.
+
+        None is the agent of a user who names none.
+        """
+        own = copy(self)
+        own._agents, own._newest = (agent_id,), OrderedDict()
+        return own
+
+    def _is_own(self, turn: Turn) -> bool:
+        return self._agents is None or turn.agent_id in self._agents
 
     def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
         """Keep one turn, secrets masked, and return it as kept."""
-        turn = Turn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()))
+        agent_id = self._agents[0] if self._agents else None
+        turn = Turn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
         with self._lock:
             if self._path is None:
                 kept = self._kept.setdefault((user_id, session_id), [])
@@ -160,7 +175,7 @@ class RecallMemory:
     def _fresh(self, turns: Iterable[Turn]) -> list[Turn]:
         """Return the turns that have not expired, oldest first."""
         oldest = self._oldest()
-        return sorted((turn for turn in turns if turn.at >= oldest), key=lambda turn: turn.at)
+        return sorted((turn for turn in turns if turn.at >= oldest and self._is_own(turn)), key=lambda turn: turn.at)
 
     def _oldest(self) -> str:
         return to_text(self._clock() - self._ttl)
@@ -170,7 +185,7 @@ class RecallMemory:
         if user_id not in self._newest:
             files = None if self._path is None else TurnFiles(self._directory(user_id), user_id, self._sealer)
             newest = NewestTurns(self._max_items)
-            newest.add(self._all(user_id) if files is None else ())
+            newest.add(filter(self._is_own, self._all(user_id)) if files is None else ())
             self._newest[user_id] = files, newest
         self._newest.move_to_end(user_id)
         files, newest = self._newest[user_id]
@@ -182,7 +197,7 @@ class RecallMemory:
         if anew:
             newest = NewestTurns(self._max_items)
             self._newest[user_id] = files, newest
-        newest.add(turn for turn in turns if turn.user_id == user_id)
+        newest.add(turn for turn in turns if turn.user_id == user_id and self._is_own(turn))
         return newest
 
     def _all(self, user_id: str) -> Iterable[Turn]:

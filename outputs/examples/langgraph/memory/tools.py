@@ -65,8 +65,8 @@ class Archive(Protocol):
     def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
         """Return the live constraints that hold now, sure enough for a prompt."""
 
-    def core_sections(self, user_id: str) -> dict[str, str]:
-        """Return the core sections of this user."""
+    def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
+        """Return the core sections of this user's agent."""
 
     def edit_core(
         self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
@@ -158,7 +158,7 @@ class MemoryTools:
 
     def reload_core(self) -> None:
         """Take over the core sections that the archive holds."""
-        self.main.core.update(self.archive.core_sections(self.user_id))
+        self.main.core.update(self.archive.core_sections(self.user_id, self.agent_id))
 
     def archival_memory_insert(
         self,

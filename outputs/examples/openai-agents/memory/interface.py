@@ -81,8 +81,8 @@ class ArchiveView(Protocol):
     def live(self, id: str) -> Record | None:
         """Return the record in its present state if it is live, whoever owns it."""
 
-    def core_sections(self, user_id: str) -> dict[str, str]:
-        """Return the core sections of this user as they stand."""
+    def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
+        """Return the core sections of this user's agent as they stand."""
 
 
 class Gate(Protocol):

@@ -126,12 +126,12 @@ def _revived(corpus: CorpusIndex, events: Sequence[Event], going: Collection[str
 
 def _core(source: Source, corpus: CorpusIndex, going: Sequence[Record], user_id: str | None) -> Iterable[Event]:
     """Yield the edits of core sections that the source made or that were composed from what it gave."""
-    before: dict[str, list[str]] = defaultdict(list)
-    tainted: dict[str, set[str]] = defaultdict(set)
+    before: dict[tuple[str | None, str], list[str]] = defaultdict(list)
+    tainted: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for event, trust in core_edits(corpus):
         if trust == "rejected":
             continue
-        section = event.target
+        section = event.agent_id, event.target
         lines = [line.strip() for line in str(event.fields.get("text", "")).splitlines() if line.strip()]
         fresh = [line for line in lines if line not in before[section]]
         if _gave(source, event, user_id):

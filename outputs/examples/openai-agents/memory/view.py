@@ -62,9 +62,9 @@ class IndexView:
         found = (self._index.corpus(name).live(id) for name in self._index.catalogue.corpora_of_id(id))
         return next((record for record in found if record), None)
 
-    def core_sections(self, user_id: str) -> dict[str, str]:
-        """Return the core sections of this user as they stand."""
-        return core_sections(self._index.user(user_id))
+    def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
+        """Return the core sections of this user's agent as they stand."""
+        return core_sections(self._index.user(user_id), agent_id)
 
     def _visible(self, user_id: str) -> list[CorpusIndex]:
         shared = [self._index.shared()] if self._index.catalogue.state_of(SHARED) else []

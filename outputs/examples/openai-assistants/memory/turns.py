@@ -23,11 +23,13 @@ class Turn:
     role: str
     text: str
     at: str
+    agent_id: str | None = None
+    """To or by which of the user's agents, where there are several."""
 
 
 def line_of(turn: Turn, sealer: Sealer) -> bytes:
     """Return a turn as it stands in a file, without the end of the line."""
-    data = sealer.seal(asdict(turn))
+    data = sealer.seal({key: value for key, value in asdict(turn).items() if key != "agent_id" or value is not None})
     return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
 
 

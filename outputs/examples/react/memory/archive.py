@@ -196,7 +196,7 @@ class ArchivalStore(ArchiveReader):
     def edit_core(
         self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
     ) -> Decision:
-        """Offer ``text`` as the whole new content of a core section."""
+        """Offer ``text`` as the whole new content of a core section of the agent that ``origin`` names."""
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
         with self._change() as change:

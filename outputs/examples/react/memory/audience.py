@@ -1,14 +1,14 @@
-"""For whom a record is: for its user, for one session or one agent of that user, or for everybody."""
+"""For whom a record is: for its user, for one agent of that user or one session with it, or for everybody."""
 
 from .record import JSON, Draft, Origin, Record
 
 Audience = tuple[str, JSON]
-"""The scope, and the session or agent that it is limited to."""
+"""The scope, and the agent, or its session, that it is limited to."""
 
 
 def audience(scope: str, session_id: JSON, agent_id: JSON) -> Audience:
     """Return who may see what has this scope and came from this session and agent."""
-    limits = {"session": session_id, "agent": agent_id}
+    limits: dict[str, JSON] = {"session": (agent_id, session_id), "agent": agent_id}
     return scope, limits.get(scope)
 
 
@@ -34,5 +34,5 @@ def is_for(record: Record, session_id: str | None, agent_id: str | None) -> bool
 def in_place_of(record: Record, origin: Origin) -> Origin:
     """Return ``origin`` so that what it offers in the place of ``record`` is for the same session or agent."""
     if record.scope == "session":
-        return origin._replace(session_id=record.session_id)
+        return origin._replace(session_id=record.session_id, agent_id=record.agent_id)
     return origin._replace(agent_id=record.agent_id) if record.scope == "agent" else origin

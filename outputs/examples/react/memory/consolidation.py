@@ -15,7 +15,7 @@ Carried out, a plan leaves nothing to plan. What the gate does not admit at once
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .core_entries import Compression, compressions
 from .duplicate_groups import duplicate_groups
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from .change import Change
 
 
+Whose: TypeAlias = tuple[str, str | None]
+"""A user, and which of the user's agents."""
+
+
 class Core(NamedTuple):
-    """The core sections of a user, and how they came about."""
+    """The core sections of one agent of a user, and how they came about."""
 
     sections: Mapping[str, str]
     history: Sequence[Mapping[str, JSON]]
@@ -91,7 +95,7 @@ class Consolidated(NamedTuple):
 
 def planned(
     records: Iterable[Record],
-    cores: Mapping[str, Core],
+    cores: Mapping[Whose, Core],
     settings: MemorySettings,
     now: datetime,
     *,
@@ -117,8 +121,8 @@ def planned(
         tuple(episodes(rest, settings, now, barred=barred, tell=tell)),
         tuple(
             compression
-            for user_id, core in sorted(cores.items())
-            for compression in compressions(user_id, core.sections, core.history, settings, now)
+            for (user_id, agent_id), core in sorted(cores.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+            for compression in compressions(user_id, core.sections, core.history, settings, now, agent_id=agent_id)
         ),
     )
 
@@ -194,7 +198,7 @@ def _composer(parents: Sequence[Record]) -> Origin:
 
 def _moved(compression: Compression, change: "Change") -> list[str] | None:
     """Return the records that entries of a core section moved to; None where the gate would not have all of it."""
-    program = Origin("program", compression.user_id)
+    program = Origin("program", compression.user_id, agent_id=compression.agent_id)
     if not all(change.admits(draft, program) for draft in compression.moved):
         return None
     offered = [change.offer(draft, program, consented=True) for draft in compression.moved]

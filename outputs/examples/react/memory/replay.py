@@ -41,6 +41,8 @@ class Event:
     scope: str = "user"
     """``shared`` when the target is."""
     session_id: str | None = None
+    agent_id: str | None = None
+    """Whose core section an edit is about, where it is that of one of several agents of the user."""
     fields: Mapping[str, JSON] = field(default_factory=dict, hash=False)
 
     def to_data(self) -> dict[str, JSON]:
@@ -49,7 +51,10 @@ class Event:
             "id": self.id, "op": self.op, "target": self.target, "user_id": self.user_id, "at": self.at,
             "actor": self.actor,
         }  # fmt: skip
-        optional = {"reason": self.reason, "session_id": self.session_id, "fields": dict(self.fields)}
+        optional = {
+            "reason": self.reason, "session_id": self.session_id, "agent_id": self.agent_id,
+            "fields": dict(self.fields),
+        }  # fmt: skip
         data.update({key: value for key, value in optional.items() if value})
         return data if self.scope == "user" else {**data, "scope": self.scope}
 
@@ -70,11 +75,12 @@ class Event:
         text = {key: str(data[key]) for key in ("op", "target", "user_id", "at")}
         # An event of a foreign hand may lack an id; its content stands in for one.
         own_id = str(data.get("id") or "/".join(text.values()))
-        session = data.get("session_id")
+        session, agent = data.get("session_id"), data.get("agent_id")
         return cls(
             **text, id=own_id, actor=str(data.get("actor", "import")), reason=str(data.get("reason", "")),
             scope="shared" if data.get("scope") == "shared" else "user",
-            session_id=session if isinstance(session, str) else None, fields=changes,
+            session_id=session if isinstance(session, str) else None,
+            agent_id=agent if isinstance(agent, str) else None, fields=changes,
         )  # fmt: skip
 
 
