@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from memkit.agent_session import AgentSession, Place, Resumed
 from memkit.errors import UsageError
 from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Judge
@@ -16,19 +17,20 @@ from memkit.htn.core import Domain, HTNPlanner, Method
 from memkit.loop.consent import RecordedConsent
 from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
 from memkit.loop.events import Listener
-from memkit.loop.interface import Approval, Model
+from memkit.loop.interface import Approval, Model, Settle
 from memkit.loop.off_record import PromptHeld
 from memkit.loop.procedures import Procedures, skills_section
 from memkit.loop.session_memory import SessionTools
 from memkit.loop.turn import AgentResponse
 from memkit.loop.virtual_context import VirtualContextMemory
+from memkit.loop.working import WorkingMemory
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.context import MainContext
 from memkit.memory.masking import masked
 from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
 from memkit.memory.sealing import Sealer
-from memkit.memory.session_file import Kept, SessionFile
+from memkit.memory.session_file import Kept, masked_tree
 from memkit.memory.times import to_text
 from memkit.memory.tools import MemoryTools
 from memkit.policies.recorded_calls import recordable
@@ -89,6 +91,8 @@ class Setting:
     """Which of the user's agents this is: its core memory and what is for it alone reach no other."""
     listen: Listener | None = None
     """Is told what happens in a turn while it happens."""
+    settle: Settle | None = None
+    """Asks a person what became of a call that had begun when its turn was cut off."""
 
 
 class ReferenceAgent:
@@ -103,35 +107,20 @@ class ReferenceAgent:
             setting.agent_id
         )
         self._origin = origin
-        self._file = self._file_of(setting.session)
-        self._kept = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
         self._before_off: PromptHeld | None = None
         """What the prompt held when memory was switched off in a running conversation."""
-        self._unagreed: tuple[Any, ...] = ()
-        """The messages of turns in which the user did not agree that anything be kept."""
+        self.session = AgentSession(
+            Place(setting.user, setting.session, parts.sessions, parts.sealer),
+            Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock())),
+            settings=parts.archive.settings,
+            recall=self.recall,
+            clock=parts.clock,
+            is_kept=self.may_remember,
+        )
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
-        if self._may_read():
-            self._resume()
+        self.session.open(self._agent, may_read=self._may_read(), fork_of=setting.fork_of)
         if self.is_off_record:
             self._set_traces(wanted=False)
-
-    def _resume(self) -> None:
-        """Put back what the session, or the one that it is a fork of, held when its last turn was over."""
-        kept = self._file_of(self.setting.fork_of or self.setting.session).load(self.main)
-        if kept is None:
-            self._agent.loop.turn_id = self._agent.memory.restore()
-            return
-        if kept.agent_id != self.setting.agent_id:
-            whose = "the agent without a name" if kept.agent_id is None else f"the agent {kept.agent_id!r:.60}"
-            session = self.setting.fork_of or self.setting.session
-            raise UsageError(f"The session {session!r:.60} is one with {whose}. Begin one of another name.")
-        fresh = self._kept
-        self._kept = replace(kept, name=fresh.name or kept.name)
-        if self.setting.fork_of is not None:
-            self._kept = replace(fresh, turns=kept.turns, known=kept.known, parent=self.setting.fork_of)
-        self._agent.loop.turn_id = kept.turns
-        self.toolbox.known_ids.update(kept.known)
-        cast("MemoryTools", self._agent.tools).note_known(kept.known)
 
     @property
     def main(self) -> Any:
@@ -189,9 +178,6 @@ class ReferenceAgent:
         self.toolbox.hears_consent = wanted
         self.parts.leave_traces(wanted)
 
-    def _file_of(self, session: str) -> SessionFile:
-        return SessionFile(self.parts.sessions, self.setting.user, session, self.parts.sealer)
-
     @property
     def tasks(self) -> TaskMemory:
         """Return the running task, its steps and what it leaves."""
@@ -202,27 +188,36 @@ class ReferenceAgent:
         """Return how many tool calls one turn may make."""
         return self._agent.loop.max_tool_calls
 
+    def finish(self) -> Resumed | None:
+        """Let a turn that was cut off go on to its end, or set it aside where it is too old; None without one."""
+        return self.session.finish()
+
     def step(self, text: str) -> AgentResponse:
-        """Answer one message, and keep the session if its user agreed to that."""
+        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that."""
+        resumed = self.finish()
         self._agent.loop.persona = self._persona(self.main)
-        return self._keep(self._agent.step(text))
+        return self._run(lambda: self._agent.step(text), resumed)
 
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do what the program asks for, such as a step of a skill, and keep the session as after a message."""
-        return self._keep(self._agent.loop.carry_out(instruction))
+        resumed = self.finish()
+        if resumed is not None and resumed.reply is not None and resumed.turn.text == masked_tree(instruction):
+            return resumed.reply  # it was cut off in just this
+        return self._run(lambda: self._agent.loop.carry_out(instruction), resumed)
 
-    def _keep(self, reply: AgentResponse) -> AgentResponse:
-        if self.may_remember():
-            self._kept = replace(self._kept, turns=self.turns, known=tuple(self.toolbox.known_ids))
-            self._file.save(self.main, self._kept, without=self._unagreed)
-        elif not self.is_off_record:
-            self._unagreed = tuple(self.main.messages)
-        return reply
+    def close(self) -> None:
+        """Let other processes into the session."""
+        self.session.close()
+
+    def _run(self, turn: Callable[[], AgentResponse], resumed: Resumed | None) -> AgentResponse:
+        reply = self.session.run(turn, is_off_record=self.is_off_record)
+        return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
 
     def take_back(self, record_id: str, reason: str) -> str:
         """Reject a record in the user's name and return its text, which cannot be stored again."""
         stored = self.parts.archive.get(record_id, user_id=self.setting.user)
-        self.parts.archive.mark("reject", record_id, self._origin._replace(turn_id=self.turns), reason=reason)
+        if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
+            self.parts.archive.mark("reject", record_id, self._origin._replace(turn_id=self.turns), reason=reason)
         return stored.record.text if stored else ""
 
     def reload_core(self) -> None:
@@ -300,6 +295,9 @@ class ReferenceAgent:
             planner=planners,
             max_seconds=self.setting.max_seconds,
             listen=self.setting.listen,
+            journal=self.session.journal,
+            settle=self.setting.settle,
+            working=WorkingMemory(max_items=self.parts.archive.settings.working.max_items),
         )
 
     def _persona(self, main: Any) -> Persona:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
 
-_MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate")
+_MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "working", "checkpoint")
 BATCH = 100
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 
@@ -69,6 +69,7 @@ class Workspace:
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
         self._past: list[ArchiveReader] = []
+        self._held: list[Callable[[], None]] = []
 
     @cached_property
     def git(self) -> Git:
@@ -344,8 +345,14 @@ class Workspace:
                 counter.write(b"." * added)
         return path.stat().st_size if path.exists() else 0
 
+    def release_at_close(self, release: Callable[[], None]) -> None:
+        """Call ``release`` when the store is closed, such as for a session that is open in this process."""
+        self._held.append(release)
+
     def close(self) -> None:
-        """Release the archives that were opened."""
+        """Release the archives and sessions that were opened."""
+        while self._held:
+            self._held.pop()()
         if "archive" in self.__dict__:
             self.archive.close()
         while self._past:

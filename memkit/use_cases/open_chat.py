@@ -12,7 +12,7 @@ from memkit.errors import NotFound, UsageError
 from memkit.htn.core import Method
 from memkit.learned.shelf import Shelf
 from memkit.loop.events import Listener
-from memkit.loop.interface import Approval
+from memkit.loop.interface import Approval, Settle
 from memkit.loop.procedures import Procedure
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
@@ -41,6 +41,7 @@ def open_chat(
     approve: Approval | None = None,
     agent_id: str | None = None,
     listen: Listener | None = None,
+    settle: Settle | None = None,
     adapt: Callable[[Parts], Parts] = lambda parts: parts,
 ) -> ReferenceAgent:
     """Return the agent of the store, ready to talk to ``user``.
@@ -60,6 +61,7 @@ def open_chat(
         approve: Asks a person about a call that a policy wants confirmed.
         agent_id: Which of the user's agents this is; None for the one agent of a user who has no other.
         listen: Is told what happens in a turn while it happens.
+        settle: Asks a person what became of a call that had begun when its turn was cut off.
         adapt: Changes what the agent is made of, such as its tools in a dry run.
 
     Raises:
@@ -105,8 +107,11 @@ def open_chat(
         approve=approve,
         agent_id=agent_id,
         listen=listen,
+        settle=settle,
     )
-    return ReferenceAgent(adapt(parts), setting)
+    agent = ReferenceAgent(adapt(parts), setting)
+    workspace.release_at_close(agent.close)
+    return agent
 
 
 def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Method]]) -> Iterator[Procedure]:

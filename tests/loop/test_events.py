@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from memkit.loop.core import AgentLoop, DeclaredTool, MemGPTAgent, Toolbox
 from memkit.loop.events import Event
-from memkit.loop.interface import CallData, Completion, Message, ToolCall, ToolSpec
+from memkit.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 NOTE = DeclaredTool("note", "Note a text.", TEXT, run=lambda text: f"noted {text}", open_world=False)
@@ -37,13 +37,13 @@ class Streams:
         return answer
 
 
-class Notes:
+class Notes(NoJournal):
     """A journal that notes the order in which it is told."""
 
     def __init__(self, kept: list[str]) -> None:
         self.kept = kept
 
-    def opened(self, turn_id: int, text: str | None) -> None:
+    def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
         """Note it."""
         self.kept.append(f"opened {turn_id} {text}")
 
@@ -51,11 +51,13 @@ class Notes:
         """Note it with the ids of the calls."""
         self.kept.append(" ".join(["answered", *(call.id for call in completion.tool_calls)]))
 
-    def started(self, call: CallData) -> None:
+    def started(self, call: CallData, *, may_repeat: bool) -> None:
         """Note it."""
         self.kept.append(f"started {call['id']}")
 
-    def finished(self, call_id: str, text: str, error: bool) -> None:
+    def finished(
+        self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, Any] | None = None
+    ) -> None:
         """Note it."""
         self.kept.append(f"finished {call_id} {error}")
 

@@ -10,6 +10,7 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -221,10 +222,10 @@ def by_task(store: Path, known: str, folder: Path) -> object:
     """End a task, whose outcome is remembered."""
     with ArchivalStore(store) as archive:
         parts = Parts(archive, store, folder, archive._clock, ReferenceModel(), None, "")  # type: ignore[arg-type]
-        agent = ReferenceAgent(parts, Setting("ada", "s1"))._agent
-        agent.loop.tasks.start_task("keep a lynx")
-        agent.loop.tasks.record_step("buy a lynx", "bought")
-        return agent.loop.tasks.end_task(success=True, outcome="a lynx in the house")
+        with closing(ReferenceAgent(parts, Setting("ada", "s1"))) as agent:
+            agent.tasks.start_task("keep a lynx")
+            agent.tasks.record_step("buy a lynx", "bought")
+            return agent.tasks.end_task(success=True, outcome="a lynx in the house")
 
 
 def by_hand(work: Callable[[ArchivalStore, str], object]) -> Twin:

@@ -16,6 +16,7 @@ from memkit.cli.chat.pages import open_page
 from memkit.cli.chat.showing import Showing
 from memkit.cli.chat.talk import talk
 from memkit.cli.chat.turn import run_one_turn
+from memkit.cli.chat.unfinished import Outcomes
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.pairs import read_pairs
@@ -53,13 +54,15 @@ def chat(
     begins = beginning(front, user, consents=consents, **begun)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
     listen = print_event if events else None if page is None else Showing(page)
+    still = page.still if page else lambda: None
     opened = open_chat(
         workspace,
         user=user,
         provider=provider,
         model=model,
         context=read_pairs(pairs, "--context"),
-        approve=Approvals(page.still if page else lambda: None) if front.interactive else None,
+        approve=Approvals(still) if front.interactive else None,
+        settle=Outcomes(still) if front.interactive else None,
         listen=listen,
         **begins,
     )

@@ -43,6 +43,8 @@ class Conversation:
     def notices(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
         agent = self.agent
+        if agent.session.fault is not None:
+            return [diagnostic("not-kept", agent.session.fault, severity="warning")]
         if not agent.setting.remembers or agent.may_remember():
             return []
         if agent.is_off_record and agent.setting.user != NOBODY:

@@ -11,7 +11,7 @@ from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.editor import Editor, open_editor
 from memkit.cli.chat.leaving import Leaving
 from memkit.cli.chat.plain_page import Page
-from memkit.cli.chat.turn import ANSWERS, answer, is_slash
+from memkit.cli.chat.turn import ANSWERS, answer, finish_turn, is_slash
 from memkit.cli.output import Front
 from memkit.terminal import harmless
 
@@ -30,7 +30,17 @@ def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving)
         front.note(f"Session {conversation.session}. /help lists the commands, /quit leaves.")
         for notice in conversation.notices():
             page.aside(notice["message"])
+        _finish(front, conversation, page)
         _converse(front, conversation, page, leaving)
+
+
+def _finish(front: Front, conversation: Conversation, page: Page) -> None:
+    """Let a turn that was cut off go on; where it cannot now, it does with the next message."""
+    try:
+        finish_turn(conversation)
+    except ANSWERS as error:
+        front.note(f"memkit: {error}")
+    page.still()
 
 
 def _converse(front: Front, conversation: Conversation, page: Page, leaving: Leaving) -> None:

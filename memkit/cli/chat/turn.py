@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from memkit.cli.chat.conversation import Conversation
@@ -39,11 +40,25 @@ def answer(conversation: Conversation, text: str) -> dict[str, Any]:
         raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
     if is_slash(text):
         return _asked_of_the_program(conversation, run_slash(conversation, text))
+    resumed = finish_turn(conversation)
     data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
-    conversation.changed |= not conversation.agent.is_off_record and any(
-        operation["op"] in CHANGES for operation in data["memory_operations"]
-    )
+    conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
+    return data if resumed is None else data | {"resumed": resumed}
+
+
+def finish_turn(conversation: Conversation) -> dict[str, Any] | None:
+    """Let a turn that was cut off go on, say so, and return its data; None where there is none."""
+    resumed = conversation.agent.finish()
+    if resumed is None:
+        return None
+    data = resumed.to_data()
+    conversation.changed |= _has_changes(data)
+    conversation.workspace.notice(resumed.line)
     return data
+
+
+def _has_changes(data: Mapping[str, Any]) -> bool:
+    return any(operation["op"] in CHANGES for operation in data["memory_operations"])
 
 
 def is_slash(text: str) -> bool:

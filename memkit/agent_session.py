@@ -1,0 +1,268 @@
+"""The session of an agent: put back where it stopped, kept after every turn, and finished where a turn was cut off."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.loop.agent import MemGPTAgent
+from memkit.loop.journal import OpenTurn, SessionJournal
+from memkit.loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
+from memkit.loop.turn import AgentResponse
+from memkit.memory.errors import StoreFull, StoreReadOnly
+from memkit.memory.masking import masked
+from memkit.memory.recall import RecallMemory
+from memkit.memory.sealing import NoSealer, Sealer, shown
+from memkit.memory.session_file import Kept, SessionFile, masked_tree, session_digest
+from memkit.memory.settings import MemorySettings
+from memkit.memory.times import parse_time, to_text
+from memkit.memory.tools import MemoryTools
+
+NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+class TurnStopped(JournalError):
+    """Say that a turn could not go on because the disk takes nothing, and what becomes of it."""
+
+    code = "turn-stopped"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose session it is and where it lies."""
+
+    user: str
+    session: str
+    folder: Path
+    """Where sessions are kept; the journals lie beside it."""
+    sealer: Sealer | None = None
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What became of a turn that was cut off."""
+
+    turn: OpenTurn
+    reply: AgentResponse | None = None
+    """None where the turn is too old to go on and was set aside."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as the data of a chat tells it."""
+        told = {"turn": self.turn.turn_id, "at": to_text(self.turn.opened_at), "text": self.turn.text}
+        if self.reply is None:
+            return {**told, "message": None, "tool_calls": [], "memory_operations": [], "set_aside": True}
+        done = {key: self.reply.data[key] for key in ("message", "tool_calls", "memory_operations")}
+        return {**told, **done, "set_aside": False}
+
+    @property
+    def line(self) -> str:
+        """Return what a person is told of it."""
+        said = f" (“{_short(self.turn.text)}”)" if self.turn.text else ""
+        when = f"{self.turn.opened_at:%Y-%m-%d %H:%M} UTC"
+        if self.reply is not None:
+            return f"The turn of {when}{said} had been cut off. It is finished now."
+        return f"An unfinished turn of {when}{said} is set aside. {done_in(self.turn)}"
+
+
+class AgentSession:
+    """Keeps the session of one agent on the disk, as long as its user agrees to that."""
+
+    def __init__(
+        self,
+        place: Place,
+        kept: Kept,
+        *,
+        settings: MemorySettings,
+        recall: RecallMemory,
+        clock: Callable[[], datetime],
+        is_kept: Callable[[], bool],
+    ) -> None:
+        sealer = place.sealer or NoSealer()
+        self._place = place
+        self._file = self._file_of(place.session)
+        self._kept = kept
+        self._settings = settings
+        self._recall = recall
+        self._clock = clock
+        self._is_kept = is_kept
+        self._agent: MemGPTAgent | None = None
+        self._may_be_cut_off = False
+        self._unagreed: tuple[Any, ...] = ()
+        """The messages of turns in which the user did not agree that anything be kept."""
+        self.fault: str | None = None
+        """Why the last turn is not in the session file; None where it is."""
+        folder = place.folder.parent / "checkpoints"
+        self.journal = SessionJournal(
+            JournalFile(
+                folder / f"{session_digest(place.user, place.session)}.jsonl",
+                settled=place.folder,
+                hide=lambda entry: sealer.seal(entry),
+                show=lambda entry: shown(entry, sealer),
+            ),
+            session=place.session,
+            is_kept=is_kept,
+            save=self._save,
+            clock=clock,
+            new_moment=lambda: time.time_ns() // 1_000_000,
+            stamp={"user_id": place.user, "session_id": place.session},
+            masked=masked_tree,
+        )
+
+    def open(self, agent: MemGPTAgent, *, may_read: bool, fork_of: str | None = None) -> None:
+        """Put back what the session, or the one that it is a fork of, held when its last turn was over.
+
+        Raises:
+            SessionInUse: Somebody else has it open.
+            UsageError: It is a session with another of the user's agents.
+        """
+        self._agent = agent
+        if not may_read:
+            return
+        file = self._file if fork_of is None else self._file_of(fork_of)
+        kept = file.load(agent.memory.main)
+        self._require_agent(kept, fork_of or self._place.session)
+        cut_off = self.journal.pending(None if kept is None else kept.turns)
+        self._may_be_cut_off = cut_off is not None
+        if kept is None:
+            agent.loop.turn_id = agent.memory.restore(before=cut_off.turn_id if cut_off else None)
+            return
+        fresh = self._kept
+        self._kept = replace(kept, name=fresh.name or kept.name)
+        if fork_of is not None:
+            self._kept = replace(fresh, turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
+        agent.loop.turn_id = kept.turns
+        agent.toolbox.known_ids.update(dict.fromkeys(kept.known))
+        agent.tools.note_known(kept.known)
+        self._restore_working(agent)
+
+    def finish(self) -> Resumed | None:
+        """Let a turn that was cut off go on to its end, or set it aside where it is too old; None without one."""
+        if not self._may_be_cut_off:
+            return None
+        agent = self._running()
+        turn = self.journal.pending(agent.loop.turn_id)
+        self._may_be_cut_off = False
+        if turn is None:
+            return None
+        self.journal.replay(turn)
+        if (self._clock() - turn.last_step_at).total_seconds() > self._settings.checkpoint.ttl:
+            self._set_aside(turn, agent)
+            return Resumed(turn)
+        if isinstance(agent.tools, MemoryTools):
+            agent.tools.repeat_turn(turn.turn_id)
+        return Resumed(turn, self.run(lambda: agent.loop.resume(turn)))
+
+    def run(self, turn: Callable[[], AgentResponse], *, is_off_record: bool = False) -> AgentResponse:
+        """Run one turn. One that the disk stops is as if it had been killed, and goes on with ``finish``.
+
+        Raises:
+            TurnStopped: The disk took nothing more; what was done stays done.
+        """
+        if self.fault is not None and not self._save():
+            raise TurnStopped(f"{self.fault} The last turn is not kept yet, so nothing new is begun.")
+        agent = self._running()
+        main, before = agent.memory.main, agent.loop.turn_id
+        messages, summary, working = list(main.messages), main.summary, copy.deepcopy(agent.loop.working.__dict__)
+        try:
+            reply = turn()
+        except (OSError, JournalError, StoreFull, StoreReadOnly) as error:
+            if not _is_of_disk(error):
+                self.journal.closed()
+                raise
+            self._may_be_cut_off = self.journal.is_open
+            main.messages, main.summary, agent.loop.turn_id = messages, summary, before
+            agent.loop.working.__dict__.update(working)
+            if isinstance(error, SessionInUse | TurnLeft):
+                raise
+            raise TurnStopped(_told(error, was_opened=self.journal.is_open)) from error
+        except BaseException:
+            self.journal.closed()  # whoever listens is told that it failed; what was done in it is not done again
+            raise
+        if not is_off_record and not self._is_kept():
+            self._unagreed = tuple(main.messages)
+        return reply
+
+    def keep(self) -> None:
+        """Write the session down between two turns, such as when a step of its task is done."""
+        if self._is_kept():
+            self._save()
+
+    def close(self) -> None:
+        """Let other processes into the session."""
+        self.journal.close()
+
+    def _require_agent(self, kept: Kept | None, session: str) -> None:
+        if kept is not None and kept.agent_id != self._kept.agent_id:
+            whose = "the agent without a name" if kept.agent_id is None else f"the agent {kept.agent_id!r:.60}"
+            raise UsageError(f"The session {session!r:.60} is one with {whose}. Begin one of another name.")
+
+    def _file_of(self, session: str) -> SessionFile:
+        return SessionFile(self._place.folder, self._place.user, session, self._place.sealer)
+
+    def _running(self) -> MemGPTAgent:
+        assert self._agent is not None
+        return self._agent
+
+    def _save(self) -> bool:
+        agent = self._running()
+        working = agent.loop.tasks.to_data()
+        self._kept = replace(
+            self._kept,
+            turns=agent.loop.turn_id,
+            known=tuple(agent.toolbox.known_ids),
+            working=None if working is None else {**working, "at": to_text(self._clock())},
+        )
+        try:
+            self._file.save(agent.memory.main, self._kept, without=self._unagreed)
+        except OSError as error:
+            self.fault = f"The session could not be kept: {error.strerror or error}."
+            return False
+        self.fault = None
+        return True
+
+    def _restore_working(self, agent: MemGPTAgent) -> None:
+        """Put back the running task, unless nobody went on with it for too long."""
+        working = dict(self._kept.working or {})
+        at = working.pop("at", None)
+        if at and (self._clock() - parse_time(str(at))).total_seconds() <= self._settings.working.ttl:
+            agent.loop.tasks.restore(working)
+
+    def _set_aside(self, turn: OpenTurn, agent: MemGPTAgent) -> None:
+        """Leave a turn unfinished; recall memory tells later what it was and how far it came."""
+        at = f"{turn.opened_at:%Y-%m-%d %H:%M}"
+        text = f"The turn of {at} UTC was not finished: {turn.text or 'no words of the user'}\n{done_in(turn)}"
+        self._recall.append(self._place.user, self._place.session, turn.turn_id, "error", text)
+        agent.loop.turn_id = turn.turn_id
+        self.journal.closed()
+
+
+def done_in(turn: OpenTurn) -> str:
+    """Return which calls of a turn were carried out, and which may have been."""
+    calls = [call for answer in turn.answers for call in answer.tool_calls]
+    done = [call.name for call in calls if call.id in turn.finished]
+    unknown = [call.name for call in calls if call.id in turn.started and call.id not in turn.finished]
+    told = f"Done in it: {', '.join(done)}." if done else "Nothing was done in it."
+    return f"{told} Of unknown outcome: {', '.join(unknown)}." if unknown else told
+
+
+def _is_of_disk(error: Exception) -> bool:
+    return not isinstance(error, OSError) or error.errno in NO_DISK
+
+
+def _told(error: Exception, *, was_opened: bool) -> str:
+    said = f"{error.filename or 'The disk'}: {error.strerror}." if isinstance(error, OSError) else str(error)
+    if was_opened:
+        return f"{said} What you said is kept: the turn goes on with your next message once that is mended."
+    return f"{said} Nothing was done. Say it again once that is mended."
+
+
+def _short(text: str) -> str:
+    line = " ".join(masked(text).split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
