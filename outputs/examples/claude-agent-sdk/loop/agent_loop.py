@@ -5,7 +5,7 @@ Every step is a method; subclass ``AgentLoop`` and override one to change what i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,7 +14,9 @@ from .calls import TOO_LATE, TOO_MANY, CallRun
 from .deadline import Deadline, TimeIsUp
 from .events import Announcements, Listener
 from .fencing import fence, new_marker
-from .interface import Completion, Message, NoJournal, ToolCall, ToolOutcome, ToolSpec, TurnJournal
+from .interface import Completion, Message, NoJournal, Settle, ToolCall, ToolOutcome, ToolSpec, TurnJournal
+from .journal import OpenTurn
+from .journalled_calls import JournalledCalls
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message, prompt_messages
@@ -48,6 +50,7 @@ class AgentLoop:
         max_seconds: float | None = None,
         listen: Listener | None = None,
         journal: TurnJournal | None = None,
+        settle: Settle | None = None,
     ) -> None:
         self.memory = memory if memory is not None else VirtualContextMemory()
         self.planner = planner
@@ -60,12 +63,15 @@ class AgentLoop:
         self.max_seconds = max_seconds
         self.told = Announcements(listen)
         self.journal = journal or NoJournal()
+        self.settle = settle
         self.toolbox.on_note = self.told.tell_operation
         self.turn_id = 0
         self._user_text: str | None = None
         self._words: str | None = None
         """The user's words as the prompt shows them."""
         self._recalled: str = ""
+        self._instruction: str | None = None
+        """What the host program asks for, where it is no user who speaks."""
         self._deadline = Deadline()
         self._asking: Asking | None = None
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
@@ -108,8 +114,16 @@ class AgentLoop:
         trust = self.toolbox.ledger.trust
         self._open_turn(None)
         self.toolbox.lower_trust(trust)
+        self._instruction = instruction
         self._add({"role": "user", "name": INSTRUCTION, "content": instruction})
         return self._turn(self.intend(instruction))
+
+    def resume(self, turn: OpenTurn) -> AgentResponse:
+        """Go on with a turn that was cut off: what its journal records is played again, and only the rest is done."""
+        self.turn_id = turn.turn_id - 1
+        if turn.text is None:
+            return self.heartbeat()
+        return self.respond(turn.text) if turn.by_user else self.carry_out(turn.text)
 
     def recall(self, query: str, k: int = 5) -> list[Block]:
         """Return what every tier knows about ``query``, one labelled block per tier."""
@@ -142,7 +156,8 @@ class AgentLoop:
 
     def _turn(self, intent: Intent) -> AgentResponse:
         """Go through the steps; whoever listens hears of the end also where one of them fails."""
-        self.journal.opened(self.turn_id, self._user_text)
+        words = self._user_text if self._instruction is None else self._instruction
+        self.journal.opened(self.turn_id, words, by_user=self._instruction is None)
         self.told.tell("turn_opened", turn=self.turn_id, text=self._user_text, intent=intent.kind)
         try:
             self._recalled = self.recall_for(intent)
@@ -205,13 +220,16 @@ class AgentLoop:
     def ask(self, tools: Sequence[ToolSpec]) -> Completion:
         """Return what the model answers to the prompt, with these tools to call."""
         assert self._asking is not None
+        recorded = self.journal.recorded_answer()
+        if recorded is not None:
+            return self._asking.repeat(recorded)
         completion = self._asking.ask(self.prompt(), tools)
         self.journal.answered(completion)
         return completion
 
-    def run_call(self, call: ToolCall) -> ToolOutcome:
-        """Judge one call of the model and, if it may, run it."""
-        return self.toolbox.call(call.name, call.args)
+    def run_call(self, call: ToolCall, begin: Callable[[], None]) -> ToolOutcome:
+        """Judge one call of the model and, if it may, run it; ``begin`` is called before anything is done."""
+        return self.toolbox.call(call.name, call.args, key=self.journal.key_of(call.id), begin=begin)
 
     def evaluate(self, reply: Reply) -> Reply:
         """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
@@ -249,6 +267,7 @@ class AgentLoop:
         self.turn_id += 1
         self._user_text = self._words = text
         self._recalled = ""
+        self._instruction = None
         self._deadline = Deadline(self.max_seconds)
         if self.model is not None:
             self._asking = Asking(self.model, self.turn_id, self.told, self._deadline, self.spent)
@@ -268,7 +287,7 @@ class AgentLoop:
     def _run_calls(self, completion: Completion, made: int) -> int:
         """Run the calls of one completion, put them and their results into the conversation, and return the number."""
         run = CallRun(completion, made)
-        run.run(self.run_call, self._barred, self.journal, self.told)
+        run.run(self.run_call, self._barred, JournalledCalls(self.journal, self.toolbox, self.settle), self.told)
         for message in run.messages:
             self._add(message)
         if run.interrupted:

@@ -43,12 +43,21 @@ class Asking:
         except Exception as error:
             self._spend(getattr(error, "usage", {}))
             raise
+        self._take(completion)
+        return completion
+
+    def repeat(self, completion: Completion) -> Completion:
+        """Take in an answer that the model gave to this turn before it was cut off, and return it."""
+        self._spend({"requests": 1})
+        self._take(completion)
+        return completion
+
+    def _take(self, completion: Completion) -> None:
         self._calls += len(completion.tool_calls)
         self.heard = ""
         usage = dict(completion.usage)
         self._spend(usage)
         self._told.tell("model_answered", text=completion.text, tool_calls=calls_data(completion), usage=usage)
-        return completion
 
     def _spend(self, usage: Mapping[str, int]) -> None:
         for name, count in usage.items():

@@ -65,6 +65,26 @@ class TurnLedger:
         """Note that text of trust ``value`` entered the prompt."""
         self.trust = lowest_trust([self.trust, value])
 
+    def place(self) -> tuple[int, ...]:
+        """Return how much stands in the books now, for ``since``."""
+        return len(self.calls), len(self.operations), len(self.policy)
+
+    def since(self, place: tuple[int, ...]) -> dict[str, JSON]:
+        """Return, as plain data, what came into the books after ``place``, and what holds of the turn now."""
+        calls, operations, policy = place
+        return {
+            "calls": self.calls[calls:], "operations": self.operations[operations:], "policy": self.policy[policy:],
+            "plan": self.plan, "trust": self.trust,
+        }  # fmt: skip
+
+    def take_over(self, books: Mapping[str, JSON]) -> None:
+        """Add what ``since`` returned in an earlier process."""
+        self.calls += books["calls"]
+        self.operations += books["operations"]
+        self.policy += [entry for entry in books["policy"] if entry not in self.policy]
+        self.plan = books["plan"]
+        self.lower_trust(books["trust"])
+
     def written(self) -> list[Mapping[str, JSON]]:
         """Return the operations of this turn that changed long-term memory."""
         return [operation for operation in self.operations if operation.get("decision") in WRITES]

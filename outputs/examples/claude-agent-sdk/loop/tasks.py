@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .errors import LoopError
@@ -11,6 +11,8 @@ from .working import WorkingMemory
 
 SUCCEEDED, FAILED = "succeeded", "failed"
 """Tags of outcome records."""
+ENDED = ("done", "failed")
+"""Phases of a task that is over."""
 EXCERPT = 300
 """Characters of a step's result that an episode keeps."""
 
@@ -77,11 +79,29 @@ class TaskMemory:
         """
         episode = self._running()
         text = outcome_text(episode, success, outcome)
-        self.working.current_phase = "done" if success else "failed"
+        self.working.current_phase = ENDED[not success]
         self.episode = None
         if self._learn is not None and episode.used:
             self._learn(list(episode.used), success, f"a task that used it {SUCCEEDED if success else FAILED}")
         return None if self._remember is None else self._remember(text, (SUCCEEDED if success else FAILED,))
+
+    def to_data(self) -> dict[str, JSON] | None:
+        """Return working memory as JSON types, None where there is nothing in it."""
+        used = [] if self.episode is None else list(self.episode.used)
+        empty = self.working == WorkingMemory(max_items=self.working.max_items)
+        return None if empty else {**self.working.to_data(), "used": used}
+
+    def restore(self, data: Mapping[str, JSON]) -> None:
+        """Take over what ``to_data`` returned in an earlier process; a task that runs goes on."""
+        working = WorkingMemory.from_data({key: value for key, value in data.items() if key != "used"})
+        working.max_items = self.working.max_items
+        self.working.__dict__.update(working.__dict__)
+        self.working.trim()
+        if working.task is None or working.current_phase in ENDED:
+            return
+        self.episode = Episode(working.task, used=dict.fromkeys(data["used"]))
+        for step in working.completed_steps:
+            self.episode.add_step(step.action, step.result, succeeded=step.succeeded)
 
     def _running(self) -> Episode:
         if self.episode is None:

@@ -40,9 +40,12 @@ def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path) -> st
 
 
 @contextmanager
-def named_step(key: str) -> Iterator[None]:
-    """Tell every program that runs within the block, in its environment, which try of which step it is."""
-    token = _STEP.set(key)
+def named_step(key: str | None) -> Iterator[None]:
+    """Tell every program that runs within the block, in its environment, which try of which step it is.
+
+    None leaves it as it is.
+    """
+    token = _STEP.set(_STEP.get() if key is None else key)
     try:
         yield
     finally:

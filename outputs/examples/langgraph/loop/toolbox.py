@@ -11,16 +11,28 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
 from .arguments import problems, read_arguments
 from .bound import AnsweredErrors, BoundTool
 from .consent import Consent, consent_in
-from .declared import run_declared
+from .declared import named_step, run_declared
 from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
-from .interface import JSON, Approval, DeclaredTool, FollowsTurns, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
+from .interface import (
+    JSON,
+    Approval,
+    CallKey,
+    DeclaredTool,
+    FollowsTurns,
+    Guard,
+    MemoryTools,
+    ToolOutcome,
+    ToolSpec,
+    Verdict,
+)
 from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
 from .planner import Proposals
 from .planning_tools import PlanningTools
@@ -161,14 +173,37 @@ class Toolbox:
 
     # --- running
 
-    def call(self, name: str, args: Mapping[str, JSON] | str) -> ToolOutcome:
-        """Judge a call and, if it may, run it; whatever goes wrong is told in the outcome's text."""
+    def call(
+        self,
+        name: str,
+        args: Mapping[str, JSON] | str,
+        *,
+        key: CallKey | None = None,
+        begin: Callable[[], None] = lambda: None,
+    ) -> ToolOutcome:
+        """Judge a call and, if it may, run it; whatever goes wrong is told in the outcome's text.
+
+        Args:
+            name: The tool.
+            args: Its arguments.
+            key: The same once more means a repetition: what the call wrote before is found and not written again.
+            begin: Called when the call may run, before it does; an error in it is raised, and nothing is run.
+        """
         verdict = self.judge(name, args)
         if self._is_stopped(name, args, verdict):
             return ToolOutcome(self._refuse(name, args, verdict), True, verdict)
         self._take(name, args)
-        text, error = self._run(name, args, verdict.decision)
+        begin()
+        text, error = self._run(name, args, verdict.decision, key)
         return ToolOutcome(text, error, verdict)
+
+    def take_over(self, books: Mapping[str, JSON]) -> None:
+        """Take into the books what a call brought there before its turn was cut off."""
+        with self._books:
+            self.ledger.take_over(books)
+        for operation in books["operations"]:
+            self._admit(operation)
+        self.memory.note_recalled([record_id for operation in books["operations"] for record_id in ids_of(operation)])
 
     def execute(self, name: str, args: Mapping[str, JSON] | str) -> str:
         """Run a call that was judged before; one that was not is judged now."""
@@ -217,14 +252,16 @@ class Toolbox:
         with self._asking:
             return self._approve(name, args, verdict)
 
-    def _run(self, name: str, args: Mapping[str, JSON] | str, decision: str) -> tuple[str, bool]:
-        text, error = self._answer(name, read_arguments(args))
+    def _run(
+        self, name: str, args: Mapping[str, JSON] | str, decision: str, key: CallKey | None = None
+    ) -> tuple[str, bool]:
+        text, error = self._answer(name, read_arguments(args), key)
         self._record(name, args, text, error=error, decision=decision)
         return text, error
 
-    def _answer(self, name: str, given: dict[str, JSON] | None) -> tuple[str, bool]:
+    def _answer(self, name: str, given: dict[str, JSON] | None, key: CallKey | None) -> tuple[str, bool]:
         wrong = self.misfit(name, given)
-        return self._body(self._tools[name], given or {}) if wrong is None else (wrong, True)
+        return self._body(self._tools[name], given or {}, key) if wrong is None else (wrong, True)
 
     def misfit(self, name: str, given: Mapping[str, JSON] | None) -> str | None:
         """Return why a call cannot run whatever the policies say: no such tool, or arguments that do not fit it."""
@@ -237,11 +274,11 @@ class Toolbox:
             return f"{name} was not run: {'; '.join(wrong)}. Send an object like {_sample(tool.spec)}."
         return None
 
-    def _body(self, tool: BoundTool, given: Mapping[str, JSON]) -> tuple[str, bool]:
+    def _body(self, tool: BoundTool, given: Mapping[str, JSON], key: CallKey | None) -> tuple[str, bool]:
         text = ""
-        with AnsweredErrors(everything=tool.foreign) as errors:
+        with AnsweredErrors(everything=tool.foreign) as errors, named_step(key.name if key else None):
             if tool.serial:
-                with self._serial:
+                with self._serial, self._repeatable(key):
                     text = tool.run(given)
             else:
                 text = tool.run(given)
@@ -252,6 +289,11 @@ class Toolbox:
             text = fence(excerpt(text, RESULT_LIMIT), tool.spec.name, self._marker())
             self.lower_trust("candidate" if tool.open_world else "verified")
         return (f"Error: {text}", True) if errors.message is not None else (text, False)
+
+    def _repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:
+        """Let the memory tools write under a key, where they can."""
+        under: Callable[[CallKey], AbstractContextManager[None]] | None = getattr(self.memory, "under_key", None)
+        return nullcontext() if under is None or key is None else under(key)
 
     def _no_such_tool(self, name: str) -> str:
         close = difflib.get_close_matches(name, self._tools, n=1)
@@ -294,9 +336,12 @@ class Toolbox:
         """Add a memory operation that the host did itself to the books of the turn."""
         with self._books:
             self.ledger.operations.append(dict(operation))
-            self.known_ids.update(ids_of(operation))
-            if self.on_note is not None:
-                self.on_note(operation)
+            self._admit(operation)
+
+    def _admit(self, operation: Mapping[str, JSON]) -> None:
+        self.known_ids.update(ids_of(operation))
+        if self.on_note is not None:
+            self.on_note(operation)
 
     def recalled(self, operation: Mapping[str, JSON]) -> None:
         """Tell of a recall that the host did itself; one that found something belongs into the books of the turn."""

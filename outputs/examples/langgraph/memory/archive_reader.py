@@ -3,6 +3,7 @@
 A search at the command line is a process of its own, so what only some questions need is imported when they are asked.
 """
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from .index import Index
 from .index_catalogue import SHARED, user_corpus
 from .index_corpus import CorpusIndex
 from .index_database import explained
-from .interface import Problem, SearchReport, StoredRecord
+from .interface import Decision, Problem, SearchReport, StoredRecord
 from .log import Log, Observe
 from .record import JSON, Record, utc_now
 from .sealing import NoSealer, Sealer
@@ -96,6 +97,16 @@ class ArchiveReader:
             return StoredRecord(
                 folded.record, folded.status, folded.history, folded.closed_at, folded.ended, folded.superseded_by
             )
+
+    def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
+        """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
+        from .repeated_calls import decision_behind
+
+        with self._reading():
+            names = self._index.catalogue.corpora_of_id(first_id)
+            visible = (name for name in names if name in (SHARED, user_corpus(user_id)))
+            line = next((self._index.corpus(name).line(first_id) for name in visible), None)
+            return None if line is None else decision_behind(json.loads(line))
 
     def forgotten_since(self, record_id: str, *, user_id: str | None = None) -> str | None:
         """Return when a record was retired or superseded that is kept in the shards only; None for any other."""

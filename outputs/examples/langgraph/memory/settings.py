@@ -86,6 +86,22 @@ class RecallSettings(NamedTuple):
     at_session_start: int = 3
 
 
+class WorkingSettings(NamedTuple):
+    """How much of a running task stays."""
+
+    max_items: int = 20
+    """Steps and decisions each; the oldest go first."""
+    ttl: float = 86400.0
+    """In seconds: a task that nobody goes on with for longer is over."""
+
+
+class CheckpointSettings(NamedTuple):
+    """How long a turn that was cut off can go on."""
+
+    ttl: float = 3600.0
+    """In seconds, since its last step."""
+
+
 class ForgetSettings(NamedTuple):
     """When the forgetting cycle retires a record."""
 
@@ -129,6 +145,8 @@ class MemorySettings(NamedTuple):
     consolidate: ConsolidateSettings = ConsolidateSettings()
     importance: float = 0.5
     privacy: PrivacySettings = PrivacySettings()
+    working: WorkingSettings = WorkingSettings()
+    checkpoint: CheckpointSettings = CheckpointSettings()
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
@@ -159,6 +177,8 @@ SECTIONS = (
     ForgetSettings,
     ConsolidateSettings,
     PrivacySettings,
+    WorkingSettings,
+    CheckpointSettings,
 )
 
 

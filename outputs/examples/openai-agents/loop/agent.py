@@ -7,7 +7,7 @@ from typing import Any
 
 from .agent_loop import AgentLoop
 from .events import Listener
-from .interface import JSON, Approval, DeclaredTool, TurnJournal
+from .interface import JSON, Approval, DeclaredTool, Settle, TurnJournal
 from .planner import Proposals, as_hybrid
 from .prompt import Persona
 from .session_memory import SessionTools
@@ -43,6 +43,8 @@ class MemGPTAgent:
         max_seconds: float | None = None,
         listen: Listener | None = None,
         journal: TurnJournal | None = None,
+        settle: Settle | None = None,
+        working: WorkingMemory | None = None,
         root: Any = ".",
         loop: Callable[..., AgentLoop] = AgentLoop,
     ) -> None:
@@ -73,13 +75,14 @@ class MemGPTAgent:
             model=llm_client,
             toolbox=self.toolbox,
             persona=persona,
-            working=WorkingMemory(),
+            working=working,
             remember=self._remember_outcome,
             learn=getattr(self.tools, "learn", None),
             max_tool_calls=max_tool_calls,
             max_seconds=max_seconds,
             listen=listen,
             journal=journal,
+            settle=settle,
         )
         if memory is None:
             self.loop.turn_id = self.memory.restore()

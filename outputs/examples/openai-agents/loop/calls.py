@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from .events import Announcements
-from .interface import CallData, Completion, Message, ToolCall, ToolOutcome, TurnJournal
+from .interface import CallData, Completion, Message, ToolCall, ToolOutcome
+from .journalled_calls import JournalledCalls
 
 TOO_MANY = "Not run: too many calls in one turn."
 TOO_LATE = "Not run: the time of this turn is over."
 BROKEN_OFF = "The user interrupted this call. Whether it was done is not known."
 NOT_REACHED = "Not run: the user interrupted the turn."
+
+
+RunCall = Callable[[ToolCall, Callable[[], None]], ToolOutcome]
 
 
 class CallRun:
@@ -37,23 +42,27 @@ class CallRun:
 
     def run(
         self,
-        run_call: Callable[[ToolCall], ToolOutcome],
+        run_call: RunCall,
         barred: Callable[[int], str | None],
-        journal: TurnJournal,
+        journalled: JournalledCalls,
         told: Announcements,
     ) -> None:
-        """Run the calls one after another.
+        """Run the calls one after another; what came of one before the turn was cut off is not done again.
 
         Args:
-            run_call: Judges and runs one call.
+            run_call: Judges and runs one call, and calls its second argument before it does.
             barred: Says why no call may run after so many in this turn, or None.
-            journal: Is told before a call runs, and what came of each.
+            journalled: Is told before a call runs, and what came of each.
             told: Whoever listens.
         """
         for call, data in zip(self._completion.tool_calls, calls_data(self._completion), strict=True):
-            why_not = NOT_REACHED if self.interrupted else barred(self.made)
-            text, error = (why_not, True) if why_not else self._run_one(call, data, run_call, journal, told)
-            journal.finished(call.id, text, error)
+            recorded = journalled.recorded(call)
+            if recorded is None:
+                why_not = NOT_REACHED if self.interrupted else barred(self.made) or journalled.objection(call)
+                text, error = (why_not, True) if why_not else self._run_one(call, data, run_call, journalled, told)
+                journalled.finished(call, text, error)
+            else:
+                text, error = recorded
             told.tell("call_finished", id=call.id, name=call.name, text=text, error=error)
             self.results.append({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": text})
 
@@ -61,14 +70,13 @@ class CallRun:
         self,
         call: ToolCall,
         data: CallData,
-        run_call: Callable[[ToolCall], ToolOutcome],
-        journal: TurnJournal,
+        run_call: RunCall,
+        journalled: JournalledCalls,
         told: Announcements,
     ) -> tuple[str, bool]:
-        journal.started(data)
         told.tell("call_started", **data)
         try:
-            outcome = run_call(call)
+            outcome = run_call(call, partial(journalled.started, data))
         except KeyboardInterrupt:
             self.interrupted = True
             return BROKEN_OFF, True

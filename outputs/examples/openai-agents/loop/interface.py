@@ -18,6 +18,10 @@ Approval = Callable[[str, Mapping[str, JSON], "Verdict"], bool]
 """Ask a person about a tool call that a policy wants confirmed; True lets it run."""
 
 
+Settle = Callable[["ToolCall"], str]
+"""Asks a person what became of a call that had begun when its turn was cut off: done, run (it once more) or leave."""
+
+
 class CallData(TypedDict):
     """A tool call as it stands in a message."""
 
@@ -84,6 +88,18 @@ class DeclaredTool:
 
 
 @dataclass(frozen=True)
+class CallKey:
+    """Which call of which turn it is, for what may be done again without being done twice."""
+
+    name: str
+    """``session/turn/call``: the same whenever the turn is played again."""
+    moment: int
+    """When the turn was opened, in milliseconds since 1970."""
+    number: int
+    """Of the call in its turn."""
+
+
+@dataclass(frozen=True)
 class ToolOutcome:
     """What became of one tool call."""
 
@@ -117,44 +133,88 @@ class StreamingModel(Protocol):
 class TurnJournal(Protocol):
     """Makes the steps of a turn durable, so that a later process repeats none that was completed."""
 
-    def opened(self, turn_id: int, text: str | None) -> None:
-        """Keep the user's words, None where no user speaks, before the model is asked."""
+    def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
+        """Keep the words that open a turn, the user's or the program's, before the model is asked."""
         ...
 
     def answered(self, completion: Completion) -> None:
-        """Keep what the model answered where it calls tools; its calls carry the ids that stand in the session."""
+        """Keep what the model answered; its calls carry the ids that stand in the session."""
         ...
 
-    def started(self, call: CallData) -> None:
-        """Keep that a call begins, before it does."""
+    def started(self, call: CallData, *, may_repeat: bool) -> None:
+        """Keep that a call begins, before it does; it is on the disk unless the call may simply be made again."""
         ...
 
-    def finished(self, call_id: str, text: str, error: bool) -> None:
-        """Keep what came of a call, also of one that was never started because a bound was reached."""
+    def finished(
+        self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
+    ) -> None:
+        """Keep what came of a call, also of one that never began, and what it brought into the books of the turn."""
         ...
 
     def closed(self) -> None:
         """Keep the session as it stands; the turn is over and its reply is in it."""
         ...
 
+    def key_of(self, call_id: str) -> CallKey | None:
+        """Return the key under which a call is made, None where the turn is not kept."""
+        ...
+
+    def recorded_answer(self) -> Completion | None:
+        """Return the next answer that the model gave before the turn was cut off; None where it has to be asked."""
+        ...
+
+    def recorded_outcome(self, call_id: str) -> Mapping[str, JSON] | None:
+        """Return ``{result, error, books}`` of a call that ended before the turn was cut off, None of any other."""
+        ...
+
+    def is_in_doubt(self, call_id: str) -> bool:
+        """Return whether a call had begun when the turn was cut off, so that nobody knows what came of it."""
+        ...
+
+    def is_masked(self, call_id: str) -> bool:
+        """Return whether the arguments of a call of such a turn are not here as the model gave them."""
+        ...
+
 
 class NoJournal:
     """Keeps nothing: a turn that is killed leaves no trace."""
 
-    def opened(self, turn_id: int, text: str | None) -> None:
+    def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
         """Take no notice."""
 
     def answered(self, completion: Completion) -> None:
         """Take no notice."""
 
-    def started(self, call: CallData) -> None:
+    def started(self, call: CallData, *, may_repeat: bool) -> None:
         """Take no notice."""
 
-    def finished(self, call_id: str, text: str, error: bool) -> None:
+    def finished(
+        self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
+    ) -> None:
         """Take no notice."""
 
     def closed(self) -> None:
         """Take no notice."""
+
+    def key_of(self, call_id: str) -> CallKey | None:
+        """Return none."""
+        return None
+
+    def recorded_answer(self) -> Completion | None:
+        """Return none."""
+        return None
+
+    def recorded_outcome(self, call_id: str) -> Mapping[str, JSON] | None:
+        """Return none."""
+        return None
+
+    def is_in_doubt(self, call_id: str) -> bool:
+        """Return False."""
+        return False
+
+    def is_masked(self, call_id: str) -> bool:
+        """Return False."""
+        return False
 
 
 class Finding(Protocol):

@@ -76,13 +76,18 @@ class WorkingMemory:
     def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
         """Note that a step was carried out; it is no longer pending."""
         self.completed_steps.append(StepDone(action, result, succeeded))
-        del self.completed_steps[: -self.max_items]
+        self.trim()
         if action in self.pending_actions:
             self.pending_actions.remove(action)
 
     def decide(self, question: str, answer: str, rationale: str = "") -> None:
         """Keep a decision of the task."""
         self.decisions.append(DecisionMade(question, answer, rationale))
+        self.trim()
+
+    def trim(self) -> None:
+        """Let the oldest steps and decisions go where there are too many."""
+        del self.completed_steps[: -self.max_items]
         del self.decisions[: -self.max_items]
 
     def done_lines(self) -> list[str]:

@@ -131,6 +131,8 @@ class Origin(NamedTuple):
     """The user's own words of the running turn; None when no turn runs."""
     trust_cap: str = "verified"
     """Lowest trust of what entered the prompt, or of the parents of text that a program composes."""
+    first_id: str | None = None
+    """The id of what is written first under this origin, where that may have been written before."""
 
 
 RECORD_FIELDS = tuple(name for name in Record._fields if name != "extra")

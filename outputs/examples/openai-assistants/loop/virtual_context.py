@@ -125,11 +125,15 @@ class VirtualContextMemory:
             self.turns.append(message)
             del self.turns[:-TURNS]
 
-    def restore(self, limit: int = 10) -> int:
-        """Put the last turns of this session back into the prompt and return the highest turn number."""
+    def restore(self, limit: int = 10, before: int | None = None) -> int:
+        """Put the last turns of this session back into the prompt and return the highest turn number.
+
+        Those from turn ``before`` on are left out.
+        """
         if self.recall_memory is None or self.session_id is None:
             return 0
-        turns = self.recall_memory.turns(self.session_id, self.user_id)
+        kept = self.recall_memory.turns(self.session_id, self.user_id)
+        turns = [turn for turn in kept if before is None or (turn.turn_id or 0) < before]
         texts = [(turn.role, _spoken(turn.text)) for turn in turns if turn.role in {"user", "assistant"}]
         self.main.restore([{"role": role, "content": text} for role, text in texts if text][-limit:])
         return max((turn.turn_id or 0 for turn in turns), default=0)

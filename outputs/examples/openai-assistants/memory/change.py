@@ -257,7 +257,7 @@ class Change:
         return not self._asks_always or consent(self._index.user(origin.user_id)) is True
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
-        record = record_from(draft, origin, judgement, id=self._new_id(), now=self._clock())
+        record = record_from(draft, origin, judgement, id=self._id_for(origin), now=self._clock())
         if record.supersedes:
             self._check_supersedes(record.supersedes, record.scope, record.user_id)
         return record
@@ -304,12 +304,17 @@ class Change:
     ) -> str:
         """Write an event and return its id; ``agent`` is whose core section it is about."""
         event = Event(
-            id=self._new_id(), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
+            id=self._id_for(origin), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
             actor=origin.actor, session_id=origin.session_id, reason=masked(reason), scope=scope, fields=fields,
             agent_id=agent,
         )  # fmt: skip
         self._write(event.to_data())
         return event.id
+
+    def _id_for(self, origin: Origin) -> str:
+        """Return the id that the origin wants for the first line, and a new one for every other."""
+        first = origin.first_id
+        return self._new_id() if first is None or self._index.catalogue.corpora_of_id(first) else first
 
     def _write(self, data: Mapping[str, JSON]) -> None:
         kept = self._sealer.seal(data)

@@ -32,6 +32,8 @@ class Kept:
     """The session that it was forked from."""
     agent_id: str | None = None
     started_at: str | None = None
+    working: Mapping[str, Any] | None = None
+    """The running task, and ``at``: when it was kept last."""
 
 
 class SessionFile:
@@ -50,7 +52,7 @@ class SessionFile:
         try:
             data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
             told = {key: data.get(key) for key in TITLE}
-            kept = Kept(int(data["turns"]), tuple(data["known"]), **told)
+            kept = Kept(int(data["turns"]), tuple(data["known"]), **told, working=data.get("working"))
             messages, summary = data.get("messages", []), data.get("summary", "")
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
@@ -66,6 +68,8 @@ class SessionFile:
         """
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
+        if kept.working is not None:
+            data["working"] = masked_tree(kept.working)
         if main is not None:
             left_out = {id(message) for message in without}
             agreed = [message for message in main.messages if id(message) not in left_out]

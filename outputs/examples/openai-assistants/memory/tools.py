@@ -1,8 +1,10 @@
 """The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .context import MainContext, Message
 from .duplicates import likeness
@@ -17,6 +19,9 @@ from .session_file import KNOWN, masked_tree
 from .settings import MemorySettings
 from .tool_specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
 from .wording import content_words
+
+if TYPE_CHECKING:
+    from .repeated_calls import CallKey
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
@@ -52,6 +57,9 @@ class Archive(Protocol):
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
+
+    def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
+        """Return what was decided about the offer that wrote a line with this id, if one did."""
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
         """Decide that an offer repeats a record that was recalled before."""
@@ -105,6 +113,10 @@ class MemoryTools:
         """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
         self._shown_elsewhere: set[str] = set()
         """Ids of what another process showed in this session, until somebody asks what that was."""
+        self._key: CallKey | None = None
+        """Of the running call, where it may have been made before."""
+        self._kept_before: Counter[tuple[str, str]] = Counter()
+        """What recall memory holds of a turn that is played again."""
         self.reload_core()
         if main.on_append is None:
             main.on_append = self._keep_turn
@@ -139,6 +151,20 @@ class MemoryTools:
     def note_known(self, ids: Iterable[str]) -> None:
         """Take in what the session knew when an earlier process kept it: repeating that is no new evidence either."""
         self._shown_elsewhere.update(ids)
+
+    @contextmanager
+    def under_key(self, key: "CallKey") -> Iterator[None]:
+        """Let the call within the block write only what was not written under its key before."""
+        self._key = key
+        try:
+            yield
+        finally:
+            self._key, self._origin = None, self._origin._replace(first_id=None)
+
+    def repeat_turn(self, turn_id: int) -> None:
+        """Take in that a turn which was cut off is played again: what recall memory has of it is not kept twice."""
+        turns = self.recall.turns(self.session_id or "", self.user_id)
+        self._kept_before = Counter((turn.role, turn.text) for turn in turns if turn.turn_id == turn_id)
 
     def masked(self, value: Any) -> Any:
         """Return ``value`` as a report may show it, with every secret in it hidden."""
@@ -261,6 +287,10 @@ class MemoryTools:
     def call(self, name: str, args: Mapping[str, Any]) -> str:
         """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
         checked = checked_arguments(name, args)
+        self._origin = self._origin._replace(first_id=self._first_id(name, checked))
+        earlier = self._written_before(name, checked)
+        if earlier is not None:
+            return earlier
         if name == "archival_memory_search":
             hits, constraints, overflow = self._search(
                 checked["query"], checked.get("top_k", 5), checked.get("type"), checked.get("as_of")
@@ -270,9 +300,29 @@ class MemoryTools:
         if name == "conversation_search":
             return fence_turns(self.conversation_search(**checked))
         if name == "archival_memory_insert":
-            record_id = self.archival_memory_insert(**checked)
-            return f"{self.events[-1]['decision']}: [{record_id}]" + _taken(self.events[-1]) + _why(self.events[-1])
+            return self._told_insert(self.archival_memory_insert(**checked))
         return str(getattr(self, name)(**checked))
+
+    def _told_insert(self, record_id: str) -> str:
+        return f"{self.events[-1]['decision']}: [{record_id}]" + _taken(self.events[-1]) + _why(self.events[-1])
+
+    def _first_id(self, name: str, args: Mapping[str, Any]) -> str | None:
+        if self._key is None or name not in WRITING:
+            return None
+        from .repeated_calls import id_of_call
+
+        return id_of_call(self._key, self.user_id, name, args)
+
+    def _written_before(self, name: str, args: Mapping[str, Any]) -> str | None:
+        """Return what the running call answered before it was cut off, if it wrote something then."""
+        first_id = self._origin.first_id
+        decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
+        if decision is None:
+            return None
+        if name == "archival_memory_insert":
+            return self._told_insert(self._concluded(name, decision))
+        self.reload_core()
+        return self._told_edit(name, decision, str(args["section"]))
 
     def _search(
         self, query: str, k: int, type: str | None = None, as_of: str | None = None
@@ -349,12 +399,16 @@ class MemoryTools:
         decision = self.archive.edit_core(
             self.user_id, section, text, self._stamped(), reason=op, consented=self.consented()
         )
+        if decision.decision == "admitted":
+            self.main.core[section] = text
+        return self._told_edit(op, decision, section)
+
+    def _told_edit(self, op: str, decision: Decision, section: str) -> str:
         self._concluded(op, decision, section=section)
         if decision.decision == "quarantined":
             return f"Nothing changed yet: the new text of {section} waits for a person." + _why(self.events[-1])
-        self.main.core[section] = text
         self.main.fit()
-        return f"{section} now reads:\n{text}"
+        return f"{section} now reads:\n{self.main.core[section]}"
 
     def _section(self, section: str) -> str:
         if section not in self.main.core:
@@ -386,10 +440,21 @@ class MemoryTools:
         text = "\n".join(part for part in (str(message.get("content") or ""), *calls) if part)
         bounded = text[:MAX_KEPT_TEXT] if message.get("role") == "tool" else text
         if bounded:
-            turn_id = self._origin.turn_id
-            self.recall.append(self.user_id, self.session_id or "", turn_id, str(message.get("role", "user")), bounded)
+            role = str(message.get("role", "user"))
+            if self._was_kept(role, bounded):
+                return
+            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded)
+
+    def _was_kept(self, role: str, text: str) -> bool:
+        """Return whether recall memory has this of a turn that is played again, once for each time it has it."""
+        said = (role, mask(text)) if self._kept_before else None
+        if said is None or not self._kept_before[said]:
+            return False
+        self._kept_before[said] -= 1
+        return True
 
 
+WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace"})
 MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
 
 

@@ -1,0 +1,215 @@
+"""The journal of a session: what its open turn said, answered and did, so that a killed turn goes on where it was.
+
+A turn's words are on the disk before the model is asked, a call with side effects before it begins and its result
+before the next step. The session file closes the turn. What a later process finds of an open turn it plays again:
+answers and results come from the journal, and only what was not reached is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from .interface import JSON, CallData, CallKey, Completion, ToolCall
+from .journal_file import Entry, JournalFile
+
+
+@dataclass(frozen=True)
+class OpenTurn:
+    """A turn that was opened and not closed, as its journal tells it."""
+
+    turn_id: int
+    text: str | None
+    """The user's words or the program's; None where nobody spoke."""
+    by_user: bool
+    opened_at: datetime
+    last_step_at: datetime
+    moment: int
+    """When it was opened, in milliseconds since 1970 by the clock that ids are made with."""
+    answers: tuple[Completion, ...] = ()
+    """What the model answered so far, in order."""
+    finished: Mapping[str, Entry] = field(default_factory=dict)
+    """What came of calls, by the id of the call."""
+    started: frozenset[str] = frozenset()
+    """Ids of the calls that began."""
+    masked: frozenset[str] = frozenset()
+    """Ids of the calls whose arguments are not as the model gave them."""
+
+
+class SessionJournal:
+    """Keeps the turns of one session, as long as its user agrees to that."""
+
+    def __init__(
+        self,
+        file: JournalFile,
+        *,
+        session: str,
+        is_kept: Callable[[], bool],
+        save: Callable[[], bool],
+        clock: Callable[[], datetime],
+        new_moment: Callable[[], int],
+        stamp: Mapping[str, JSON] | None = None,
+        masked: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
+        """Keep the turns of ``session`` in ``file``.
+
+        Args:
+            file: Where.
+            session: The session's name, for the keys of its calls.
+            is_kept: Says whether anything of the session may stay now.
+            save: Writes the session down as it stands, which closes the turn; False where that cannot be done now.
+            clock: Says what time it is.
+            new_moment: Says the same in milliseconds, for ids.
+            stamp: What stands on every line, such as whose it is.
+            masked: Hides secrets in a value.
+        """
+        self._file = file
+        self._session = session
+        self._is_kept = is_kept
+        self._save = save
+        self._clock = clock
+        self._new_moment = new_moment
+        self._stamp = dict(stamp or {})
+        self._masked = masked
+        self._moment: int | None = None
+        """Of the turn that is open here; None where none is, or nobody agreed that it be kept."""
+        self._replayed: OpenTurn | None = None
+        self._answers_left: list[Completion] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a turn is open that was kept."""
+        return self._moment is not None
+
+    # --- the turn as it runs
+
+    def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
+        """Keep the words that open a turn; return when they are on the disk."""
+        if self._replayed is not None and self._replayed.turn_id == turn_id:
+            return
+        self._end()
+        if not self._is_kept():
+            return
+        self._file.hold()
+        moment = self._new_moment()
+        self._file.begin(self._entry("opened", turn_id=turn_id, text=text, by_user=by_user, moment=moment))
+        self._moment = moment
+
+    def recorded_answer(self) -> Completion | None:
+        """Return what the model answered here before the turn was cut off, once; None where it has to be asked."""
+        return self._answers_left.pop(0) if self._answers_left else None
+
+    def answered(self, completion: Completion) -> None:
+        """Keep what the model answered; it is on the disk before a call begins that cannot be repeated."""
+        calls = [_call_data(call, self._masked) for call in completion.tool_calls]
+        self._append("answered", said=completion.text, calls=calls, usage=dict(completion.usage))
+
+    def recorded_outcome(self, call_id: str) -> Entry | None:
+        """Return what came of a call before the turn was cut off, with the books of it; None where that is open."""
+        return None if self._replayed is None else self._replayed.finished.get(call_id)
+
+    def is_in_doubt(self, call_id: str) -> bool:
+        """Return whether a call had begun when the turn was cut off, so that nobody knows what came of it."""
+        return self._replayed is not None and call_id in self._replayed.started
+
+    def is_masked(self, call_id: str) -> bool:
+        """Return whether the arguments of a call of such a turn are not here as the model gave them."""
+        return self._replayed is not None and call_id in self._replayed.masked
+
+    def key_of(self, call_id: str) -> CallKey | None:
+        """Return under which key a call is made: the same one whenever the turn is played again."""
+        if self._moment is None:
+            return None
+        turn, _, number = call_id.removeprefix("call-").partition("-")
+        return CallKey(f"{self._session}/{turn}/{number}", self._moment, int(number))
+
+    def started(self, call: CallData, *, may_repeat: bool) -> None:
+        """Keep that a call begins; return when that is on the disk, unless the call may simply be made again."""
+        self._append("started", sync=not may_repeat, call=call["id"])
+
+    def finished(
+        self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
+    ) -> None:
+        """Keep what came of a call, and what it brought into the books of the turn."""
+        values = {"call": call_id, "result": text, "error": error, "books": dict(books or {})}
+        self._append("finished", sync=not may_repeat, is_done=True, **values)
+
+    def closed(self) -> None:
+        """Save the session, which has the whole turn in it, or leave nothing where its user no longer agrees."""
+        if not self._is_kept():
+            if self._file.is_held:
+                self._file.wipe()
+        elif self._save():
+            self._append("closed")
+        self._end()
+
+    # --- the turn that an earlier process left
+
+    def pending(self, turns: int | None) -> OpenTurn | None:
+        """Return the turn that was cut off, if one was; ``turns`` is how many the session file has, None without one.
+
+        Raises:
+            SessionInUse: Another process has the session open.
+            JournalError: The journal is damaged.
+        """
+        if not self._is_kept():
+            return None
+        self._file.hold()
+        entries = self._file.entries()
+        left = _open_turn(entries)
+        if left is None or (left.turn_id <= turns if turns is not None else entries[-1]["op"] == "closed"):
+            return None
+        return left
+
+    def replay(self, turn: OpenTurn) -> None:
+        """Let ``turn`` go on: what is recorded of it is not done again."""
+        self._replayed, self._answers_left, self._moment = turn, list(turn.answers), turn.moment
+
+    def close(self) -> None:
+        """Let other processes into the session."""
+        self._end()
+        self._file.close()
+
+    def _end(self) -> None:
+        self._moment, self._replayed, self._answers_left = None, None, []
+
+    def _append(self, operation: str, *, sync: bool = False, is_done: bool = False, **values: JSON) -> None:
+        if self._moment is not None:
+            self._file.append(self._entry(operation, **values), sync=sync, is_done=is_done)
+
+    def _entry(self, operation: str, **values: JSON) -> Entry:
+        return {"op": operation, "at": self._clock().isoformat(), **self._stamp, **self._masked(values)}
+
+
+def _open_turn(entries: list[Entry]) -> OpenTurn | None:
+    """Return what the lines of a journal tell of the turn that was opened last."""
+    places = [place for place, entry in enumerate(entries) if entry["op"] == "opened"]
+    if not places:
+        return None
+    opened, steps = entries[places[-1]], entries[places[-1] + 1 :]
+    answered = [entry for entry in steps if entry["op"] == "answered"]
+    calls = [call for entry in answered for call in entry["calls"]]
+    return OpenTurn(
+        turn_id=int(opened["turn_id"]),
+        text=opened["text"],
+        by_user=bool(opened["by_user"]),
+        opened_at=datetime.fromisoformat(opened["at"]),
+        last_step_at=datetime.fromisoformat(entries[-1]["at"]),
+        moment=int(opened["moment"]),
+        answers=tuple(map(_completion, answered)),
+        finished={str(entry["call"]): entry for entry in steps if entry["op"] == "finished"},
+        started=frozenset(str(entry["call"]) for entry in steps if entry["op"] == "started"),
+        masked=frozenset(str(call["id"]) for call in calls if call["masked"]),
+    )
+
+
+def _completion(entry: Entry) -> Completion:
+    calls = tuple(ToolCall(call["id"], call["name"], call["args"]) for call in entry["calls"])
+    return Completion(entry["said"], calls, entry["usage"])
+
+
+def _call_data(call: ToolCall, masked: Callable[[Any], Any]) -> dict[str, JSON]:
+    args = call.args if isinstance(call.args, str) else dict(call.args)
+    return {"id": call.id, "name": call.name, "args": args, "masked": masked(args) != args}

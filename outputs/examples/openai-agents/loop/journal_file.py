@@ -1,0 +1,215 @@
+"""A journal on the disk: JSON lines that stay, in a file that one process at a time may have open."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from .errors import LoopError
+from .interface import JSON
+
+FORMAT = 1
+Entry = Mapping[str, JSON]
+FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class JournalError(LoopError):
+    """Say why the journal of a session cannot be used."""
+
+    exit_code = 3
+    code = "journal"
+
+
+class SessionInUse(JournalError):
+    """Say which process has the session open."""
+
+    code = "session-in-use"
+
+
+class TurnLeft(JournalError):
+    """Say that a person would rather decide later how a turn goes on."""
+
+    code = "turn-left"
+
+
+class JournalFile:
+    """The lines of one journal. A line counts once it is on the disk with its end; one that was cut short never did."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        settled: Path | None = None,
+        hide: Callable[[Entry], Entry] = lambda entry: entry,
+        show: Callable[[Entry], Entry] = lambda entry: entry,
+    ) -> None:
+        """Name the file; nothing is written before ``hold``.
+
+        Args:
+            path: The file.
+            settled: The folder in which the turn before left what makes its lines here superfluous.
+            hide: Makes of an entry what may stand on the disk.
+            show: Makes an entry again of what stands there.
+        """
+        self.path = path
+        self._settled = settled
+        self._hide = hide
+        self._show = show
+        self._handle: int | None = None
+        self._unwritten = b""
+        """Lines about what was done already, for which there was no room yet."""
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether this process keeps the others out."""
+        return self._handle is not None
+
+    def hold(self) -> None:
+        """Keep every other process out; raise ``SessionInUse`` where one is in."""
+        if self._handle is not None and os.fstat(self._handle).st_nlink:
+            return
+        self.close()  # somebody erased the file, and with it what kept the others out
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(self.path, FLAGS, 0o600)
+        except OSError as error:
+            raise JournalError(f"{self.path} cannot be opened: {error.strerror or error}.") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise SessionInUse(_in_use(self.path)) from None
+        self._handle = handle
+        self._cut_off_torn_line()
+
+    def entries(self) -> list[Entry]:
+        """Return what stands there; raise ``JournalError`` where it is damaged or of a newer version."""
+        try:
+            self._write_unwritten()
+        except OSError as error:
+            raise self._explained(error) from None
+        return [dict(self._show(entry)) for entry in read_entries(self.path)]
+
+    def begin(self, entry: Entry) -> None:
+        """Put an entry in the place of everything before it, and return when it is on the disk."""
+        handle, size = self._open_handle(), os.fstat(self._open_handle()).st_size
+        try:
+            # What made the old lines superfluous has to be on the disk before they go; a new file needs its name there.
+            _sync_folder(self._settled if size and self._settled and self._settled.is_dir() else self.path.parent)
+            os.ftruncate(handle, 0)
+        except OSError as error:
+            raise self._explained(error) from None
+        self._unwritten = b""
+        self._note_holder()
+        self.append(entry, sync=True)
+
+    def append(self, entry: Entry, *, sync: bool = False, is_done: bool = False) -> None:
+        """Add an entry; with ``sync`` return when it and all before it are on the disk.
+
+        An entry about what is done already, for which there is no room, is added as soon as there is some.
+        """
+        line = json.dumps(self._hide(entry), ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
+        try:
+            self._write_unwritten()
+            self._write(line + b"\n")
+            if sync:
+                os.fsync(self._open_handle())
+        except OSError as error:
+            if is_done:
+                self._unwritten += line + b"\n"
+            raise self._explained(error) from None
+
+    def wipe(self) -> None:
+        """Leave nothing in it."""
+        os.ftruncate(self._open_handle(), 0)
+        self._note_holder()
+
+    def close(self) -> None:
+        """Let other processes in."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _open_handle(self) -> int:
+        if self._handle is None:
+            raise JournalError(f"{self.path} is not open.")
+        return self._handle
+
+    def _write_unwritten(self) -> None:
+        if self._unwritten:
+            self._write(self._unwritten)
+            self._unwritten = b""
+
+    def _write(self, data: bytes) -> None:
+        """Write all of it, or leave the file as it was."""
+        handle = self._open_handle()
+        size, rest = os.fstat(handle).st_size, memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+        except OSError:
+            os.ftruncate(handle, size)  # a short write comes before "disk full"
+            raise
+
+    def _note_holder(self) -> None:
+        self.append({"op": "held", "format": FORMAT, "pid": os.getpid()})
+
+    def _cut_off_torn_line(self) -> None:
+        handle = self._open_handle()
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.ftruncate(handle, whole)
+        try:
+            self._note_holder()
+        except JournalError:
+            return  # a full disk: the lock holds all the same
+
+    def _explained(self, error: OSError) -> JournalError:
+        return JournalError(f"{self.path} cannot be written: {error.strerror or error}.")
+
+
+def read_entries(path: Path) -> list[Entry]:
+    """Return the whole lines of a journal as they stand there, without those that only say who held it.
+
+    Raises:
+        JournalError: A line is damaged, so that nobody can know which steps were done, or a newer version wrote it.
+    """
+    entries: list[Entry] = []
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):  # after the last end a line was cut short
+        try:
+            entry = json.loads(line)
+            operation, version = str(entry["op"]), entry.get("format", FORMAT)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise JournalError(
+                f"{path}:{number} is damaged, so nobody can know which steps of the turn were done. "
+                "Look at it and delete the file, or talk in another session."
+            ) from None
+        if not isinstance(version, int) or version > FORMAT:
+            raise JournalError(f"{path} was written by a newer version. Update memkit to go on with this session.")
+        if operation != "held":
+            entries.append(entry)
+    return entries
+
+
+def _in_use(path: Path) -> str:
+    holders = re.findall(rb'^{"op": "held".*"pid": (\d+)', path.read_bytes(), re.MULTILINE)
+    process = f"process {holders[-1].decode()}" if holders else "another process"
+    if holders and int(holders[-1]) == os.getpid():
+        process = "this process"
+    return (
+        f"This session is open in {process}. End that conversation first, or talk in another session: "
+        "leave out --session and -c for a new one, or fork this one."
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
