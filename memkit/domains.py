@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from memkit.errors import NotFound, UsageError
-from memkit.hddl.interface import SUFFIX, read_domain, read_problem
+from memkit.hddl.interface import SUFFIX, holds_problem, read_domain, read_problem
 from memkit.htn.core import Domain, HtnError, Problem
 from memkit.htn.errors import TypeClash, UnboundError
 from memkit.resources import resource
@@ -105,6 +105,14 @@ def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) ->
     if path.suffix.lower() == SUFFIX:
         return read_problem(path, domain, name=name)
     return document_problem(load_yaml(path, name=name), domain), domain
+
+
+def is_problem(path: Path) -> bool:
+    """Return whether a file holds a problem, whether or not that can be used; raises ``UsageError`` as reading does."""
+    if path.suffix.lower() == SUFFIX:
+        return holds_problem(path)
+    data = load_yaml(path).data
+    return isinstance(data, dict) and "tasks" in data and not {"operators", "methods"} & data.keys()
 
 
 def document_problem(document: Document, domain: Domain) -> Problem:

@@ -31,6 +31,15 @@ def one_line(text: str, width: int = 0) -> str:
     return line
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "policy", "policies"), counted(10_000, "change")
+    ('1 policy', '10,000 changes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def is_unsafe(char: str) -> bool:
     """Return whether a terminal could obey, hide or reorder ``char``; newline and tab are safe."""
     return char not in _KEPT and unicodedata.category(char) in _UNSAFE

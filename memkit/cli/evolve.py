@@ -21,6 +21,7 @@ from memkit.evolution.runs.carrying import Audience
 from memkit.evolution.runs.evolution import INTERRUPTED
 from memkit.evolution.runs.outcome import Evolved
 from memkit.sandbox import RUNTIMES
+from memkit.terminal import counted
 from memkit.use_cases.evolve_program import EvolutionRequest, evolve_program
 from memkit.use_cases.resume_evolution import resume_evolution
 
@@ -210,7 +211,7 @@ def _command_line(context: click.Context) -> tuple[str, ...]:
 
 
 def _lines(found: Evolved) -> list[str]:
-    done = f"{found.generations} generation{'s' * (found.generations != 1)}, {found.evaluations} programs judged"
+    done = f"{counted(found.generations, 'generation')}, {found.evaluations} programs judged"
     if not found.scored:
         reasons = [f"- {reason} ({number})" for reason, number in list(found.failures.items())[:5]]
         return [f"No program has a score that counts: {done} ({found.stopped}).", *reasons, *_hint(found)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -35,13 +36,32 @@ class FirstWordsCommand(MemkitCommand):
         place = _first_word(args)
         command = self.command_of(args[place]) if place < len(args) else None
         if command is None:
-            return super().make_context(info_name, args, parent, **extra)
+            return self._own_context(info_name, args, parent, place, extra)
         return command.make_context(f"{info_name} {args[place]}", [*args[:place], *args[place + 1 :]], parent, **extra)
+
+    def _own_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None, place: int, extra: dict[str, Any]
+    ) -> click.Context:
+        """Return the context of this command; what is wrong with it may be that a word was misspelt."""
+        first = args[place] if place < len(args) else ""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.NoSuchOption as error:
+            meant = misspelt(first, self.words, f"memkit {info_name}")
+            if not meant:
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}.{meant}", error.ctx) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the words with what each does."""
         with formatter.section("Words"):
             formatter.write_dl([(word, text) for word, (_, text) in self.words.items()])
+
+
+def misspelt(word: str, words: Mapping[str, tuple[str, str]], command: str) -> str:
+    """Return `` Did you mean 'memkit … verify'?`` where somebody may have meant one of ``words``, else nothing."""
+    near = difflib.get_close_matches(word, words, n=1)
+    return f" Did you mean '{command} {near[0]}'?" if near else ""
 
 
 def _first_word(args: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import click
 
-from memkit.cli.first_words import FirstWordsCommand
+from memkit.cli.first_words import FirstWordsCommand, misspelt
 from memkit.cli.output import Choice, Front
 from memkit.cli.plan_drawing import Drawings, draw, drawing_options
 from memkit.cli.plan_explanation import explanation_data, plan_lines, reason_findings
@@ -95,7 +95,8 @@ def plan(
         _execute(front, wish, None, ways)
         return
     if domain is None:
-        raise UsageError("Missing option '--domain'. Name a file, or a domain of the store or a starter.")
+        meant = misspelt(task[0], PlanCommand.words, "memkit plan") if task else ""
+        raise UsageError(f"Missing option '--domain'. Name a file, or a domain of the store or a starter.{meant}")
     request = Request(domain, " ".join(task) or None, state, problem)
     title = f"Plan: {request.task or request.problem}"
     if wish.executes:

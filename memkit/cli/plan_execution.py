@@ -15,7 +15,7 @@ from memkit.cli.plan_explanation import explanation_data, plan_lines
 from memkit.cli.plan_wish import Wish
 from memkit.cli.stores import store_if_any
 from memkit.htn.core import Action, Domain, HTNPlanner, Problem, Result
-from memkit.terminal import harmless, one_line
+from memkit.terminal import counted, harmless, one_line
 from memkit.use_cases.carry_out_plan import (
     REFUSED,
     CarriedOut,
@@ -127,7 +127,7 @@ def _progress(entry: Mapping[str, Any]) -> str:
     match entry["event"]:
         case "plan":
             again = f"planned anew, because {one_line(entry['because'], 200)}: " if entry["because"] else ""
-            return f"{again}{len(entry['steps'])} step{'s' * (len(entry['steps']) != 1)} to do"
+            return f"{again}{counted(len(entry['steps']), 'step')} to do"
         case "started":
             return f"step {entry['number']}: {_step_text(entry)} …"
         case "done":
@@ -175,8 +175,8 @@ def _reason_lines(execution: Mapping[str, Any]) -> Iterator[str]:
 def _ending(execution: Mapping[str, Any], wish: Wish) -> str:
     if execution["run"] is None:
         return "Nothing was run."
-    count = f"{execution['completed']} step{'s' * (execution['completed'] != 1)} done"
-    anew = f", planned anew {execution['replans']} time{'s' * (execution['replans'] != 1)}" * bool(execution["replans"])
+    count = f"{counted(execution['completed'], 'step')} done"
+    anew = f", planned anew {counted(execution['replans'], 'time')}" * bool(execution["replans"])
     if execution["outcome"] == "done":
         return f"Done: {count}{anew}. Run {execution['run']}."
     say = " --assume done|failed" * (execution["outcome"] == "unknown")

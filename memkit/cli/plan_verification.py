@@ -9,6 +9,7 @@ import click
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.plan_explanation import reason_findings
 from memkit.cli.stores import store_if_any
+from memkit.terminal import counted
 from memkit.use_cases.verify_plan import verify_plan
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -34,6 +35,6 @@ def verify(
         "steps": len(verdict.steps),
         "reasons": [reason.to_data() for reason in verdict.reasons],
     }
-    count = f"{len(verdict.steps)} step{'s' * (len(verdict.steps) != 1)}"
+    count = counted(len(verdict.steps), "step")
     lines = [f"The plan is valid: {count}."] if verdict.valid else [str(reason) for reason in verdict.reasons]
     front.answer(data, lines, ok=verdict.valid, diagnostics=reason_findings(verdict.reasons))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from memkit.terminal import counted
+
 from .graph import Graph, Kind, Node
 
 KINDS = {
@@ -17,8 +19,8 @@ KINDS = {
 def decomposition(tree: Sequence[Mapping[str, Any]], title: str) -> Graph:
     """Return the graph of a result's tree: flat nodes in preorder, each with ``id`` and ``parent``."""
     steps = sum("operator" in node for node in tree)
-    counted = f"{steps:,} step{'s' * (steps != 1)} from {len(tree) - steps:,} task{'s' * (len(tree) - steps != 1)}."
-    return Graph.of_tree(title, _rows(tree), description=counted, kinds=KINDS)
+    description = f"{counted(steps, 'step')} from {counted(len(tree) - steps, 'task')}."
+    return Graph.of_tree(title, _rows(tree), description=description, kinds=KINDS)
 
 
 def _rows(tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Node, str | None]]:

@@ -14,7 +14,7 @@ from memkit.htn.terms import Head
 
 from .conditions import read_conditions
 from .effects import TOTAL_COST, read_effects
-from .forms import Form, Part, Word, form, parse, sections, word
+from .forms import Form, Part, Word, form, parse, sections, word, words_of
 from .networks import KEYS, read_network
 from .notes import read_notes
 from .source import Source
@@ -57,6 +57,7 @@ def domain_from(source: Source) -> Domain:
     groups = [group for each in parts[":types"] for group in typed_groups(source, each[1:])]
     reading.places |= {("types", str(name)): name.at for names, _ in groups for name in names}
     types.declare(groups)
+    types.refuse_misspelt(found for part in given if part not in parts[":types"] for found in words_of(part))
     for each in parts[":constants"]:
         reading.words.add_objects(each, reading.constants)
     predicates = _predicates(reading, parts[":predicates"])

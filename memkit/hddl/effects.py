@@ -25,6 +25,9 @@ class Effects:
     """What it adds to the total cost, where it says so."""
 
 
+_CONDITIONS = ("or", "imply", "exists", "=", "<", ">", "<=", ">=")
+
+
 @dataclass(frozen=True)
 class _Context:
     """What stands around an effect: the objects it is for, and the conditions it is under."""
@@ -98,6 +101,9 @@ def _change(
 
 def _fact(words: Vocabulary, part: Part, variables: Variables) -> Term:
     given = form(words.source, part, "a fact")
+    if given.head in _CONDITIONS and given.head not in words.predicates:
+        message = f"({given[0]} …) is a condition and no effect: what an action does is certain. Effects are facts,"
+        raise words.source.error(given.at, f"{message} (not FACT), 'and', 'when', 'forall' and changes of numbers.")
     if given.head in ("probabilistic", "oneof", "at"):
         kind = {"probabilistic": "probabilistic", "oneof": "non-deterministic", "at": "durative"}[given.head]
         if given.head not in words.predicates:

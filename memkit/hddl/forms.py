@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Union
 
 from .source import Source
@@ -101,6 +102,15 @@ def word(source: Source, part: Part, what: str) -> Word:
     if isinstance(part, Word):
         return part
     raise source.error(part.at, f"here stands a list where {what} is expected.")
+
+
+def words_of(part: Part) -> Iterator[Word]:
+    """Yield every word in a part, in any order; lists are never deeper than ``MOST_NESTED``."""
+    if isinstance(part, Word):
+        yield part
+        return
+    for each in part:
+        yield from words_of(each)
 
 
 def form(source: Source, part: Part, what: str) -> Form:

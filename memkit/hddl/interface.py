@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from memkit.htn.core import Domain, Problem
@@ -38,6 +39,11 @@ def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tupl
     from .problem_reader import problem_from
 
     return problem_from(load_source(path, name=name), domain)
+
+
+def holds_problem(path: Path) -> bool:
+    """Return whether a file begins as problems do; raises ``UsageError`` where it cannot be read."""
+    return re.match(r"(\s|;[^\n]*)*\(\s*define\s*\(\s*problem\b", load_source(path).text, re.IGNORECASE) is not None
 
 
 def problem_of_text(text: str, domain: Domain, *, name: str) -> Problem:

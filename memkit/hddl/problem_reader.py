@@ -12,6 +12,7 @@ from .conditions import read_conditions
 from .domain_reader import defined_name
 from .effects import TOTAL_COST
 from .forms import Form, Word, form, parse, sections, word
+from .names import plain_name
 from .networks import KEYS, Network, read_network
 from .source import Source
 from .types import Types
@@ -32,6 +33,7 @@ def problem_from(source: Source, domain: Domain) -> tuple[Problem, Domain]:
     given = parse(source)
     name = defined_name(source, given, "problem")
     parts = _by_section(source, given)
+    _require_domain(source, parts.get(":domain"), domain)
     words = _vocabulary(source, domain)
     objects = dict(domain.objects)
     if ":objects" in parts:
@@ -70,6 +72,15 @@ def _by_section(source: Source, given: Form) -> dict[str, Form]:
             raise source.error(section.at, f"{section[0]} stands here for the second time.")
         found[section.head] = section
     return found
+
+
+def _require_domain(source: Source, given: Form | None, domain: Domain) -> None:
+    """Raise where a problem says that it belongs to another domain; a name may have been made one for a store."""
+    if given is None or not domain.name:
+        return
+    name = word(source, given[1] if len(given) == 2 else given, "the name of the domain")
+    if plain_name(name) != plain_name(domain.name):
+        raise source.error(name.at, f"this is a problem of the domain {name}, and the domain here is {domain.name}.")
 
 
 def _vocabulary(source: Source, domain: Domain) -> Vocabulary:

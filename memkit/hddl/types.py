@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from .forms import Form, Part, Word
 from .source import Source, hint
 
 ROOT = "object"
+_NEARLY = 0.75
+"""How alike two names are of which one may be the other misspelt: one letter of five, or two that changed places."""
 
 
 class Types:
@@ -18,6 +21,8 @@ class Types:
         self.above: dict[str, str] = {}
         """Each type with the one above it."""
         self._spelled: dict[str, str] = {ROOT: ROOT}
+        self._implied: list[Word] = []
+        """Types that stand only to the right of others, which declares them as well."""
         self._unions: dict[frozenset[str], str] = {}
 
     def declare(self, groups: Sequence[tuple[list[Word], Part | None]]) -> None:
@@ -30,6 +35,22 @@ class Types:
             for name in names:
                 self._put(name, above)
 
+    def refuse_misspelt(self, used: Iterable[Word]) -> None:
+        """Raise ``UsageError`` for a type that only another type is below, where its name is nearly that of a third.
+
+        Domains of competitions declare types by putting others below them; then something else uses them.
+        """
+        if not self._implied:
+            return
+        known = {each.key for each in used}
+        for name in self._implied:
+            spelled = str(name)
+            others = [other for other in self.above if other != spelled and spelled not in self._chain(other)]
+            near = [] if name.key in known else get_close_matches(spelled, others, n=1, cutoff=_NEARLY)
+            if near:
+                message = f"the type {name} is declared and used nowhere else. Did you mean {near[0]}? Else declare it."
+                raise self._source.error(name.at, message)
+
     def take(self, above: Mapping[str, str]) -> None:
         """Take in the types of a domain that was read before."""
         self.above = dict(above)
@@ -41,7 +62,7 @@ class Types:
         if isinstance(kind, Form):
             raise self._source.error(kind.at, "a type below several others ('either') is not supported.")
         if kind.key not in self._spelled:
-            # A type that stands on the right only is declared by that.
+            self._implied.append(kind)
             self._spelled[kind.key] = str(kind)
             self.above[str(kind)] = ROOT
         return self._spelled[kind.key]

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from memkit.policies.verdict_diff import VerdictChange
 from memkit.review.interface import Difference, Subject
-from memkit.review.quoting import count, listed, quoted
+from memkit.review.quoting import listed, quoted
 from memkit.review.review import Assessment, Level, LintDelta, Reason, Verdicts
+from memkit.terminal import counted
 
 TOLD = 3
 """Reasons that the paragraph tells; the others are counted in it."""
@@ -26,7 +27,7 @@ def assess(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Asses
 def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
     weakened = [change for change in verdicts.changes if change.weakens_hard]
     if weakened:
-        found = count(len(weakened), "call")
+        found = counted(len(weakened), "call")
         said = f"{found} that hard policies decided {'comes' if len(weakened) == 1 else 'come'} out weaker"
         yield Reason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
     if verdicts.faulty == "after":
@@ -35,14 +36,14 @@ def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
     for subject in difference.subjects:
         touched = [change for change in subject.changes if change.field == "archive" and change.kind in _INTEGRITY]
         if touched:
-            said = f"{count(len(touched), 'line')} of the archive {'was' if len(touched) == 1 else 'were'} taken out,"
+            said = f"{counted(len(touched), 'line')} of the archive {'was' if len(touched) == 1 else 'were'} taken out,"
             yield Reason(
                 "stop", f"{said} edited or broken by hand ({_called(subject)}): {touched[0].message.removesuffix('.')}."
             )
     if lint.errors:
         first = lint.new[0]
         where = f"{first.code} at {quoted(f'{first.path}:{first.line}')}"
-        yield Reason("stop", f"Lint has {count(lint.errors, 'new error')}, first {where}: {_said(first.message)}.")
+        yield Reason("stop", f"Lint has {counted(lint.errors, 'new error')}, first {where}: {_said(first.message)}.")
 
 
 def _verdict(change: VerdictChange) -> str:
@@ -62,7 +63,7 @@ def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
     weaker = [change for change in verdicts.changes if change.weakened and not change.weakens_hard]
     if weaker:
-        said = f"{count(len(weaker), 'call')} that no hard policy decided may do more"
+        said = f"{counted(len(weaker), 'call')} that no hard policy decided may do more"
         yield Reason("look", f"{said}: {_verdict(weaker[0])}.")
     for subject in difference.subjects:
         told = [change for change in subject.changes if change.attention]
@@ -71,14 +72,14 @@ def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
             more = f", and {len(told) - 1:,} more" if len(told) > 1 else ""
             yield Reason("look", _ended(f"{_called(subject)}: {told[0].message.removesuffix('.')}{more}"))
     if verdicts.unknown:
-        said = f"{count(len(verdicts.unknown), 'question')} about verdicts could not be answered"
+        said = f"{counted(len(verdicts.unknown), 'question')} about verdicts could not be answered"
         yield Reason("look", f"{said}: {_said(verdicts.unknown[0])}.")
     if lint.fault:
         yield Reason("look", f"Lint could not check both sides: {_said(lint.fault)}.")
     warnings = [finding for finding in lint.new if finding.severity != "error"]
     if warnings:
         where = f"{warnings[0].code} at {quoted(f'{warnings[0].path}:{warnings[0].line}')}"
-        said = f"Lint has {count(len(warnings), 'new warning')}, first {where}: {_said(warnings[0].message)}."
+        said = f"Lint has {counted(len(warnings), 'new warning')}, first {where}: {_said(warnings[0].message)}."
         yield Reason("look", said)
 
 
@@ -103,10 +104,10 @@ def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[Reason, .
     if not difference.subjects:
         return "Nothing changed."
     told = [reason.message for reason in reasons[:TOLD]]
-    changes = f"{count(difference.changes, 'change')} in {count(len(difference.subjects), 'place')}"
+    changes = f"{counted(difference.changes, 'change')} in {counted(len(difference.subjects), 'place')}"
     if not told:
-        fixed = f" Lint has {count(len(lint.fixed), 'finding')} less." if lint.fixed else ""
+        fixed = f" Lint has {counted(len(lint.fixed), 'finding')} less." if lint.fixed else ""
         return f"Nothing here weakens a policy, breaks a file or needs a second look: {changes}.{fixed}"
     left = len(reasons) - len(told)
-    more = f" {count(left, 'more reason')} to look below." if left else ""
+    more = f" {counted(left, 'more reason')} to look below." if left else ""
     return f"Look first here. {' '.join(told)}{more} In all {changes}."

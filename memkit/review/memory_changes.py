@@ -11,9 +11,10 @@ from memkit.memory.record import JSON, Record, is_sealed, replaced_by
 from memkit.memory.replay import Event, Located, fold, in_order
 from memkit.memory.sealing import Sealer
 from memkit.review.interface import Change, Subject
-from memkit.review.quoting import count, quoted, value
+from memkit.review.quoting import quoted, value
 from memkit.review.shard_lines import SHARD, Flaw, Line, ShardLines, compared_shards, lines_about
 from memkit.review.sides import Side
+from memkit.terminal import counted
 
 SHARED = "shared"
 """What the memory is called that every user sees."""
@@ -150,7 +151,7 @@ class _Past:
             said = f"{kind} superseded: {_quote(old[0])} → {text}{about}"
             return Change("record", "superseded", said, _text(old[0]), _text(line), attention, id)
         if old:
-            said = f"{count(len(old), 'record')} merged into {kind}: {text}{about}"
+            said = f"{counted(len(old), 'record')} merged into {kind}: {text}{about}"
             return Change("record", "merged", said, [_text(each) for each in old], _text(line), attention, id)
         if line.get("trust") == "quarantined":
             return Change("record", "quarantined", f"{kind} held back: {text}{about}", None, _text(line), True, id)

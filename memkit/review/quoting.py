@@ -30,12 +30,3 @@ def listed(values: list[Any], most: int = 4) -> str:
     shown = ", ".join(value(each, 60) for each in values[:most])
     more = len(values) - most
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun.
-
-    >>> count(1, "policy", "policies"), count(10_000, "change")
-    ('1 policy', '10,000 changes')
-    """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -35,10 +35,11 @@ Position = tuple[int, int]
 
 
 class YamlError(UsageError):
-    """Report a YAML file that cannot be used, with the place and one clear sentence."""
+    """Report a YAML file that cannot be used, with the place, if it could be read, and one clear sentence."""
 
-    def __init__(self, code: str, problem: str, *, path: str, line: int, column: int) -> None:
-        super().__init__(f"{path}:{line}:{column}: {problem}", path=path, line=line)
+    def __init__(self, code: str, problem: str, *, path: str, line: int | None = None, column: int = 1) -> None:
+        place = path if line is None else f"{path}:{line}:{column}"
+        super().__init__(f"{place}: {problem}", path=path, line=line)
         self.code = code
         self.problem = problem
         self.column = column
@@ -133,7 +134,7 @@ def _read(path: Path, shown: str) -> bytes:
     try:
         return file_bytes(path)
     except (OSError, ValueError) as error:
-        raise YamlError("MKY001", why_not(error), path=shown, line=1, column=1) from None
+        raise YamlError("MKY001", why_not(error), path=shown) from None
 
 
 def _decode(content: bytes, shown: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memkit.domains import document_domain, document_problem, find_domain, load_problem
+from memkit.domains import document_domain, document_problem, domain_file, find_domain, is_problem, load_problem
 from memkit.errors import UsageError
 from memkit.generate.quoting import as_yaml_block
 from memkit.hddl.interface import SUFFIX, domain_of_text, problem_of_text, write_domain, write_problem
+from memkit.hddl.names import plain_name
 from memkit.htn.core import Domain, HtnError, Problem
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME
@@ -45,12 +45,20 @@ def convert_domain(
         raise UsageError(f"{target} is there already. Add --force to replace it.")
     notes: list[str] = []
     if domain is None:
+        _refuse_problem(source, root)
         text = _domain_text(find_domain(source, root), target, notes)
     else:
         known = find_domain(domain, root)
         text = _problem_text(load_problem(Path(source), known), known, target)
     write_whole(target, text.encode("utf-8"))
     return Converted(target, tuple(notes))
+
+
+def _refuse_problem(source: str, root: Path | None) -> None:
+    """Raise where a file holds a problem: whatever is in it can only be read with its domain."""
+    path = domain_file(source, root)
+    if path.is_file() and is_problem(path):
+        raise UsageError(f"{source} holds a problem, which is read with its domain. Add --domain FILE|NAME.")
 
 
 def _domain_text(domain: Domain, target: Path, notes: list[str]) -> str:
@@ -87,7 +95,7 @@ def _named(domain: Domain, notes: list[str]) -> Domain:
     """Return the domain with a name that files in a store may have."""
     if NAME.fullmatch(domain.name):
         return domain
-    name = re.sub(r"[^a-z0-9_-]+", "-", domain.name.lower()).strip("-_")[:64] or "domain"
+    name = plain_name(domain.name) or "domain"
     notes.append(f"The domain is called {name} now: names in a store have small letters, digits, - and _.")
     return replace(domain, name=name)
 

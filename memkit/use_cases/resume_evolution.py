@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from memkit.errors import UsageError
 from memkit.evolution.runs.answers import Answers
 from memkit.evolution.runs.carrying import Audience, carry_on, now
 from memkit.evolution.runs.errors import RunChanged
@@ -16,6 +17,7 @@ from memkit.evolution.runs.record import RunRecord
 from memkit.evolution.runs.task_files import differences, digests, task_files
 from memkit.evolution.runs.workshop import Workshop
 from memkit.evolution.task import Task, find_task
+from memkit.terminal import counted
 
 
 def resume_evolution(
@@ -38,6 +40,7 @@ def resume_evolution(
     Raises:
         NotFound: There is no such run.
         RunChanged: The task changed since the run began.
+        UsageError: The run has more generations already than it is to have.
         RunBusy: Another process is at work on it.
         RunFault: It is damaged, or of a newer memkit.
     """
@@ -48,6 +51,7 @@ def resume_evolution(
         folder.individuals.require_whole(size=found.checkpoint.journal_bytes if found.checkpoint else 0)
         task = find_task(Path(record.folder or record.program), Path(record.evaluator))
         record = _with_task(record, task, after, accept_changes)
+        _require_further(record, changes, after)
         record = _with_settings(record, changes, after)
         answers = Answers(folder.path, price=record.settings.price)
         with Workshop(task, record.settings, answers, Path(record.started_in)) as workshop:
@@ -67,6 +71,16 @@ def _with_task(record: RunRecord, task: Task, after: int, accept_changes: bool) 
             "(copies lie in the run's folder, in task/), begin a new run, or say --accept-changes."
         )
     return replace(record.changed(now(), after, f"task: {named}"), digests=current)
+
+
+def _require_further(record: RunRecord, changes: Mapping[str, Any], after: int) -> None:
+    """Raise where somebody counts the generations to come, and not those of the whole run."""
+    asked = changes.get("generations", after)
+    if asked < after:
+        raise UsageError(
+            f"The run {record.name} has {counted(after, 'generation')} already, and --generations {asked} counts those "
+            f"of the whole run. Say how many it is to have in the end, such as {after + asked}."
+        )
 
 
 def _with_settings(record: RunRecord, changes: Mapping[str, Any], after: int) -> RunRecord:

@@ -536,3 +536,14 @@ def test_a_container_that_cannot_be_had_begins_no_run(
     assert run([*task, "--container", "runc", "--unsafe"]) == 2
     assert run([*task, "--container", "docker"]) == 2
     assert not Path("r").exists()
+
+
+def test_fewer_generations_than_there_are_already_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody who says 2 after 5 counts those to come; as many as there are is an answer."""
+    asked(capsys, "toy.py", "--evaluator", "judge.py", *SMALL, "--out", "r")
+    before = Path("r/run.json").read_bytes()
+
+    assert run(["evolve", "--resume", "r", "--generations", "2"]) == 2
+    assert "has 5 generations already, and --generations 2 counts those of the whole run" in capsys.readouterr().err
+    assert Path("r/run.json").read_bytes() == before
+    assert asked(capsys, "--resume", "r", "--generations", "5")["data"]["generations"] == 5

@@ -78,7 +78,7 @@ def test_a_problem_in_yaml_goes_to_hddl(files: Path) -> None:
         (["d.hddl", "d.txt"], "says no language"),
         (["d.hddl", "p.hddl"], "is there already. Add --force"),
         (["any.hddl", "any.yaml", "--domain", "d.hddl"], "initial tasks with variables"),
-        (["p.hddl", "p.yaml"], "defines a problem"),
+        (["p.hddl", "p.yaml"], "holds a problem"),
         (["none.hddl", "d.yaml"], "cannot be read"),
     ],
 )
@@ -105,3 +105,23 @@ def test_another_reader_of_hddl_reads_what_is_written(tmp_path: Path, files: Pat
     read = io.PDDLReader().parse_problem(str(tmp_path / "deployment.hddl"), str(tmp_path / "one.hddl"))
     assert {action.name for action in read.actions} == {operator.name for operator in domain.operators}
     assert {method.name for method in read.methods} == {method.name for method in domain.methods}
+
+
+def test_a_problem_without_its_domain_is_said_to_be_one(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In either language; nothing is written."""
+    (files / "p.yaml").write_text("tasks: [tidy]\nstate: []\n")
+    (files / "noted.hddl").write_text(f"; a problem\n{DINNER}")
+    for name in ("p.hddl", "noted.hddl", "p.yaml"):
+        assert convert(files / name, files / "out.hddl") == 2
+        assert "holds a problem, which is read with its domain. Add --domain" in capsys.readouterr().err
+    assert not (files / "out.hddl").exists()
+
+
+def test_a_problem_fits_a_domain_whose_name_a_store_has_changed(tmp_path: Path) -> None:
+    """A domain that was converted is still the one that its problems name."""
+    (tmp_path / "d.hddl").write_text(KITCHEN.replace("(domain Kitchen)", "(domain Kitchen.V2)"))
+    (tmp_path / "p.hddl").write_text(DINNER.replace("(:domain kitchen)", "(:domain Kitchen.V2)"))
+    assert convert(tmp_path / "d.hddl", tmp_path / "d.yaml") == 0
+    assert load_domain(tmp_path / "d.yaml").name == "kitchen-v2"
+
+    assert load_problem(tmp_path / "p.hddl", load_domain(tmp_path / "d.yaml")).tasks

@@ -274,3 +274,58 @@ def test_files_are_read_by_their_names(tmp_path: Path) -> None:
     read = read_domain(tmp_path / "d.hddl")
 
     assert read_problem(tmp_path / "p.hddl", read)[0] == problem_from(Source("p", DINNER), read)[0]
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ("truck - vehicel\n  vehicle place", "d.hddl:2:17: the type vehicel is declared and used nowhere else. "),
+        ("vehicle - thing  truck - vehcile", "Did you mean vehicle?"),
+        ("package - locateable  truck - locatable  locatable - object", "Did you mean locatable?"),
+    ],
+)
+def test_a_misspelt_supertype_is_named(types: str, message: str) -> None:
+    """A slip would declare a type of its own, and nothing below it would fit what asks for the type that was meant."""
+    assert message in fault(small(types=types))
+
+
+@pytest.mark.parametrize(
+    "types", ["cup1 cup2 - cup", "small-truck - truck  big-truck - truck", "a - part  b - parts"]
+)
+def test_a_supertype_that_stands_on_the_right_only_is_declared_by_that(types: str) -> None:
+    """Domains of competitions are written so; names alike are no fault where the type is used, or has them below it."""
+    used = "(p ?x - part) (q ?x - parts)" if "parts" in types else "(q)"
+    assert domain(small(types=types, predicates=used)).types
+
+
+@pytest.mark.parametrize(
+    "effect", ["(or (p ?x) (q))", "(and (q) (imply (q) (p ?x)))", "(when (q) (exists (?y - a) (q)))"]
+)
+def test_a_condition_is_no_effect(effect: str) -> None:
+    """It is named, with its place: what an action does is certain."""
+    found = fault(small(f"(:action go :parameters (?x - a)\n  :effect {effect})"))
+
+    assert found.startswith("d.hddl:5:")
+    assert " …) is a condition and no effect" in found
+
+
+def test_a_predicate_may_have_the_name_of_a_condition() -> None:
+    """What a domain declares is what it means."""
+    read = domain(small("(:action go :parameters (?x - a) :effect (imply ?x))", predicates="(imply ?x - a)"))
+    assert read.operators[0].effects_add == (("imply", "?x"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"), [("Kitchen", True), ("KITCHEN", True), ("kitchen", True), ("kitschen", False), ("(k)", False)]
+)
+def test_a_problem_of_another_domain_is_refused(name: str, fits: bool) -> None:
+    """Whatever it would come to, it is not what its author asked; capitals mean nothing."""
+    source = Source("p.hddl", DINNER.replace("(:domain kitchen)", f"(:domain {name})"))
+    assert f"(:domain {name})" in source.text
+    if fits:
+        assert problem_from(source, domain())[0].tasks
+        return
+    with pytest.raises(
+        UsageError, match=r"p\.hddl:\d+:\d+: (this is a problem of the domain kitschen, and|here stands)"
+    ):
+        problem_from(source, domain())

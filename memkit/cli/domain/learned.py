@@ -9,6 +9,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand
 from memkit.store.layout import find_store
+from memkit.terminal import counted
 from memkit.use_cases.list_lessons import Listed, list_lessons
 
 
@@ -31,7 +32,7 @@ def _lines(listed: Listed) -> Iterator[str]:
     for reason in listed.left_out:
         yield f"  not used: {reason}"
     for task, count in listed.refused.items():
-        yield f"  refused here: {count} proposal{'s' * (count != 1)} for '{task}'"
+        yield f"  refused here: {counted(count, 'proposal')} for '{task}'"
 
 
 def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:

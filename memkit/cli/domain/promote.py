@@ -10,6 +10,7 @@ import click
 from memkit.cli.output import Front, MemkitCommand, diagnostic
 from memkit.learned.judging import Judgement
 from memkit.store.layout import find_store
+from memkit.terminal import counted
 from memkit.use_cases.promote_lesson import Refused, promote_lesson
 
 
@@ -46,4 +47,4 @@ def _lines(judgements: Sequence[Judgement]) -> list[str]:
 
 
 def _side(outcome: str, steps: int | None) -> str:
-    return outcome if steps is None else f"{steps} step{'s' * (steps != 1)}"
+    return outcome if steps is None else counted(steps, "step")

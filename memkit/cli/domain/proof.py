@@ -11,7 +11,7 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.domain_proofs import DomainProof, ProblemProof
 from memkit.domains import PROBLEMS
 from memkit.store.layout import find_store
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 from memkit.use_cases.prove_domains import prove_domains
 
 
@@ -92,7 +92,7 @@ def _lines(proofs: Sequence[DomainProof]) -> Iterator[str]:
 def _outcome(problem: ProblemProof) -> str:
     if problem.plan is None:
         return problem.outcome.replace("_", " ")
-    return f"{len(problem.plan)} step{'s' * (len(problem.plan) != 1)}"
+    return counted(len(problem.plan), "step")
 
 
 def _failures(proof: DomainProof) -> Iterator[Diagnostic]:

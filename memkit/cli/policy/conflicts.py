@@ -11,6 +11,7 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.policies.analysis.findings import Conflict
 from memkit.policies.calls import call_data, check_line
 from memkit.store.layout import find_store
+from memkit.terminal import counted
 from memkit.use_cases.find_policy_conflicts import PolicyConflicts, find_policy_conflicts
 
 
@@ -44,8 +45,8 @@ def _lines(found: PolicyConflicts) -> Iterator[str]:
         yield f"unknown: {', '.join(question.policies)}"
         yield f"  {question.reason}"
     count, open_questions = len(analysis.conflicts), len(analysis.unknown)
-    told = f"{count or 'no'} conflict{'s' * (count != 1)}"
-    told += f", {open_questions} open question{'s' * (open_questions != 1)}" if open_questions else ""
+    told = counted(count, "conflict") if count else "no conflicts"
+    told += f", {counted(open_questions, 'open question')}" if open_questions else ""
     policies = len(found.policies)
     yield f"{policies} polic{'y' if policies == 1 else 'ies'}: {told}."
 

@@ -15,6 +15,7 @@ from memkit.policies.policy_set import PolicySet
 from memkit.policies.recorded_calls import Replay
 from memkit.policies.verdict_diff import VerdictChange
 from memkit.store.layout import find_store
+from memkit.terminal import counted
 from memkit.use_cases.compare_policies import PolicyComparison, compare_policies, compare_policy_folders
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -85,7 +86,8 @@ def _lines(compared: PolicyComparison) -> Iterator[str]:
     if compared.replay:
         replay = compared.replay
         left_out = f" ({replay.left_out} verdicts without their call were left out)" if replay.left_out else ""
-        yield f"{replay.calls or 'No'} recorded call{'s' * (replay.calls != 1)}{left_out}: {_count(replay.changes)}"
+        calls = counted(replay.calls, "recorded call") if replay.calls else "No recorded calls"
+        yield f"{calls}{left_out}: {_count(replay.changes)}"
         yield from _change_lines(replay.changes)
 
 
@@ -94,7 +96,7 @@ def _count(changes: Sequence[VerdictChange]) -> str:
         return "no verdict changes that could be shown."
     weakened = sum(change.weakens_hard for change in changes)
     told = f", {weakened} of them weakened against a hard policy" if weakened else ""
-    return f"{len(changes)} call{'s' * (len(changes) != 1)} decided differently{told}."
+    return f"{counted(len(changes), 'call')} decided differently{told}."
 
 
 def _change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:

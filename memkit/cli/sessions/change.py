@@ -9,7 +9,7 @@ import click
 from memkit.cli.memory.options import record_line, user_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.sessions.words import Session, card_line
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 from memkit.use_cases.remove_sessions import RemovedSession, remove_sessions
 from memkit.use_cases.rename_session import rename_session
 
@@ -44,7 +44,7 @@ def remove(front: Front, sessions: tuple[str, ...], user: str | None, memories: 
         if not front.json and not yes:
             for one in doomed:
                 front.note(card_line(one.card, workspace.clock()))
-        front.confirm(f"Remove {_counted(len(doomed), 'session')} from this machine?", yes=yes)
+        front.confirm(f"Remove {counted(len(doomed), 'session')} from this machine?", yes=yes)
 
     removed = remove_sessions(workspace, sessions, user=workspace.user(user), agree=agree, memories=memories)
     data = {"removed": [_data(one) for one in removed], "memories_retired": memories}
@@ -63,14 +63,10 @@ def _data(one: RemovedSession) -> dict[str, Any]:
 
 
 def _lines(one: RemovedSession, *, memories: bool) -> list[str]:
-    kept = f"; {_counted(one.withheld, 'event')} of the audit log lost their words" if one.withheld else ""
-    lines = [f"Removed {one_line(one.card.session)}: {_counted(one.turns, 'line')} of talk{kept}."]
+    kept = f"; {counted(one.withheld, 'event')} of the audit log lost their words" if one.withheld else ""
+    lines = [f"Removed {one_line(one.card.session)}: {counted(one.turns, 'line')} of talk{kept}."]
     if one.only_there:
         told = "retired" if memories else "kept, and recalled nowhere else; --memories retires them"
-        lines += [f"  {_counted(len(one.only_there), 'record')} of this session alone, {told}:"]
+        lines += [f"  {counted(len(one.only_there), 'record')} of this session alone, {told}:"]
         lines += [f"    {record_line(record)}" for record in one.only_there]
     return lines
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from memkit.lint.interface import Finding, LintReport
 from memkit.lint.rules import RULES
-from memkit.terminal import harmless, one_line
+from memkit.terminal import counted, harmless, one_line
 
 _WIDTH = 160
 
@@ -52,7 +52,7 @@ def _marked(finding: Finding, line: str) -> int:
 
 def _summary(report: LintReport) -> str:
     fixed = f"Fixed {report.fixed}. " if report.fixed else ""
-    files = _count(len(report.files), "file")
+    files = counted(len(report.files), "file")
     if not report.findings:
         return f"{fixed}No findings in {files}.{_baseline(report)}"
     touched = len({finding.path for finding in report.findings})
@@ -62,7 +62,7 @@ def _summary(report: LintReport) -> str:
     tail += f" {unsafe} more with --unsafe-fixes." if unsafe and safe else ""
     tail += f" {unsafe} can be fixed with --fix --unsafe-fixes." if unsafe and not safe else ""
     example = report.findings[0].code
-    found = _count(len(report.findings), "finding")
+    found = counted(len(report.findings), "finding")
     name = RULES[example].name
     return f"{fixed}{found} in {touched} of {files}.{tail} 'memkit rule {example}' explains {name}.{_baseline(report)}"
 
@@ -71,7 +71,3 @@ def _baseline(report: LintReport) -> str:
     known = f" The baseline left out {report.known}." if report.known else ""
     gone = f" {report.gone} of the baseline are gone: take them out with --update-baseline." if report.gone else ""
     return known + gone
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

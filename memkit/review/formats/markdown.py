@@ -13,9 +13,8 @@ from memkit.policies.verdict_diff import VerdictChange
 from memkit.review.formats.sentences import parts
 from memkit.review.formats.text import bounded, end_name, lint_summary, subject_title, summary, verdict_call
 from memkit.review.interface import Subject
-from memkit.review.quoting import count
 from memkit.review.review import LintFinding, Review
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 
 LONGEST = 60_000
 """Characters; a comment on GitHub can have 65,536."""
@@ -80,7 +79,7 @@ def _lines(found: Review, limit: int) -> Iterator[str]:
         for subject in telling:
             yield from _subject(subject, limit)
     if quiet:
-        yield from ("", f"<details><summary>The rest: {count(len(quiet), 'place')}</summary>")
+        yield from ("", f"<details><summary>The rest: {counted(len(quiet), 'place')}</summary>")
         for subject in quiet:
             yield from _subject(subject, limit)
         yield from ("", "</details>")
@@ -103,7 +102,7 @@ def _subject(subject: Subject, limit: int) -> Iterator[str]:
 def _verdicts(found: Review, limit: int) -> Iterator[str]:
     changes, unknown = found.verdicts.changes, found.verdicts.unknown
     if changes or unknown:
-        yield from ("", f"#### {count(len(changes), 'call')} decided differently", "")
+        yield from ("", f"#### {counted(len(changes), 'call')} decided differently", "")
     yield from (_verdict(change) for change in changes[:limit])
     if len(changes) > limit:
         yield f"- … and {len(changes) - limit:,} more"

@@ -9,9 +9,8 @@ from pathlib import Path
 from memkit import __version__
 from memkit.review.formats.sentences import parts
 from memkit.review.formats.text import bounded, end_name, lint_summary, subject_title, summary, verdict_call
-from memkit.review.quoting import count
 from memkit.review.review import Review
-from memkit.terminal import harmless, one_line
+from memkit.terminal import counted, harmless, one_line
 
 TITLES = {"stop": "Stop and answer", "look": "Look twice", "clear": "Clear"}
 
@@ -38,7 +37,7 @@ def page(found: Review, limit: int) -> str:
         summary=summary(found.difference),
         lint_summary=lint_summary(found.lint),
         limit=limit,
-        count=count,
+        counted=counted,
         version=__version__,
         style=harmless(style),
         digest=base64.b64encode(sha256(harmless(style).encode()).digest()).decode("ascii"),

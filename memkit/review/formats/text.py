@@ -10,9 +10,8 @@ from typing import NamedTuple
 from memkit.policies.calls import check_line
 from memkit.policies.verdict_diff import VerdictChange
 from memkit.review.interface import Change, Difference, End, Subject
-from memkit.review.quoting import count
 from memkit.review.review import LintDelta, LintFinding, Review, Verdicts
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 
 TITLES = {"stop": "STOP", "look": "LOOK TWICE", "clear": "CLEAR"}
 PARAGRAPH = 110
@@ -63,12 +62,12 @@ def summary(found: Difference) -> str:
     if not found.subjects:
         return "no change"
     look = f", {found.attention:,} to look at twice" if found.attention else ""
-    return f"{count(found.changes, 'change')} in {count(len(found.subjects), 'place')}{look}"
+    return f"{counted(found.changes, 'change')} in {counted(len(found.subjects), 'place')}{look}"
 
 
 def lint_summary(lint: LintDelta) -> str:
     """Return how many findings came and went."""
-    return f"{count(len(lint.new), 'new finding')} ({count(lint.errors, 'error')}), {len(lint.fixed):,} fixed"
+    return f"{counted(len(lint.new), 'new finding')} ({counted(lint.errors, 'error')}), {len(lint.fixed):,} fixed"
 
 
 def subject_title(subject: Subject) -> Title:
@@ -99,7 +98,7 @@ def _verdict_lines(verdicts: Verdicts, limit: int) -> Iterator[str]:
     changes = verdicts.changes
     if not (changes or verdicts.unknown):
         return
-    yield f"{count(len(changes), 'call')} decided differently"
+    yield f"{counted(len(changes), 'call')} decided differently"
     for change in changes[:limit]:
         mark = "!" if change.weakened else " "
         hard = ", against a hard policy" if change.weakens_hard else ""
