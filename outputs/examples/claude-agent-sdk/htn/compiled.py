@@ -12,6 +12,7 @@ from .domain import Domain, Method, Operator
 from .joins import Sizes, arrange, conjuncts
 from .needs import facts_changed, pulled_up
 from .terms import ROOT_TYPE, Head, Term, is_variable
+from .wording import counted
 from .world import World
 
 Types = Mapping[str, Sequence[str]]
@@ -30,7 +31,7 @@ class CompiledHead:
         if self.args is None:
             return None
         if len(args) != len(self.args):
-            return "arity", f"takes {len(self.args)} argument{'s' * (len(self.args) != 1)}, not {len(args)}"
+            return "arity", f"takes {counted(len(self.args), 'argument')}, not {len(args)}"
         seen: dict[str, Any] = {}
         for wanted, arg in zip(self.args, args, strict=True):
             if not is_variable(wanted) and arg != wanted:

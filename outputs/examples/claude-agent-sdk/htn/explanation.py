@@ -23,6 +23,7 @@ from .objects import typed_objects
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
 from .tree import Node, tree_text
 from .verify import step_fault
+from .wording import counted
 
 if TYPE_CHECKING:
     from .planner import HTNPlanner
@@ -262,7 +263,7 @@ class _Explainer:
             return None
         args = method.head.args
         if len(args) != len(task) - 1:
-            return "arity", f"takes {len(args)} argument{'s' * (len(args) != 1)}, not {len(task) - 1}"
+            return "arity", f"takes {counted(len(args), 'argument')}, not {len(task) - 1}"
         for wanted, given in zip(args, task[1:], strict=True):
             if not is_variable(wanted) and wanted != given:
                 return "type", f"is for {wanted}, not {given}"

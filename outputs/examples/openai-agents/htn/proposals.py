@@ -28,6 +28,7 @@ from .question import LONGEST_SUBTASK, MOST_SUBTASKS, Question, Refusal
 from .search import Search
 from .state import StateView
 from .terms import ROOT_TYPE, Term, is_variable, parse_term, term_text
+from .wording import counted
 
 NOT_ASKED = (
     "no model was asked: a method applied to every task that was met, and a step failed further down. "
@@ -245,7 +246,7 @@ class Proposals:
                 if repeats:
                     self._asking.gaps.refuse(gap, refused[-1])
         if refused and not self.counts["asked"]:
-            tries = f"{len(refused)} time{'s' * (len(refused) != 1)}"
+            tries = counted(len(refused), "time")
             self._note(now.task, f"the model was asked {tries} in this very state before: {refused[-1].reason}")
         return None
 

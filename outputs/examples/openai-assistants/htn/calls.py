@@ -7,6 +7,7 @@ from typing import Any
 
 from .domain import Domain, Method
 from .terms import ROOT_TYPE, Parameter, Term, is_variable, term_text
+from .wording import counted
 
 Members = Mapping[str, Mapping[Any, None]]
 
@@ -54,7 +55,7 @@ def _misfit(head: Sequence[Any] | None, args: Term, members: Members) -> str | N
     if head is None:
         return None
     if len(args) != len(head):
-        return f"takes {len(head)} argument{'s' * (len(head) != 1)}, not {len(args)}"
+        return f"takes {counted(len(head), 'argument')}, not {len(args)}"
     for wanted, arg in zip(head, args, strict=True):
         if not isinstance(wanted, Parameter):
             if wanted != arg:

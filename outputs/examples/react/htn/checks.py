@@ -23,6 +23,7 @@ from .effects import Change, Effect
 from .errors import DomainError, Path, TypeClash
 from .numbers import Number, fluents_of
 from .terms import ROOT_TYPE, Parameter, Term, is_variable, term_text
+from .wording import counted
 
 Types = Mapping[str, str]
 
@@ -230,7 +231,7 @@ def _check_arguments(domain: Domain, term: Term, kinds: Sequence[str], types: Ty
 
 def _counted(term: Term, width: int) -> str:
     count = len(term) - 1
-    return f"'{term_text(term)}' has {count} argument{'s' * (count != 1)}; {term[0]} takes {width}."
+    return f"'{term_text(term)}' has {counted(count, 'argument')}; {term[0]} takes {width}."
 
 
 def _overlap(domain: Domain, one: str, other: str) -> bool:

@@ -15,6 +15,7 @@ from .search import Decision
 from .state import Facts, StateView
 from .strategies import Cheapest, DepthFirst, Restarts, Setting, Strategy
 from .terms import ROOT_TYPE, Term
+from .wording import counted
 from .world import Members, World
 
 _LOOK_AT_CLOCK_EVERY = 256
@@ -60,7 +61,7 @@ class Meter:
             if self._limit is not None:
                 allowed = min(allowed, self._limit - self.nodes)
                 if allowed <= 0:
-                    raise OutOfBudget(f"gave up after {self._limit} node{'s' * (self._limit != 1)}")
+                    raise OutOfBudget(f"gave up after {counted(self._limit, 'node')}")
             before = strategy.nodes
             try:
                 strategy.advance(allowed)

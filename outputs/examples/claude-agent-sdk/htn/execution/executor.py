@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..domain import Domain, Problem
 from ..interface import Reason, Result, Step
+from ..wording import counted
 from .course import Course
 from .interface import (
     DENIED,
@@ -190,7 +191,7 @@ class Executor:
     def _replan(self, trouble: str) -> bool:
         """Find another plan from the state as it is; return whether there is one and it may be followed."""
         if self._course.replans >= self._max_replans:
-            times = f"{self._max_replans} time{'s' * (self._max_replans != 1)}"
+            times = counted(self._max_replans, "time")
             self._obstacles = (Reason("replans", f"it was planned anew {times} already"),)
             return False
         found: list[Result] = []
