@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from memkit.errors import UsageError
 from memkit.htn.checks import check_problem
 from memkit.htn.core import Condition, Domain, HtnError, Method, Operator, Parameter, Problem, Term, parse_number
 from memkit.htn.terms import Head
@@ -31,9 +32,16 @@ def problem_from(source: Source, domain: Domain) -> tuple[Problem, Domain]:
     Raises ``UsageError`` with line and column for the first thing that is wrong.
     """
     given = parse(source)
-    name = defined_name(source, given, "problem")
+    name = str(defined_name(source, given, "problem"))
     parts = _by_section(source, given)
-    _require_domain(source, parts.get(":domain"), domain)
+    other = _other_domain(source, parts.get(":domain"), domain)
+    try:
+        return _read(source, given.at, name, parts, domain)
+    except UsageError as error:
+        raise UsageError(f"{error}{other}", path=error.path, line=error.line) from None
+
+
+def _read(source: Source, at: int, name: str, parts: dict[str, Form], domain: Domain) -> tuple[Problem, Domain]:
     words = _vocabulary(source, domain)
     objects = dict(domain.objects)
     if ":objects" in parts:
@@ -43,18 +51,18 @@ def problem_from(source: Source, domain: Domain) -> tuple[Problem, Domain]:
     goal = _goal(words, parts.get(":goal"))
     parameters, network = _network(words, parts.get(":htn", parts.get(":htn-ti")))
     if parameters or network.conditions:
-        method = _initial(str(name), parameters, network)
+        method = _initial(name, parameters, network)
         domain = replace(domain, methods=(*domain.methods, method))
         network = Network(((INITIAL,),))
     problem = Problem(
         tasks=network.subtasks, ordering=network.ordering, state=state, numbers=numbers, objects=objects, goal=goal,
-        name=str(name),
+        name=name,
     )  # fmt: skip
     try:
         check_problem(problem, domain)
     except HtnError as error:
         part = {"objects": ":objects", "state": ":init", "tasks": ":htn", "goal": ":goal"}.get(str(error.path[:1][0]))
-        raise source.error(parts[part].at if part in parts else given.at, error.message) from None
+        raise source.error(parts[part].at if part in parts else at, error.message) from None
     return problem, domain
 
 
@@ -74,13 +82,18 @@ def _by_section(source: Source, given: Form) -> dict[str, Form]:
     return found
 
 
-def _require_domain(source: Source, given: Form | None, domain: Domain) -> None:
-    """Raise where a problem says that it belongs to another domain; a name may have been made one for a store."""
-    if given is None or not domain.name:
-        return
+def _other_domain(source: Source, given: Form | None, domain: Domain) -> str:
+    """Return that a problem says to belong to another domain, for the case that something does not fit; else nothing.
+
+    It is no fault by itself: there are competition problems that name their domain so. A name may also have been
+    made one for a store.
+    """
+    if given is None:
+        return ""
     name = word(source, given[1] if len(given) == 2 else given, "the name of the domain")
-    if plain_name(name) != plain_name(domain.name):
-        raise source.error(name.at, f"this is a problem of the domain {name}, and the domain here is {domain.name}.")
+    if plain_name(name) == plain_name(domain.name):
+        return ""
+    return f" The problem is one of the domain {name}, and the domain here is {domain.name}."
 
 
 def _vocabulary(source: Source, domain: Domain) -> Vocabulary:
