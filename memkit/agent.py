@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -197,6 +198,14 @@ class ReferenceAgent:
         resumed = self.finish()
         self._agent.loop.persona = self._persona(self.main)
         return self._run(lambda: self._agent.step(text), resumed)
+
+    def interrupt(self) -> None:
+        """End the running turn as soon as that leaves the session whole; may be called from any thread."""
+        self._agent.interrupt()
+
+    def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
+        """Tell ``listen`` of what happens in turns, as long as the block lasts."""
+        return self._agent.heard_by(listen)
 
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do what the program asks for, such as a step of a skill, and keep the session as after a message."""
