@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .agent_loop import AgentLoop
@@ -105,6 +106,14 @@ class MemGPTAgent:
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user."""
         return self.loop.respond(text)
+
+    def interrupt(self) -> None:
+        """End the running turn as soon as that leaves the session whole; may be called from any thread."""
+        self.loop.interrupt()
+
+    def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
+        """Tell ``listen`` of what happens in turns, as long as the block lasts."""
+        return self.loop.told.heard_by(listen)
 
     def heartbeat(self) -> AgentResponse:
         """Act without user input; bounded like any turn."""

@@ -88,6 +88,10 @@ class AgentLoop:
             # Words that alone would pass the budget were shortened; the prompt must not bring them back whole.
             self._words = str(kept[-1].get("content") or "")
 
+    def interrupt(self) -> None:
+        """End the running turn as soon as that leaves the session whole; may be called from any thread."""
+        self._deadline.interrupt()
+
     def inject_observation(self, text: str, source: str = "environment") -> None:
         """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
         self.toolbox.lower_trust("candidate")
@@ -199,13 +203,13 @@ class AgentLoop:
             return Reply(answer_from_memory(self.memory, self.toolbox, intent.query))
         calls = 0
         try:
-            while calls < self.max_tool_calls and not self._deadline.has_passed:
+            while calls < self.max_tool_calls:
+                self._deadline.check()
                 completion = self.ask(self.toolbox.specs())
                 if not completion.tool_calls:
                     return Reply(completion.text, calls)
                 calls = self._run_calls(completion, calls)
-            if self._deadline.has_passed:
-                return Reply("", calls, late=True)
+            self._deadline.check()
             closing = self.ask(())
         except TimeIsUp:
             return Reply(self._heard, calls, late=True)
@@ -268,7 +272,7 @@ class AgentLoop:
         self._user_text = self._words = text
         self._recalled = ""
         self._instruction = None
-        self._deadline = Deadline(self.max_seconds)
+        self._deadline = self.toolbox.deadline = Deadline(self.max_seconds)
         if self.model is not None:
             self._asking = Asking(self.model, self.turn_id, self.told, self._deadline, self.spent)
         self.told.begin_turn()

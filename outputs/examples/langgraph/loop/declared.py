@@ -12,8 +12,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 
+from .deadline import TimeIsUp, within
 from .errors import LoopError, ToolDeclarationError
 from .interface import JSON, DeclaredTool
 
@@ -30,13 +32,25 @@ class ToolFailure(LoopError):
     exit_code = 1
 
 
-def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path) -> str:
-    """Return what ``tool`` answers to ``args``; a program runs in ``root``."""
-    if callable(tool.run):
-        return _called(tool.run, args)
-    if isinstance(tool.run, str):
-        return _called(find_function(tool.run), args)
-    return _run_program(tool, list(tool.run), args, root)
+def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, seconds: float | None = None) -> str:
+    """Return what ``tool`` answers to ``args``.
+
+    Args:
+        tool: What is run.
+        args: What it is given.
+        root: Where a program runs.
+        seconds: When whoever waits has to go on: a program is stopped then, a function is not waited for any longer.
+    """
+    if isinstance(tool.run, str) or callable(tool.run):
+        function = find_function(tool.run) if isinstance(tool.run, str) else tool.run
+        try:
+            return within(seconds, lambda: _called(function, args))
+        except TimeIsUp:
+            raise ToolFailure(
+                f"{tool.name} did not finish within the time of this turn. Whether it was done is not known."
+            ) from None
+    bounded = tool if seconds is None else replace(tool, timeout=min(tool.timeout, seconds))
+    return _run_program(bounded, list(tool.run), args, root)
 
 
 @contextmanager

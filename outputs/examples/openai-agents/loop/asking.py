@@ -7,7 +7,7 @@ from typing import Any
 
 from .calls import calls_data, numbered
 from .clients import as_model
-from .deadline import Deadline, TimeIsUp
+from .deadline import Deadline, within
 from .events import Announcements
 from .interface import Completion, Message, Model, StreamingModel, ToolSpec
 
@@ -65,18 +65,18 @@ class Asking:
                 account[name] = account.get(name, 0) + count
 
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        if self._told.has_listener and isinstance(self._model, StreamingModel):
-            return self._model.stream(messages, tools, self._hear)
-        completion = self._model.complete(messages, tools)
+        model = self._model
+        if self._told.has_listener and isinstance(model, StreamingModel):
+            return within(self._deadline.left, lambda: model.stream(messages, tools, self._hear))
+        completion = within(self._deadline.left, lambda: model.complete(messages, tools))
         if completion.text:
             self._told.tell("text", delta=completion.text)
         return completion
 
     def _hear(self, delta: str) -> None:
+        self._deadline.check()  # first: what comes after the end of the turn is no longer part of it
         self.heard += delta
         self._told.tell("text", delta=delta)
-        if self._deadline.has_passed:
-            raise TimeIsUp
 
 
 def is_told(error: Exception) -> bool:

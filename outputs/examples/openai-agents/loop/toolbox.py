@@ -12,12 +12,12 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
 
 from .arguments import problems, read_arguments
 from .bound import AnsweredErrors, BoundTool
 from .consent import Consent, consent_in
+from .deadline import Deadline
 from .declared import named_step, run_declared
 from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
@@ -84,6 +84,8 @@ class Toolbox:
         self.user_text: str | None = None
         self.hears_consent = True
         """Whether what the user says about being remembered is taken down."""
+        self.deadline = Deadline()
+        """When the running turn has to end, and with it the tools of the host."""
         self.on_note: Callable[[Mapping[str, JSON]], None] | None = None
         """Told of every memory operation that comes into the books."""
         self._approve = approve
@@ -435,7 +437,10 @@ class Toolbox:
 
     def _declared(self, tool: DeclaredTool) -> BoundTool:
         spec = ToolSpec(tool.name, tool.description, tool.parameters)
-        run = partial(run_declared, tool, root=self._root)
+
+        def run(args: Mapping[str, JSON]) -> str:
+            return run_declared(tool, args, self._root, self.deadline.left)
+
         return BoundTool(spec, run, foreign=True, open_world=tool.open_world, serial=False, idempotent=tool.idempotent)
 
 

@@ -2,6 +2,7 @@
 
 from .agent import MemGPTAgent
 from .agent_loop import AgentLoop
+from .asynchronous import AsyncAgent
 from .consent import RecordedConsent
 from .conversation import ConversationMemory
 from .events import Event
@@ -18,6 +19,7 @@ from .working import WorkingMemory
 __all__ = [
     "AgentLoop",
     "AgentResponse",
+    "AsyncAgent",
     "Completion",
     "ConversationMemory",
     "DeclaredTool",

@@ -35,6 +35,8 @@ class SessionContext:
         while self.used() > self.max_tokens and len(self.messages) > self._keep_recent:
             evicted += self._pop_group()
             self._summarise(evicted)
+        while self.messages and self.messages[0].get("role") == "tool":
+            evicted.append(self.messages.pop(0))  # a result whose call is gone would be an error to every model
         return evicted
 
     def _pop_group(self) -> list[Message]:

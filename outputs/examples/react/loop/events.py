@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -46,6 +47,22 @@ class Announcements:
     def has_listener(self) -> bool:
         """Return whether anybody listens."""
         return self._listen is not None
+
+    @contextmanager
+    def heard_by(self, listen: Listener) -> Iterator[None]:
+        """Tell another one too, as long as the block lasts."""
+        before = self._listen
+
+        def both(event: Event) -> None:
+            if before is not None:
+                before(event)
+            listen(event)
+
+        self._listen = both
+        try:
+            yield
+        finally:
+            self._listen = before
 
     def tell(self, kind: str, **data: JSON) -> None:
         """Tell the listener, unless it failed before in this turn."""
