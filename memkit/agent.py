@@ -143,6 +143,11 @@ class ReferenceAgent:
         """Return how many turns the session has had."""
         return self._agent.loop.turn_id
 
+    @property
+    def spent(self) -> dict[str, int]:
+        """Return what the model cost in this session: tokens and requests."""
+        return self._agent.loop.spent
+
     def may_remember(self) -> bool:
         """Return whether anything of this session may outlast it."""
         return self._may_read() and not self.is_off_record

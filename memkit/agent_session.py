@@ -138,6 +138,7 @@ class AgentSession:
         if fork_of is not None:
             self._kept = replace(fresh, turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
         agent.loop.turn_id = kept.turns
+        agent.loop.spent.update(self._kept.usage)
         agent.toolbox.known_ids.update(dict.fromkeys(kept.known))
         agent.tools.note_known(kept.known)
         self._restore_working(agent)
@@ -217,6 +218,7 @@ class AgentSession:
             self._kept,
             turns=agent.loop.turn_id,
             known=tuple(agent.toolbox.known_ids),
+            usage=dict(agent.loop.spent),
             working=None if working is None else {**working, "at": to_text(self._clock())},
         )
         try:

@@ -154,12 +154,13 @@ def test_the_meter_shows_each_tier(say: Say) -> None:
     """One bar for all of the prompt and one a tier, each with tokens and share."""
     say("My dog is called Rex.")
 
-    head, *bars = say("/context").splitlines()
+    head, *bars, cost = say("/context").splitlines()
 
     assert head == "The prompt may have 8,000 tokens."
     assert bars[0].lstrip().startswith("in all") and "█" in bars[0]
     assert {bar.split()[0] for bar in bars[1:]} >= {"core", "summary", "messages"}
     assert all(bar.endswith(" %") for bar in bars)
+    assert cost.startswith("The model was asked ")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from memkit.cli.chat.conversation import Conversation
 from memkit.cli.output import suggestion
@@ -13,13 +13,14 @@ BAR = 30
 
 
 def show_context(conversation: Conversation, _argument: str) -> str:
-    """Return how many tokens of the prompt each tier takes, as bars."""
+    """Return how many tokens of the prompt each tier takes, as bars, and what the session cost."""
     main = conversation.agent.main
     tiers = [("in all", main.used()), *main.usage().items()]
     return "\n".join(
         [
             f"The prompt may have {main.max_tokens:,} tokens.",
             *(meter(name, tokens, main.max_tokens) for name, tokens in tiers),
+            cost(conversation.agent.spent),
         ]
     )
 
@@ -33,6 +34,24 @@ def meter(name: str, tokens: int, budget: int) -> str:
     share = tokens / budget if budget else 0.0
     full = min(BAR, max(round(share * BAR), 1 if tokens else 0))
     return f"  {name:<10}  {'█' * full:·<{BAR}} {tokens:>7,} {share:>4.0%}".replace("%", " %")
+
+
+def cost(usage: Mapping[str, int]) -> str:
+    """Return what a session cost, and how much of that is a guess.
+
+    >>> cost({"input": 1200, "output": 30, "requests": 4, "cached": 800, "estimated": 1})
+    'The model was asked 4 times: 1,200 tokens in (800 from its cache), 30 out. Of 1 answer they are estimated.'
+    """
+    again = f" ({usage['retries']} more after a fault)" if usage.get("retries") else ""
+    cached = f" ({usage['cached']:,} from its cache)" if usage.get("cached") else ""
+    said = f"The model was asked {_times(usage['requests'])}{again}: {usage['input']:,} tokens in{cached}, "
+    guessed = usage.get("estimated", 0)
+    of = f" Of {guessed} answer{'' if guessed == 1 else 's'} they are estimated." if guessed else ""
+    return f"{said}{usage['output']:,} out.{of}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
 
 
 def show_skills(conversation: Conversation, argument: str) -> str:

@@ -73,4 +73,5 @@ def _asked_of_the_program(conversation: Conversation, message: str) -> dict[str,
         "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
         "context_usage": {"used": main.used(), "budget": main.max_tokens, "tiers": dict(main.usage())},
         "session": conversation.session, "ended": "answered", "usage": {"input": 0, "output": 0, "requests": 0},
+        "session_usage": dict(conversation.agent.spent),
     }  # fmt: skip

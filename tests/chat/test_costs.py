@@ -1,0 +1,64 @@
+"""What a turn and a session cost stands in the data of a chat and in ``/context``, over processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memkit.cli.main import run
+
+
+@pytest.fixture
+def talk(store: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return a function that runs one turn of a session in a process of its own, and returns its data."""
+
+    def turn(text: str, *options: str, session: str = "one") -> dict[str, Any]:
+        agent = ["chat", "--store", str(store), "--user", "ada", "--consent", "--json", "--provider", "openai"]
+        assert run([*agent, "--session", session, "-p", text, *options]) == 0
+        data: dict[str, Any] = json.loads(capsys.readouterr().out)["data"]
+        return data
+
+    return turn
+
+
+def test_turns_add_up_to_the_session(model_server: Any, talk: Any) -> None:
+    """Requests that were made again are counted, and a slash command costs nothing."""
+    call = {"tool": "conversation_search", "args": {"query": "x"}}
+    model_server("chat", [{"status": 503, "headers": {"retry-after-ms": "1"}}, call, "One.", "Two."])
+
+    first, second = talk("Hello, you."), talk("And now?")
+    shown = talk("/context")
+
+    assert (first["usage"]["requests"], first["usage"]["retries"]) == (2, 1)
+    assert first["session_usage"] == first["usage"]
+    assert second["usage"]["requests"] == 1
+    assert second["session_usage"]["requests"] == 3
+    assert second["session_usage"]["input"] == first["usage"]["input"] + second["usage"]["input"]
+    assert shown["usage"]["requests"] == 0
+    assert shown["session_usage"] == second["session_usage"]
+    assert "The model was asked 3 times (1 more after a fault): " in shown["message"]
+
+
+def test_a_fork_begins_its_own_account(model_server: Any, talk: Any, store: Path) -> None:
+    """What the first session cost is not counted twice."""
+    model_server("chat", ["One.", "Two."])
+    talk("Hello, you.")
+
+    data = talk("And now?", "--fork", "one", session="two")
+
+    assert data["session_usage"] == data["usage"]
+
+
+def test_a_damaged_account_costs_nothing_else(model_server: Any, talk: Any, store: Path) -> None:
+    """What is no count in a session file is left out, and the session goes on."""
+    model_server("chat", ["One.", "Two."])
+    talk("Hello, you.")
+    (kept,) = (store / ".memkit" / "state" / "sessions").glob("*.json")
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"usage": {"input": "many", "output": 4}}))
+
+    data = talk("And now?")
+
+    assert data["session_usage"]["output"] == 4 + data["usage"]["output"]
