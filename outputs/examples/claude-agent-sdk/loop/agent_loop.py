@@ -251,7 +251,7 @@ class AgentLoop:
             self._add({"role": "assistant", "content": message})
         report = {**self.toolbox.report(message), "citations": citations, "ended": reply.ended}
         if self._asking is not None:
-            report["usage"] = self._asking.usage
+            report |= {"usage": self._asking.usage, "session_usage": dict(self.spent)}
         return response_of(report)
 
     def prompt(self) -> list[Message]:

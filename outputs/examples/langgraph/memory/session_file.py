@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ class Kept:
     started_at: str | None = None
     working: Mapping[str, Any] | None = None
     """The running task, and ``at``: when it was kept last."""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """What the model cost so far: tokens and requests."""
 
 
 class SessionFile:
@@ -52,7 +54,8 @@ class SessionFile:
         try:
             data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
             told = {key: data.get(key) for key in TITLE}
-            kept = Kept(int(data["turns"]), tuple(data["known"]), **told, working=data.get("working"))
+            books = {"working": data.get("working"), "usage": _counts(data.get("usage"))}
+            kept = Kept(int(data["turns"]), tuple(data["known"]), **told, **books)
             messages, summary = data.get("messages", []), data.get("summary", "")
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
@@ -67,6 +70,7 @@ class SessionFile:
         Of the messages ``without`` nothing is kept, nor of a summary that may tell of them.
         """
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
+        data |= {"usage": dict(kept.usage)} if kept.usage else {}
         data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
         if kept.working is not None:
             data["working"] = masked_tree(kept.working)
@@ -155,6 +159,11 @@ def drop_old_sessions(folder: Path, before: datetime) -> int:
     for path in old:
         path.unlink(missing_ok=True)
     return len(old)
+
+
+def _counts(usage: Any) -> dict[str, int]:
+    """Return the counts of ``usage``; what is none was put there by somebody else."""
+    return {key: value for key, value in usage.items() if type(value) is int} if isinstance(usage, dict) else {}
 
 
 def masked_tree(value: Any) -> Any:
