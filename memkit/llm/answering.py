@@ -21,7 +21,7 @@ from memkit.llm.questions import (
     with_subject,
 )
 from memkit.llm.recalled import Recalled, said_turns
-from memkit.llm.relations import ONE_VALUE, Slot, slot_of
+from memkit.llm.relations import ONE_VALUE, WORDS, Slot, slot_of
 from memkit.llm.script import SEARCH, Heard, Script, listed, search
 from memkit.llm.small_talk import GENERAL, GENERAL_TEXT
 from memkit.llm.speech import sentences_of
@@ -70,7 +70,7 @@ def answer(heard: Heard, sentence: str) -> Script:
     if asked.statement is not None and (told := confirmed(asked, found)):
         return told
     fitting = [record for record in found if fits(asked, record)]
-    if not fitting and asked.relation and not as_of:
+    if not fitting and not as_of and (asked.relation or PERSONAL.search(question)):
         # A value may stand in a record that shares no word with the question, as in "I'm 34".
         kind = {"type": "preference"} if asked.relation == "taste" else {}
         listed = yield from search("", **kind)
@@ -112,15 +112,20 @@ def fits(asked: Asked, record: Recalled) -> bool:
     """Return whether a record answers a question, or is at least about the same."""
     slot = slot_of(record.text)
     if asked.relation == "taste":
-        return slot is not None and slot.relation == "taste" and _same(asked, slot) and _to_taste(asked, record.text)
+        said = _mentions(record, asked.subject) and bool(key_stems(WORDS["taste"]) & key_stems(record.text))
+        own = slot is not None and slot.relation == "taste" and _same(asked, slot)
+        return (said or own) and _to_taste(asked, record.text)
     if asked.relation == "is":
         return _mentions(record, asked.subject)
+    if asked.relation == "name" and slot is not None and slot.subject.startswith(f"{asked.subject} "):
+        return True  # "my wife Clara" says what the wife is called
     if asked.relation:
         akin = slot is not None and any({asked.relation, slot.relation} <= pair for pair in AKIN)
         akin |= (
             slot is not None and asked.relation == "work" and slot.relation == "is" and bool(TRADE.match(slot.value))
         )
-        return slot is not None and (slot.relation == asked.relation or akin) and _same(asked, slot)
+        said = _mentions(record, asked.subject) and bool(key_stems(WORDS[asked.relation]) & key_stems(record.text))
+        return said or (slot is not None and (slot.relation == asked.relation or akin) and _same(asked, slot))
     wanted = key_stems(asked.text)
     return bool(wanted) and 2 * len(wanted & key_stems(record.text)) >= len(wanted)
 
@@ -136,6 +141,8 @@ def _same(asked: Asked, slot: Slot) -> bool:
 
 
 def _to_taste(asked: Asked, text: str) -> bool:
+    if isinstance(asked.statement, Slot) and not key_stems(asked.statement.value) & key_stems(text):
+        return False
     verb = re.search(r"\b(?:hate|dislike|detest|loathe|stand|like|love|enjoy|prefer|adore)", asked.text, re.IGNORECASE)
     liked = is_disliking(text) == is_disliking(asked.text) if verb else True
     return liked and (not asked.about or bool(key_stems(asked.about) & key_stems(text)))

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from memkit.llm.relations import ONE_VALUE, Slot, slot_of
-from memkit.memory.transient import transient_wording
+from memkit.memory.transient import hedged_wording, transient_wording
 
 CORRECTION = re.compile(
     r"^(?:(?:actually|no|nope|nah|correction|wait|sorry|oh|well|oops|i meant(?: to say)?|i mean|in fact|"
@@ -34,8 +34,14 @@ JOINED = re.compile(
 CHANGED = re.compile(
     r"\b(?:moved|relocated|no longer|any ?more|instead|now|changed|switched|used to|new|renamed)\b", re.IGNORECASE
 )
+LEAVING = re.compile(
+    r"^(?:i|we)(?: have to| need to| must| should| got to|'m going to|'ve got to)\b.{0,60}\b(?:right )?now$",
+    re.IGNORECASE,
+)
+"""What is to be done at once is no goal to keep."""
 GOAL = re.compile(
-    r"^(?:please )?(?:remind me (?:to|about|of|that)|(?:don't|do not) (?:let me )?forget to|"
+    r"^(?:please )?(?:(?:to-?do|note to self|reminder|task)\s*:|remind me (?:to|about|of|that)|(?:don't|"
+    r"do not) (?:let me )?forget to|"
     r"(?:i|we) (?:really |still |also )?(?:need|have|has|want|plan|hope|intend|aim|promised|must|should|got|"
     r"am going|agreed|committed)\b"
     r"|(?:i'm|i am|we're|we are) (?:going|trying|planning|hoping) to\b|(?:i'll|we'll|i will|we will|i've got to|"
@@ -44,17 +50,23 @@ GOAL = re.compile(
     re.IGNORECASE,
 )
 DONE = re.compile(
-    r"^(?:(?:i|we)(?:'m|'ve|'re)?(?: am| are| have)? {0,1}(?:already |just |finally ){0,2})?(?:am )?"
-    r"(?:done (?:with )?|finished (?:with )?|completed |did |filed |paid |sent |called |booked |bought |"
-    r"submitted |shipped |renewed |delivered |wrote )"
-    r"(?P<what>.{1,200})$|^(?P<it>[\w' -]{2,80}?) (?:is|are|was|has been|have been) (?:now )?(?:all )?(?:done|"
-    r"finished|complete[d]?|filed|paid|sent|booked|shipped|delivered)$",
+    r"^(?:(?:i|we)(?:'m|'ve|'re| am| are| have)? ?)?(?:(?:already|just|finally|now) ){0,2}"
+    r"(?:done(?: with)?|finished(?: with)?|completed|did) (?P<what>.{1,200})$"
+    r"|^(?P<it>[\w' -]{2,80}?) (?:is|are|was|has been|have been) (?:(?:now|all|finally) ){0,2}"
+    r"(?:done|finished|completed?|filed|paid|sent|booked|shipped|delivered|renewed|returned|submitted|ordered|signed|"
+    r"fixed|merged|released|deployed|published|bought|written)$",
     re.IGNORECASE,
 )
+DID = re.compile(
+    r"^(?:i|we)(?:'ve| have)? (?:(?:already|just|finally) ){0,2}"
+    r"(?P<what>(?:\w{2,20}(?:ed|ent|aid|ote|old|ook|ought|ade)|got|met|put|cut|read) .{1,200})$",
+    re.IGNORECASE,
+)
+"""What somebody did may have been a goal; then two of its words are the goal's."""
 DROPPED = re.compile(
     r"^(?:i|we) (?:don't|do not|no longer) (?:need|have|want|plan) to (?P<what>.{1,200}?)(?: any ?more)?$"
-    r"|^(?:cancel|drop|never mind|forget) (?:the |my )?(?:goal|plan|task|reminder|todo)(?: to| of|"
-    r" about)? (?P<other>.{1,200})$",
+    r"|^(?:cancel|drop|never mind|forget) (?:(?:the |my )?(?:goal|plan|task|reminder|todo)(?: to| of| about)? )?"
+    r"(?P<other>.{1,200})$",
     re.IGNORECASE,
 )
 PASSING = re.compile(
@@ -69,7 +81,8 @@ PASSING = re.compile(
     re.IGNORECASE,
 )
 EMPTY = re.compile(
-    r"^(?:you|it|that|this|there you|what a|how|let|lets|let's|i (?:think|guess|see|know|understand|agree|hope|"
+    r"^(?:you|it|that|this|there you|what a|how|let|lets|let's|i have (?:a|one|another) (?:question|request|"
+    r"problem|idea|favou?r)|i (?:guess|see|know|understand|agree|hope|"
     r"don't know|"
     r"do not know|have no idea|wonder|mean|forgot|love (?:it|that|this|you)|like (?:it|that|this|you)|"
     r"hate (?:it|that|this|you)|asked|said|told you)\b)"
@@ -86,19 +99,21 @@ VERBS = (
         own play drive ride speak study eat drink cook read write collect keep listen watch follow avoid require belong
         contain support expire happen deploy ship store manage lead report sit wear smoke feel felt travel visit
         teach learn train turn weigh measure grow finish attend join support handle maintain depend point serve meet
-        move call hold pay charge celebrate graduate retire earn call sleep wake commute""".split()
+        move call hold pay charge change celebrate graduate retire earn call sleep wake commute""".split()
     )
-    + "|met|bought|sold|went|got|grew|spoke|taught|left|began|ran|ate|drank|drove|wrote|studied|studies|married|"
+    + "|quit|quits|stopped|learned|learnt|became|broke|lost|found|won|built|made|met|bought|sold|went|got|grew|"
+    "spoke|taught|left|began|ran|ate|drank|drove|wrote|studied|studies|married|"
     "i'm|i've|i'll|i'd|we're|we've|we'll|he's|she's|they're|isn't|aren't|wasn't"
 )
 STATES = re.compile(
-    rf"^(?!(?:what|who|when|where|which|how|why|if|unless|because|although|please|maybe|perhaps|once|whatever)\b)"
-    rf"(?:(?:i'm|i've|i'll|i'd|we're|we've|we'll)\b|(?:[\w'.&/+#@,-]{{1,40}} ){{1,7}}?(?:{VERBS})\b|"
-    rf"[\w.-]{{1,40}}'s \w)",
+    r"^(?!(?:what|who|when|where|which|how|why|if|unless|because|although|please|maybe|perhaps|once|whatever|don't|"
+    r"do not)\b)(?:(?:i'm|i've|i'll|i'd|we're|we've|we'll)\b|(?:i|we) [a-z']{2,20} \S|"
+    rf"(?:[\w'.&/+#@,-]{{1,40}} ){{1,7}}?(?:{VERBS})\b|[\w.-]{{1,40}}'s \w)",
     re.IGNORECASE,
 )
 RULE = re.compile(
-    r"^(?:please )?(?:never|always|do not|don't|only|avoid)\b (?!mind|worry|panic|be|remember|store|save|keep|"
+    r"^(?:please )?(?:never|always|do not|don't|only|avoid|use|answer|reply|respond|address me)\b (?!mind|worry|"
+    r"panic|be|remember|store|save|keep|"
     r"forget|know|care|say)\w",
     re.IGNORECASE,
 )
@@ -114,6 +129,8 @@ NOT_BUT = re.compile(
     r" is) )?(?P<new2>[^,;]{1,60})[,;] (?:and )?not (?P<old2>.{1,60})$",
     re.IGNORECASE,
 )
+STARRED = re.compile(r"^\*(?P<v>\w[\w' -]{0,40})\*?$")
+"""How a typo is put right in a chat."""
 POINTS_BACK = re.compile(r"^(?:it|he|she|they|that|this|its|her|his|their)(?:\b|')", re.IGNORECASE)
 
 
@@ -127,7 +144,7 @@ class Claim:
     corrects: bool = False
     """Whether the user says that something known is no longer, or never was, so."""
     kind: str = ""
-    """``goal`` for what is still to be done, ``passing`` for a state of the moment, else empty."""
+    """``goal`` for what is still to be done, ``passing`` for a state of the moment, ``unsure`` for a guess."""
 
     @property
     def relation(self) -> str:
@@ -152,11 +169,12 @@ def read_claim(sentence: str) -> Claim | None:
     text = sentence.strip().rstrip(".! ")
     wanted = REMEMBER.match(text)
     text = text[wanted.end() :] if wanted else text
+    setting = SET.match(text)
     marker = CORRECTION.match(text)
     body = text[marker.end() :].strip() if marker else text
     if not body or body.endswith("?"):
         return None
-    if setting := SET.match(body):
+    if setting := setting or SET.match(body):
         body = f"{setting['s']} is {setting['v']}"
     elif not wanted and (
         EMPTY.match(body) or not (STATES.match(body) or GOAL.match(body) or RULE.match(body) or slot_of(body))
@@ -173,8 +191,10 @@ def read_claim(sentence: str) -> Claim | None:
 
 
 def _kind(body: str, slot: Slot | None) -> str:
-    if PASSING.match(body):
+    if PASSING.match(body) or LEAVING.search(body):
         return "passing"
+    if hedged_wording(body) or body.lower().startswith("i think"):
+        return "unsure"
     if GOAL.match(body) and not (slot and slot.relation == "taste"):
         return "goal"
     known = slot is not None and slot.relation not in ("is", "place")
@@ -203,12 +223,15 @@ def read_replacement(sentence: str) -> Replacement | None:
     (Replacement(value='Max', old=''), 'Rex')
     """
     text = sentence.strip().rstrip(".! ")
+    if starred := STARRED.match(text):
+        return Replacement(starred["v"])
     marker = CORRECTION.match(text)
     body = text[marker.end() :].strip() if marker else text
     if not body or body.endswith("?"):
         return None
-    if (both := NOT_BUT.match(body)) and (marker or both["new2"] or both["new"]):
-        return Replacement((both["new"] or both["new2"]).strip(), (both["old"] or both["old2"]).strip())
+    if both := NOT_BUT.match(body):
+        new, old = both["new"] or both["new2"], both["old"] or both["old2"]
+        return None if both["new2"] and STATES.match(new) else Replacement(new.strip(), old.strip())
     points = POINTS_BACK.match(body)
     if not marker or (not points and (len(body.split()) > 3 or STATES.match(body))):
         return None

@@ -49,6 +49,7 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("name", rf"^what {WHO}{BE} (?:called|named)$"),
         ("name", rf"^(?:what do (?:i|we) call |what did (?:i|we) (?:call|name) ){WHO}$"),
         ("name", rf"^{WHO}'s? name$"),
+        ("origin", rf"^where(?: do| does| did|{BE}) {WHO} (?:come )?from(?: originally)?$"),
         ("birthday", rf"^(?:when|what|which day){BE} (?P<s>my|our) (?:birthday|bday|date of birth)$"),
         ("birthday", rf"^(?:when|what){BE} {WHO}'s? (?:birthday|bday|date of birth)$"),
         ("birthday", rf"^when (?:was|were|is) {WHO} born$|^when does (?P<s2>{NOUNS}) have (?:his|her|their) birthday$"),
@@ -103,7 +104,13 @@ FILLER = re.compile(
 )
 
 
-SPELLINGS = {"colour": "color", "favourite": "favorite", "colours": "colors", "favourites": "favorites"}
+SPELLINGS = {
+    "colour": "color", "favourite": "favorite", "colours": "colors", "favourites": "favorites", "bought": "buy",
+    "met": "meet", "went": "go", "ate": "eat", "drank": "drink", "drove": "drive", "wrote": "write", "spoke": "speak",
+    "sold": "sell", "left": "leave", "began": "begin", "ran": "run", "grew": "grow", "gave": "give", "took": "take",
+    "saw": "see", "sent": "send", "paid": "pay", "mum": "mom", "bday": "birthday",
+}  # fmt: skip
+"""Words that mean the same to whoever asks."""
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ LISTING = re.compile(
     r"(?:"
     + "|".join(f"(?P<{type}>{names})" for type, names in TYPES.items())
     + r")(?: do i have| have i| that you know| you know| left| open| today| right now)*\W*$"
-    r"|^what (?:(?:do|did) i (?:still )?(?:have|need|want|promise) to do|should i do|did i promise|"
-    r"is (?:still )?(?:open|left|due|pending))(?: next| today| this week)?\W*$",
+    r"|^what(?: (?:do|did) i (?:still )?(?:have|need|want|promise) to do| should i do| did i promise|"
+    r"(?: is|'s) (?:still )?(?:open|left|due|pending))(?: to do| next| today| this week)?\W*$",
     re.IGNORECASE,
 )
 SOURCE = re.compile(

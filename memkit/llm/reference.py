@@ -28,6 +28,8 @@ from memkit.loop.consent import consent_in
 from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.loop.virtual_context import INSTRUCTION
 
+RETRACT = "memory_retract"
+NO_RETRACTION = "I cannot take anything back here: there is no tool for it. `memkit memory forget ID` does it."
 MOST_CLAIMS = 6
 """Statements that one turn stores; each is a tool call, and a turn has few of them."""
 TOO_MANY = "That is a lot at once: I took the first {most}. Tell me the rest in another message."
@@ -95,8 +97,8 @@ def _respond(heard: Heard) -> Script:
 def _request(heard: Heard, text: str) -> Script:
     """Do what a message asks for as a whole: forget, plan, act or follow a skill; an empty text for anything else."""
     what = read_forget(text)
-    if what is not None and heard.offers("memory_retract"):
-        return (yield from forget(heard, what))
+    if what is not None:
+        return (yield from forget(heard, what)) if heard.offers(RETRACT) else NO_RETRACTION
     task = read_task(text, heard.tools)
     if task is not None:
         return (yield from acting.plan(task))

@@ -38,6 +38,8 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "name",
             rf"^(?:you can |you may |just |please )?call (?P<s>me) (?!back\b|later\b|when\b|tomorrow\b|on\b){VALUE}$",
         ),
+        ("name", rf"^(?:i|we)(?: have|'ve got| own| got) an? (?P<mine>[\w -]{{1,30}}?) (?:called|named) {VALUE}$"),
+        ("origin", rf"^{WHO}(?:{IS}| comes?| came) {ADVERBS}from {VALUE}$"),
         ("birthday", rf"^(?P<s>my|our){IS}? ?(?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
         ("birthday", rf"^{WHO}'s? (?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
         ("birthday", rf"^{WHO} (?:was|were|am|is) born (?:on|in) (?P<v>(?=.{{0,30}}\d)\S.{{0,60}})$"),
@@ -74,10 +76,11 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 """Relation → how a statement of it reads; the first that matches names it."""
 
-ONE_VALUE = frozenset({"name", "birthday", "age", "home", "work", "place", "is"})
+ONE_VALUE = frozenset({"name", "origin", "birthday", "age", "home", "work", "place", "is"})
 """Relations of which one holds at a time."""
 WORDS = {
     "name": "name called call",
+    "origin": "from come",
     "birthday": "birthday born",
     "age": "old years turns turned",
     "home": "live moved home address based",
@@ -100,6 +103,9 @@ ENDED = re.compile(
     r"\bno longer |\bnot (?=\w+ing\b)| any ?more\b|\b(?:don't|do not) (?=(?:live|work)\b)", re.IGNORECASE
 )
 """What a statement says that ended is about the same as before it ended."""
+PAST = re.compile(r"\b(?:used to|formerly|once|previously)\b", re.IGNORECASE)
+TIMED = re.compile(r"^(?:since|from|as of|starting|until) .{1,30}?,? (?=(?:I|we|my|our)\b)", re.IGNORECASE)
+NOW = re.compile(r"\s+(?:now|instead)$", re.IGNORECASE)
 INTRODUCTION = re.compile(r"(?:I am|I'm|This is) (?P<v>[A-Z][\w'-]{1,30}(?: [A-Z][\w'-]{1,30})?)(?: here)?")
 
 
@@ -125,16 +131,17 @@ def slot_of(text: str) -> Slot | None:
     >>> slot_of("My dog is called Rex.")
     Slot(subject='my dog', relation='name', value='Rex')
     """
-    read = ENDED.sub("", text.strip().rstrip(".!"))
+    if PAST.search(text):
+        return None
+    read = ENDED.sub("", TIMED.sub("", text.strip().rstrip(".!")))
     introduced = INTRODUCTION.fullmatch(read)
     if introduced and introduced["v"].lower() not in ADJECTIVES and not introduced["v"].isupper():
         return Slot("i", "name", introduced["v"])
     for relation, pattern in PATTERNS:
         if match := pattern.match(read):
-            subject = subject_of(match["s"])
-            if subject == "i" and relation == "is" and match["s"].lower() in {"my", "our"}:
-                continue
-            return Slot(subject, relation, match["v"].strip())
+            owned = match.groupdict().get("mine")
+            subject = f"my {owned.lower()}" if owned else subject_of(match["s"])
+            return Slot(subject, relation, NOW.sub("", match["v"].strip()))
     return None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from memkit.llm.claims import DONE, DROPPED, Claim, Replacement
+from memkit.llm.claims import DID, DONE, DROPPED, Claim, Replacement
 from memkit.llm.persons import to_second_person
 from memkit.llm.questions import is_disliking, key_stems, key_words
 from memkit.llm.recalled import Recalled
@@ -15,7 +15,11 @@ from memkit.llm.script import INSERT, Heard, Script, is_refused, reason, search
 from memkit.memory.contradictions import contradict
 
 NO_MEMORY = "I have no long-term memory in this conversation, so this stays in it."
-PASSING = "That is how it is now, so I keep it in this conversation only. Say “remember that …” if it should last."
+KEPT_HERE = {
+    "passing": "That is how it is now, so I keep it in this conversation only. Say “remember that …” if it "
+    "should last.",
+    "unsure": "That is not sure yet, so I keep it in this conversation only. Say “remember that …” if it should last.",
+}
 IN_WORDS = re.compile(r"\((?P<type>\w+)(?:, due (?P<due>[\d-]+))?")
 NOTED = "Noted: "
 PREPOSITIONS = frozenset({"in", "at", "on", "to", "for", "from", "with", "a", "an", "the", "my"})
@@ -26,8 +30,8 @@ def remember(heard: Heard, claim: Claim) -> Script:
     """Store a statement, in the place of the one it corrects, and say what became of it."""
     if not heard.offers(INSERT):
         return NO_MEMORY
-    if claim.kind == "passing":
-        return PASSING
+    if claim.kind in KEPT_HERE:
+        return KEPT_HERE[claim.kind]
     old = (yield from _superseded(claim)) if claim.corrects else None
     return (yield from _store(heard, claim.text, old, is_name=claim.relation == "name" and _is_users(claim.text)))
 
@@ -45,6 +49,8 @@ def replace_value(heard: Heard, replacement: Replacement, last: tuple[str, str] 
     if last is None or at < 0:
         return "What do you want to correct? Say it in a whole sentence, such as “My dog is called Max”."
     text = last[1][:at] + replacement.value + last[1][at + len(old) :]
+    if text.lower() == last[1].lower():
+        return f"I knew that already: {to_second_person(text)}."
     record = Recalled(last[0], last[1], {})
     return (yield from _store(heard, text, record, is_name=slot is not None and slot[:2] == ("i", "name")))
 
@@ -62,16 +68,17 @@ def _with_predicate(text: str, said: str) -> str | None:
 
 def finish(heard: Heard, text: str) -> Script:
     """Close the goal that the user says is done or dropped; an empty text where there is none such."""
-    done, dropped = DONE.match(text), DROPPED.match(text)
+    done, dropped = DONE.match(text) or DID.match(text), DROPPED.match(text)
     match = done or dropped
     if match is None or not heard.offers(INSERT):
         return ""
     what = next(group for group in match.groups() if group)
     goals = yield from search(what, type="goal")
     wanted = key_stems(what)
-    goal = next((goal for goal in goals if wanted & key_stems(goal.text)), None)
+    least = 2 if DID.match(text) else 1
+    goal = next((goal for goal in goals if len(wanted & key_stems(goal.text)) >= least), None)
     if goal is None:
-        return ""
+        return "I know of no open goal on that." if dropped and dropped["other"] else ""
     said = text[0].upper() + text[1:]
     args = {"text": said, "supersedes": goal.id, "type": "outcome" if done else "fact"}
     result = yield INSERT, args

@@ -13,18 +13,42 @@ from memkit.loop.consent import consent_in
 from memkit.loop.interface import Message
 
 HELLO = (
-    r"(?:hi|hello|hey|hiya|howdy|yo|good (?:morning|afternoon|evening|day)|greetings|moin|servus)"
+    r"(?:hi{1,5}|hello|hey{1,5}|hiya|howdy|yo|good (?:morning|afternoon|evening|day)|greetings|moin|servus)"
     r"(?: there| again| everybody| all| you)?"
 )
 GREETING = re.compile(rf"^{HELLO}(?:,? (?:\w+|memkit agent))?\W*$", re.IGNORECASE)
 OPENING = re.compile(rf"^{HELLO}(?:,? (?!i\b|my\b|we\b|i'm\b|im\b)\w+)?\s*[,.!]+\s*(?=\w)", re.IGNORECASE)
 HELP = re.compile(
-    r"^(?:help(?: me)?|what can (?:you|i) do(?: here)?(?: for me)?|how does this work|how do (?:you work|"
+    r"^(?:help(?: me)?|what can (?:you|i) (?:do|ask(?: you)?|say)(?: here)?(?: for me)?|how does this work|"
+    r"how do (?:you work|"
     r"i use (?:this|you))|who are you|"
     r"what are you|what(?:'s| is) (?:this|your name)|are you (?:a |an )?(?:human|robot|bot|ai|llm|real|"
     r"language model|chatgpt|gpt|claude)|what do you do|commands?|\?+)\W*$",
     re.IGNORECASE,
 )
+DATA = re.compile(
+    r"^(?:do you (?:store|save|keep|remember|record) (?:my (?:data|messages)|what i (?:say|tell you)|things|"
+    r"everything|anything)|"
+    r"is my data (?:safe|private|secure)|where (?:is|are) (?:my data|my memories)(?: stored)?|"
+    r"can you remember(?: things)?|"
+    r"what do you do with my data|who can (?:see|read) (?:this|my data))\W*$",
+    re.IGNORECASE,
+)
+DATA_TEXT = (
+    "With your consent I keep what you tell me as plain text in this store, each with an id; nothing leaves "
+    "this machine. "
+    "“What do you know about me?” lists it, “forget …” takes it back, and `memkit memory export` and `memkit "
+    "memory erase` "
+    "hand over or remove all of it."
+)
+ABOUT_YOU = re.compile(
+    r"^(?:where|how old|when|what|who|which|do|are|can|have)\b(?: \w+){0,3} you (?:live|from|born|like(?: me)?|"
+    r"feel|think|dream|sleep|eat|"
+    r"alive|married|happy|sad|made by|made you)\W*$|^(?:how old|where) are you(?: from)?\W*$|^who (?:made|built|"
+    r"wrote) you\W*$",
+    re.IGNORECASE,
+)
+ABOUT_YOU_TEXT = "I am a program: rules that remember, plan and call tools. “help” says what I understand."
 HELP_TEXT = """I am memkit's reference model: simple rules, no network. You can
 - tell me things ("My dog is called Rex", "I prefer espresso") and correct them ("no, it's Max"),
 - ask about them later, also in another session ("What is my dog called?", "What do you know about me?"): I answer with
@@ -123,6 +147,8 @@ CORE_NAME = re.compile(r"<human>\n(?P<text>.*?)\n?</human>", re.DOTALL)
 
 ANSWERS = (
     (HELP, HELP_TEXT),
+    (DATA, DATA_TEXT),
+    (ABOUT_YOU, ABOUT_YOU_TEXT),
     (HOW_ARE_YOU, "I am well, as rules are. How can I help you?"),
     (THANKS, "You are welcome."),
     (BYE, "Goodbye."),

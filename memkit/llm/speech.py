@@ -31,7 +31,7 @@ LEAD = re.compile(
     r"anyway|hey|hi|hello|listen|look|honestly|basically|just so you know|for (?:the|your) (?:record|info(?:rmation)?)|"
     r"you (?:should|might want to|need to) know(?: that)?|(?:i want|i wanted|i'd like|"
     r"i would like) (?:to tell you|you to know|to mention)(?: that)?|did i (?:mention|tell you) that|"
-    r"heads up|ps|p\.s\.|quick note|note to self|"
+    r"heads up|ps|p\.s\.|quick note|"
     r"(?:one more|another) thing|in case you wonder|as i said|guess what|please|(?:thanks|thank you|great|cool|"
     r"nice)(?=[,.!]))"
     r"(?![\w'-])[\s,:;.!-]*){1,4}(?=\S)",
