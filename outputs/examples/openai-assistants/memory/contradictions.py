@@ -63,6 +63,8 @@ MEASURE = re.compile(
 CHINESE_HOME = re.compile(
     r"^(?P<subject>[\u4e00-\u9fff]{1,8}?)(?:现在|現在)?(?:住在|居住在|定居在)(?P<value>[\u4e00-\u9fff]{1,20})$"
 )
+PAST = re.compile(r"\bused to\b")
+"""What used to be so contradicts nothing that is."""
 RANKED = re.compile(
     rf"^{SUBJECT} {ADVERBS}(?:prefers?|likes?|favou?rs?) (?P<more>[^.;]+?) "
     r"(?:over|to|more than|rather than|better than) (?P<less>[^.;]+)"
@@ -129,7 +131,7 @@ def contradict(one: str, other: str) -> bool:
 def claim(text: str) -> Claim | None:
     """Return the single-valued relation that ``text`` states, if it is one."""
     read = plain(text).strip(" .!")
-    if is_negated(read):
+    if is_negated(read) or PAST.search(read):
         return None
     for pattern in (ATTRIBUTE, MY_ATTRIBUTE, ATTRIBUTE_OF):
         match = pattern.match(read)

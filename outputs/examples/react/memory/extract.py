@@ -18,8 +18,8 @@ MAX_TAGS = 4
 STANDING = r"(?! (?:\w+ )?(?:not|avoid)\b)(?!.{0,200}\b(?:every|always|never|each|whenever)\b)"
 """What holds for good is a rule and no errand."""
 COMMITS = (
-    rf"(?:need to|have to|has to|must|have got to|'ve got to|got to|gotta|should|promised|committed to){STANDING}"
-    r"(?!\w| be able\b)"
+    r"(?:need to|have to|has to|must|have got to|'ve got to|got to|gotta|should|promised|committed to|agreed to)"
+    rf"{STANDING}(?!\w| be able\b)"
 )
 ERRANDS = (
     r"(?:file|finish|call|send|write|buy|book|pay|submit|ship|renew|visit|fix|deliver|email|mail|order|prepare|return"
@@ -34,12 +34,15 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for kind, wording in (
         (
             "goal",
-            rf"remind me (?:to|about|of|that)|don't (?:let me )?forget to|(?:i|we)(?: still| really| also)* {COMMITS}"
+            rf"^(?:to-?do|note to self|reminder|task) ?: ?(?=\w)|^(?:(?:the|my|our) )?deadline (?:for|of|is)"
+            rf"|remind me (?:to|about|of|that)|don't (?:let me )?forget to"
+            rf"|(?:i|we)(?:'ve|(?: still| really| also)*) {COMMITS}"
             rf"|(?:i|we)(?:'ll|'m going to| am going to| will)(?: have to)? {ERRANDS}",
         ),
         (
             "preference",
-            r"(?:do not|don't|does not|doesn't|did not|didn't|never) (?:really |particularly )?"
+            r"(?:^(?:please )?(?:use|answer|reply|respond|address me))"
+            r"|(?:do not|don't|does not|doesn't|did not|didn't|never) (?:really |particularly )?"
             r"(?:like|love|enjoy|prefer)",
         ),
         (
