@@ -43,10 +43,11 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @providers
-@pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+@pytest.mark.parametrize(
+    ("status", "stream"), [(408, True), (409, True), (429, True), (429, False), (500, False), (503, True), (529, True)]
+)
 def test_a_passing_fault_is_asked_past_and_counted(
-    provider: str, stream: bool, status: int, model_server: Start
+    provider: str, status: int, stream: bool, model_server: Start
 ) -> None:
     """The user sees one answer; the account shows the request that was made again."""
     model_server(PROTOCOLS[provider], [{"status": status}, "Here I am."])
@@ -58,7 +59,7 @@ def test_a_passing_fault_is_asked_past_and_counted(
 
 
 @providers
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+@pytest.mark.parametrize("status", [400, 401, 404])
 def test_a_fault_that_stays_is_told_at_once(provider: str, status: int, model_server: Start) -> None:
     """Asking again would change nothing."""
     server = model_server(PROTOCOLS[provider], [{"status": status}, "Never asked for."])
