@@ -9,6 +9,8 @@ HEADLINE = re.compile(r"^\[(?P<id>[^\]\s]+)\](?P<facts>(?: \w+=\S*)*)\s*$")
 TURN = re.compile(r"^(?P<at>\d{4}-\d\d-\d\d)\S* session=.* turn=\S+ (?P<role>\w+)$")
 OPENING = re.compile(r"^<memory-data (?P<mark>[0-9a-f]+)>$")
 LINE = "| "
+GOALS = re.compile(r'^<data (?P<mark>[0-9a-f]+) from="goals that are still open">$')
+GOAL = re.compile(r"^- \[(?P<id>[^\]\s]+)\] (?P<text>.+?) \(goal, [^()]*?(?:due (?P<due>[\d-]{10}))?\)$")
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,21 @@ def said_turns(result: str) -> list[Said]:
     """Return the turns that a conversation search returned, best first."""
     matches = [(TURN.match(headline), text) for headline, text in _entries(result)]
     return [Said(match["at"], match["role"], text) for match, text in matches if match]
+
+
+def open_goals(offered: str) -> list[Recalled]:
+    """Return the goals that a session's first turn is offered, between the two marks of their block."""
+    found: list[Recalled] = []
+    mark: str | None = None
+    for line in offered.splitlines():
+        opening = GOALS.match(line)
+        if opening:
+            mark = opening["mark"]
+        elif mark is not None and line == f"</data {mark}>":
+            return found
+        elif mark is not None and (goal := GOAL.match(line)):
+            found.append(Recalled(goal["id"], goal["text"], {"due": goal["due"]} if goal["due"] else {}))
+    return []
 
 
 def _entries(result: str) -> list[tuple[str, str]]:

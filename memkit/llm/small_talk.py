@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from memkit.llm.claims import read_claim
+from memkit.llm.persons import to_second_person
+from memkit.llm.recalled import Recalled, open_goals
 from memkit.llm.relations import slot_of
 from memkit.llm.speech import LONGEST_MESSAGE, plain_sentence
 from memkit.loop.consent import consent_in
@@ -143,6 +145,7 @@ FOREIGN_TEXT = (
 NONSENSE = (
     "I did not understand that, and stored nothing. Tell me something about yourself, ask me about it, or say 'help'."
 )
+MOST_GOALS = 3
 CORE_NAME = re.compile(r"<human>\n(?P<text>.*?)\n?</human>", re.DOTALL)
 
 ANSWERS = (
@@ -178,9 +181,20 @@ def small_talk(text: str, earlier: Sequence[Message] = ()) -> str | None:
 
 
 def greeting(earlier: Sequence[Message]) -> str:
-    """Return a greeting, by name where core memory has one."""
+    """Return a greeting, by name where core memory has one, with the open goals that a new session is offered."""
     name = name_in_core(earlier)
-    return f"Hello{f' {name}' if name else ''}! Tell me something to remember, ask me about it, or say 'help'."
+    hello = f"Hello{f' {name}' if name else ''}!"
+    offered = earlier[-1] if earlier and earlier[-1].get("name") == "memory" else {}
+    goals = open_goals(offered.get("content", ""))
+    if goals:
+        return f"{hello} Still open: {'; '.join(map(_told, goals[:MOST_GOALS]))}. How can I help you?"
+    return f"{hello} Tell me something to remember, ask me about it, or say 'help'."
+
+
+def _told(goal: Recalled) -> str:
+    due = f", due {goal.facts['due']}" if "due" in goal.facts else ""
+    text = to_second_person(goal.text.rstrip(".!"))
+    return f"{text[:1].lower()}{text[1:]}{due} [{goal.id}]"
 
 
 def name_in_core(messages: Sequence[Message]) -> str:
