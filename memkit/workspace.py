@@ -144,9 +144,12 @@ class Workspace:
         from memkit.llm.patience import Patience
         from memkit.llm.providers import open_model
 
+        configured = str(self.settings["provider"]).partition(":")[0]
+        # The configured model is one of the configured vendor's; another vendor has none of its name.
+        is_known = configured in ("reference", (provider or configured).partition(":")[0])
         return open_model(
             provider or self.settings["provider"],
-            model or self.settings["model"],
+            model or (self.settings["model"] if is_known else None),
             folder=Path.cwd(),
             patience=Patience.of(self.settings.section("requests")),
         )

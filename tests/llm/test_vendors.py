@@ -14,6 +14,7 @@ from memkit.errors import EnvironmentFault, MissingExtra, UsageError
 from memkit.llm.providers import open_model
 from memkit.loop.interface import Message, ToolSpec
 from memkit.testing import FakeServer
+from memkit.workspace import open_workspace
 
 PROTOCOLS = {"anthropic": "anthropic", "openai": "chat"}
 VARIABLES = {"anthropic": "ANTHROPIC", "openai": "OPENAI"}
@@ -162,3 +163,16 @@ def test_the_agent_talks_through_a_vendor(
     assert (code, capsys.readouterr().out.strip()) == (0, "I cannot fly.")
     assert server.refused == []
     assert "No plan for 'fly moon'" in server.asked[-1].last.text
+
+
+def test_the_configured_model_is_not_asked_of_another_vendor(store: Path, model_server: Start) -> None:
+    """A name of one vendor's is no model of another's, which then has its own choice."""
+    for protocol in PROTOCOLS.values():
+        model_server(protocol, [])
+    with (store / "memkit.yaml").open("a") as manifest:
+        manifest.write("provider: openai\nmodel: qwen3\n")
+    workspace = open_workspace(store)
+
+    asked: list[Any] = [workspace.language_model(name) for name in (None, "openai", "anthropic")]
+
+    assert [model.name for model in asked] == ["qwen3", "qwen3", "claude-sonnet-5-5"]
