@@ -10,7 +10,7 @@ from memkit.memory.corrections import is_users_correction
 from memkit.memory.extract import draft_from_tool, infer_type
 from memkit.memory.main import ArchivalStore, MainContext, MemoryTools
 from memkit.memory.periods import read_period
-from memkit.memory.record import Origin, Record
+from memkit.memory.record import Draft, Origin, Record
 
 SUNDAY = date(2026, 11, 22)
 REX = Record(id="r", text="My dog is called Rex", user_id="ada", created_at="", trust="verified")
@@ -158,3 +158,23 @@ def test_without_a_day_nothing_is_dated() -> None:
     origin = Origin(actor="agent", user_id="ada", user_text="I need to pay by Friday")
 
     assert not draft_from_tool("I need to pay by Friday", origin).extra
+
+
+def test_a_list_holds_what_a_search_would_and_nothing_of_others() -> None:
+    """What is for another session, agent or user, has ended, or is too unsure for a prompt is not listed."""
+    with ArchivalStore(clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC)) as archive:
+        person = Origin(actor="person", user_id="ada")
+        for draft, origin in (
+            (Draft("I like tea"), person),
+            (Draft("I like rain", scope="session"), person._replace(session_id="other")),
+            (Draft("I like snow", scope="agent"), person._replace(agent_id="other")),
+            (Draft("I like fog", valid_until="2026-01-01"), person),
+            (Draft("Bob likes hail"), person._replace(user_id="bob")),
+            (Draft("Everybody likes sun", scope="shared"), person),
+        ):
+            archive.offer(draft, origin)
+        tools = MemoryTools(MainContext(), archive, user_id="ada", session_id="mine")
+
+        listed = [hit.text for hit in tools.archival_memory_search("", top_k=50)]
+
+    assert sorted(listed) == ["Everybody likes sun", "I like tea"]
