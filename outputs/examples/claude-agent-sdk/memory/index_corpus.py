@@ -191,9 +191,14 @@ class CorpusIndex:
         return Record.from_checked(json.loads(row[0])) if row else None
 
     def records(
-        self, *, status: str | None = "live", types: Sequence[str] = (), session_id: str | None = None
+        self,
+        *,
+        status: str | None = "live",
+        types: Sequence[str] = (),
+        session_id: str | None = None,
+        newest_first: bool = False,
     ) -> Iterator[Record]:
-        """Yield records in the order of their ids, reading no more of them than are taken."""
+        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken."""
         # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
         # either out.
         state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
@@ -205,6 +210,7 @@ class CorpusIndex:
             clauses.append(REMEMBERED)
             values.append(self._forgotten_before())
         query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
+        query += " DESC" if newest_first else ""
         for (data,) in self._sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
 

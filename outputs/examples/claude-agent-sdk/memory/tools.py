@@ -52,8 +52,17 @@ class Archive(Protocol):
     ) -> SearchReport:
         """Return what matches ``query``."""
 
-    def records(self, *, user_id: str, types: Sequence[str] = (), as_of: str | None = None) -> list[Record]:
-        """Return the live records of this user and the shared ones, oldest first."""
+    def newest(
+        self,
+        user_id: str,
+        k: int,
+        *,
+        types: Sequence[str] = (),
+        as_of: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[Record]:
+        """Return the newest records that hold, sure enough for a prompt."""
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
@@ -355,9 +364,11 @@ class MemoryTools:
 
     def _newest(self, k: int, type: str | None, as_of: str | None) -> Sequence[Hit]:
         """Return what a question without words asks for: the newest records, sure enough for a prompt."""
-        least = self.archive.settings.retrieval.min_confidence
-        found = self.archive.records(user_id=self.user_id, types=(type,) if type else (), as_of=as_of)
-        return [Hit(record, 0.0, {}) for record in found[::-1] if record.confidence >= least][:k]
+        types = (type,) if type else ()
+        found = self.archive.newest(
+            self.user_id, k, types=types, as_of=as_of, session_id=self.session_id, agent_id=self.agent_id
+        )
+        return [Hit(record, 0.0, {}) for record in found]
 
     def _recall(self, records: Mapping[str, Record]) -> None:
         self._recalled |= records

@@ -239,6 +239,34 @@ class ArchiveReader:
         with self._reading():
             return [name.removeprefix(prefix) for name in self._index.corpora() if name != SHARED]
 
+    def newest(
+        self,
+        user_id: str,
+        k: int,
+        *,
+        types: Sequence[str] = (),
+        as_of: str | datetime | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[Record]:
+        """Return the newest records that hold for a user, a session and an agent and are sure enough for a prompt."""
+        if not self._long_term:
+            return []
+        now, least = self._clock(), self.settings.retrieval.min_confidence
+
+        def wanted(record: Record) -> bool:
+            holds = as_of is not None or is_valid(record, now)
+            meant = is_for(record, session_id, agent_id) and record.confidence >= least
+            return holds and meant and (record.scope != SHARED or not self._is_barred(user_id, record))
+
+        with self._reading():
+            if as_of is not None:
+                found = list(filter(wanted, self.records(user_id=user_id, types=types, as_of=as_of)))
+            else:
+                held = (corpus.records(types=types, newest_first=True) for corpus in self._corpora(user_id))
+                found = [record for records in held for record in islice(filter(wanted, records), k)]
+        return sorted(found, key=lambda record: record.id, reverse=True)[:k]
+
     def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
         """Return the live constraints that hold now for a user, a session and an agent, if sure enough for a prompt."""
         if not self._long_term:
