@@ -59,7 +59,7 @@ class FirstWordsCommand(MemkitCommand):
 
 
 def misspelt(word: str, words: Mapping[str, tuple[str, str]], command: str) -> str:
-    """Return `` Did you mean 'memkit … verify'?`` where somebody may have meant one of ``words``, else nothing."""
+    """Return `` Did you mean 'memkit plan verify'?`` where somebody may have meant one of ``words``, else nothing."""
     near = difflib.get_close_matches(word, words, n=1)
     return f" Did you mean '{command} {near[0]}'?" if near else ""
 
