@@ -23,7 +23,7 @@ from memkit.loop.off_record import PromptHeld
 from memkit.loop.procedures import Procedures, skills_section
 from memkit.loop.session_memory import SessionTools
 from memkit.loop.turn import AgentResponse
-from memkit.loop.virtual_context import VirtualContextMemory
+from memkit.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
 from memkit.loop.working import WorkingMemory
 from memkit.memory.archive import ArchivalStore
 from memkit.memory.context import MainContext
@@ -147,6 +147,12 @@ class ReferenceAgent:
     def spent(self) -> dict[str, int]:
         """Return what the model cost in this session: tokens and requests."""
         return self._agent.loop.spent
+
+    def open_goals(self) -> Sequence[Found]:
+        """Return the user's goals that are open when a session begins; none in one that goes on."""
+        if self.turns:
+            return ()
+        return [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
 
     def may_remember(self) -> bool:
         """Return whether anything of this session may outlast it."""

@@ -254,9 +254,11 @@ class Workspace:
         """Return what this machine alone holds on people."""
         from memkit.interchange.machine import Machine
         from memkit.memory.recall import RecallMemory
+        from memkit.store.checkpoints import CHECKPOINTS, Checkpoints
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
-        return Machine(self.archive, recall, self.sessions, self.audit, self.sealer)
+        steps = Checkpoints(state_folder(self.root) / CHECKPOINTS, self.sealer)
+        return Machine(self.archive, recall, self.sessions, steps, self.audit, self.sealer)
 
     @property
     def session_book(self) -> SessionBook:

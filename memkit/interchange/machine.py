@@ -1,9 +1,10 @@
-"""What this machine alone holds on a user, beside the archive: turns, sessions, counts of recalls, the account.
+"""What this machine alone holds on a user, beside the archive: turns, sessions, steps, counts of recalls, the account.
 
 As lines of an export, each has ``op`` and ``target`` as the archive's own events have::
 
     {"op": "turn", "target": SESSION, "user_id", "turn_id", "role", "text", "at"}
-    {"op": "session", "target": SESSION, "user_id", "fields": {turns, known, messages, summary}}
+    {"op": "session", "target": SESSION, "user_id", "fields": {turns, known, messages, summary, name, parent, …}}
+    {"op": "checkpoint", "target": SESSION, "user_id", "fields": {op, at, …}}
     {"op": "access", "target": RECORD, "user_id", "uses", "last"}
     {"op": "audit", "target": EVENT, "user_id", "month", "fields": {at, event, actor, ids, …}}
 """
@@ -25,12 +26,13 @@ from memkit.memory.record import JSON
 from memkit.memory.sealing import Sealer
 from memkit.memory.session_file import SessionFile, held_sessions
 from memkit.store.audit import AuditLog
+from memkit.store.checkpoints import Checkpoints
 
 Line = Mapping[str, JSON]
 
 CARRYING = ("export", "restored")
 """Events that tell of carrying the data: taken along, they would make every export differ from the one before."""
-KINDS = {"turn": "turns", "session": "sessions", "access": "access", "audit": "audit"}
+KINDS = {"turn": "turns", "session": "sessions", "checkpoint": "checkpoints", "access": "access", "audit": "audit"}
 """What the lines of each ``op`` are called where they are counted."""
 MONTH = re.compile(r"\d{4}-\d{2}")
 
@@ -43,6 +45,7 @@ class Machine:
     """For the counts of recalls."""
     recall: RecallMemory
     sessions: Path
+    checkpoints: Checkpoints
     audit: AuditLog
     sealer: Sealer
 
@@ -56,6 +59,8 @@ class Machine:
             }  # fmt: skip
         for session_id, content in held_sessions(self.sessions, user_id, self.sealer):
             yield {"op": "session", "target": session_id, "user_id": user_id, "fields": content}
+        for target, step in self.checkpoints.of_user(user_id):
+            yield {"op": "checkpoint", "target": target, "user_id": user_id, "fields": step}
         for id, use in sorted(self.archive.access_counts(user_id).items()):
             yield {"op": "access", "target": id, "user_id": user_id, "uses": use.uses, "last": use.last}
         for month, entry in self.audit.of_user(user_id):
@@ -72,7 +77,13 @@ class Machine:
             yield op, self._takers()[op](user_id, target, list(some))
 
     def _takers(self) -> Mapping[str, Callable[[str, str, list[Any]], int]]:
-        return {"turn": self._turns, "session": self._session, "access": self._uses, "audit": self._account}
+        return {
+            "turn": self._turns,
+            "session": self._session,
+            "checkpoint": self._steps,
+            "access": self._uses,
+            "audit": self._account,
+        }
 
     def _turns(self, user_id: str, session_id: str, lines: list[Any]) -> int:
         return self.recall.bring_back(
@@ -82,6 +93,9 @@ class Machine:
 
     def _session(self, user_id: str, session_id: str, lines: list[Any]) -> int:
         return SessionFile(self.sessions, user_id, session_id, self.sealer).bring_back(lines[-1]["fields"])
+
+    def _steps(self, user_id: str, session_id: str, lines: list[Any]) -> int:
+        return self.checkpoints.bring_back(user_id, session_id, [line["fields"] for line in lines])
 
     def _uses(self, user_id: str, target: str, lines: list[Any]) -> int:
         told = {line["target"]: Use(line["uses"], line["last"]) for line in lines}
@@ -102,14 +116,14 @@ def problem(user_id: str, line: Line) -> Reason | None:
     if wrong:
         return Reason("schema", f"{wrong[0]} is missing or not what it should be.")
     fields = line.get("fields")
-    if line["op"] == "audit" and isinstance(fields, Mapping) and fields.get("user_id") != user_id:
+    if line["op"] in ("audit", "checkpoint") and isinstance(fields, Mapping) and fields.get("user_id") != user_id:
         return Reason("other_user", f"The line is about another user than {user_id!r:.60}.")
     return None
 
 
 def _batch(line: Line) -> str:
     """Return what lines that are put back together have in common."""
-    if line["op"] in ("turn", "session"):
+    if line["op"] in ("turn", "session", "checkpoint"):
         return str(line["target"])
     return str(line.get("month", ""))
 
@@ -128,6 +142,10 @@ def _is_session(value: JSON) -> bool:
     return _is_count(value.get("turns")) and isinstance(value.get("known"), list)
 
 
+def _is_step(value: JSON) -> bool:
+    return isinstance(value, Mapping) and _is_text(value.get("op")) and _is_text(value.get("session_id"))
+
+
 SHAPES: Mapping[str, Mapping[str, Callable[[JSON], bool]]] = {
     "turn": {
         "target": _is_text,
@@ -138,6 +156,7 @@ SHAPES: Mapping[str, Mapping[str, Callable[[JSON], bool]]] = {
         "agent_id": lambda value: value is None or _is_text(value),
     },
     "session": {"target": _is_text, "fields": _is_session},
+    "checkpoint": {"target": _is_text, "fields": _is_step},
     "access": {"target": _is_text, "uses": _is_count, "last": _is_text},
     "audit": {
         "target": _is_text,

@@ -1,4 +1,4 @@
-"""What this machine holds on a person under ``.memkit/state/``: sessions, counts, the audit log, torn lines."""
+"""What this machine holds on a person under ``.memkit/state/``: sessions, steps, counts, the audit log, torn lines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner
 from memkit.store.layout import state_folder
 
+SESSION = ".json"
 _OWN_FOLDERS = ("erase",)
-_COUNTED = {"sessions": "sessions", "audit": "audit", "torn": "torn", "access": "access"}
+_COUNTED = {"sessions": "sessions", "context": "sessions"} | {
+    name: name for name in ("checkpoints", "audit", "torn", "access")
+}
 
 
 @dataclass(frozen=True)
@@ -116,17 +119,31 @@ class LocalState:
 
 
 def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
-    if path.suffix == SUFFIX:
-        for line in path.read_bytes().split(b"\n"):
+    lines = {SUFFIX: path.read_bytes().split(b"\n"), SESSION: [path.read_bytes()]}.get(path.suffix, [])
+    for line in lines:
+        if b'"user_id"' in line:
             yield from (data for _, data in objects_in(line))
 
 
 def _words_of(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a person said or asked; an assistant's phrases are in its source as well."""
+    """Yield what a person said, asked or named; an assistant's phrases are in its source as well."""
     spoken = data.get("text") if data.get("role", "user") == "user" else None
-    for text in (spoken, data.get("query")):
+    held = [
+        message.get("content")
+        for message in data.get("messages") or ()
+        if message.get("role") == "user" and not message.get("name")
+    ]
+    for text in (spoken, data.get("query"), data.get("name"), *held, *_strings(data.get("working"))):
         if isinstance(text, str):
             yield text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the texts in what a session kept of a task."""
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _strings(inner)
 
 
 def _redacted(content: bytes, ids: frozenset[str], needles: Needles) -> bytes:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.errors import NotFound, UsageError
+from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.memory.recall import RecallMemory, Turn
 from memkit.memory.sealing import Sealer
 from memkit.memory.session_file import SessionFile, files_of_sessions, session_digest
 from memkit.memory.summary import first_sentence
 from memkit.memory.times import to_text
+from memkit.store.checkpoints import CHECKPOINTS
 
 FOLDERS = ("sessions", "context")
 """Where the chat and where generated projects keep what the prompt of a session held."""
 MOST_NAMED = 10
 """Candidates that an error names."""
+
+
+class SessionOpen(EnvironmentFault):
+    """Say that another process has a session open."""
+
+    code = "session-in-use"
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,43 @@ class SessionBook:
             return name  # an id; nothing else needs to be read
         found = [session for session, kept in self._files(user_id) if kept.content.get("name") == name]
         return found[0] if len(found) == 1 else None
+
+    def is_open(self, card: SessionCard) -> bool:
+        """Return whether a process is talking in a session now."""
+        try:
+            with self.held(card):
+                return False
+        except SessionOpen:
+            return True
+
+    @contextmanager
+    def held(self, card: SessionCard) -> Iterator[None]:
+        """Keep every other process out of a session; raise ``SessionOpen`` where one is in it."""
+        path = self._state / CHECKPOINTS / f"{session_digest(card.user_id, card.session)}.jsonl"
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            yield  # nobody has opened it since it was put here
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise SessionOpen(
+                f"Somebody is talking in session {card.session!r:.60}. End that conversation first."
+            ) from None
+        try:
+            yield
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def all_held(self, user_id: str) -> Iterator[None]:
+        """Keep every other process out of all sessions of a user; raise ``SessionOpen`` where one is in any."""
+        with ExitStack() as locks:
+            for card in self.of(user_id):
+                locks.enter_context(self.held(card))
+            yield
 
     def content(self, card: SessionCard) -> Mapping[str, Any]:
         """Return what is kept of a session besides its turns."""

@@ -101,14 +101,15 @@ def erase_user(
         whole_repository: Agree to the rewriting of a repository of which the store is only a part.
 
     Raises:
-        EnvironmentFault: Something here would keep, lose or break a part; nothing was changed.
+        EnvironmentFault: Something here would keep, lose or break a part, such as a conversation that is still going
+            on; nothing was changed.
         NegativeAnswer: Nothing is held on ``user``.
         UsageError: ``out`` is no place for a certificate.
     """
     repository = _erasable_repository(workspace.root, whole_repository=whole_repository)
     if out is not None:
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
-    with _all_locked(workspace.root, repository):
+    with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         survey = Survey(
             workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
             shipped=_shipped(), redact_files=redact_files,

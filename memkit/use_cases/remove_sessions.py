@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from memkit.memory.record import Record
@@ -45,13 +46,17 @@ def remove_sessions(
 
     Raises:
         NotFound: This user has no such session; nothing was removed.
+        SessionOpen: Somebody is talking in one of them; nothing was removed.
         UsageError: A word fits several; nothing was removed.
     """
     book = workspace.session_book
     cards = {card.session: card for card in (book.find(user, word) for word in words)}
-    doomed = [RemovedSession(card, only_there=_only_there(workspace, card)) for card in cards.values()]
-    agree(doomed)
-    return [_removed(workspace, one, memories=memories) for one in doomed]
+    with ExitStack() as locks:
+        for card in cards.values():
+            locks.enter_context(book.held(card))
+        doomed = [RemovedSession(card, only_there=_only_there(workspace, card)) for card in cards.values()]
+        agree(doomed)
+        return [_removed(workspace, one, memories=memories) for one in doomed]
 
 
 def _only_there(workspace: Workspace, card: SessionCard) -> tuple[Record, ...]:

@@ -20,6 +20,7 @@ def rename_session(workspace: Workspace, word: str, name: str, *, user: str) -> 
 
     Raises:
         NotFound: This user has no such session, or it keeps nothing that could have a name.
+        SessionOpen: Somebody is talking in it, and would write over the name.
         UsageError: The name is none, or another session has it.
     """
     book = workspace.session_book
@@ -28,7 +29,8 @@ def rename_session(workspace: Workspace, word: str, name: str, *, user: str) -> 
     kept = book.content(card)
     if not kept:
         raise NotFound(f"Of {card.session!r:.60} only the turns are left, and those have no name.")
-    SessionFile(workspace.sessions, user, card.session, workspace.sealer).replace({**kept, "name": name})
+    with book.held(card):
+        SessionFile(workspace.sessions, user, card.session, workspace.sealer).replace({**kept, "name": name})
     return card
 
 

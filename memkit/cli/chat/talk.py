@@ -13,7 +13,7 @@ from memkit.cli.chat.leaving import Leaving
 from memkit.cli.chat.plain_page import Page
 from memkit.cli.chat.turn import ANSWERS, answer, finish_turn, is_slash
 from memkit.cli.output import Front
-from memkit.terminal import harmless
+from memkit.terminal import harmless, one_line
 
 HINT = "Ctrl-C again leaves, and so does Ctrl-D."
 KEPT = f"Interrupted; what was said so far stays. {HINT}"
@@ -28,6 +28,8 @@ def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving)
     with contextlib.suppress(EOFError):
         ask_for_consent(front, conversation)
         front.note(f"Session {conversation.session}. /help lists the commands, /quit leaves.")
+        for goal in conversation.agent.open_goals():
+            page.aside(f"Still open: {one_line(goal.text, 160)}" + (f" [{goal.id}]" if goal.id else ""))
         for notice in conversation.notices():
             page.aside(notice["message"])
         _finish(front, conversation, page)

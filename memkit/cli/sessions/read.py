@@ -25,13 +25,12 @@ def list_command(front: Front, user: str | None, limit: int | None) -> None:
     """List the sessions of USER that have not expired, the one that was used last first."""
     workspace = front.workspace
     owner = workspace.user(user)
-    cards = workspace.session_book.of(owner)
+    book = workspace.session_book
+    cards = book.of(owner)
     shown = cards[:limit]
     lines = [card_line(card, workspace.clock()) for card in shown] or [f"No sessions of {one_line(owner)}."]
-    front.answer(
-        {"sessions": [card_data(card) for card in shown], **_cut(len(cards), limit)},
-        [*lines, *_more(len(cards), limit)],
-    )
+    listed = [card_data(card) | {"open": book.is_open(card)} for card in shown]
+    front.answer({"sessions": listed, **_cut(len(cards), limit)}, [*lines, *_more(len(cards), limit)])
 
 
 @click.command("search", cls=MemkitCommand)

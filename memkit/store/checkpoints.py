@@ -1,0 +1,55 @@
+"""The steps of the turn that a session ran last, as its journal left them, for whoever carries or sweeps them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memkit.memory.sealing import Sealer, shown
+from memkit.memory.session_file import session_digest
+
+CHECKPOINTS = "checkpoints"
+Step = Mapping[str, Any]
+
+
+class Checkpoints:
+    """The journals in one folder, a file of JSON lines a session, each line with its user and session."""
+
+    def __init__(self, folder: Path, sealer: Sealer) -> None:
+        self._folder = folder
+        self._sealer = sealer
+
+    def of_user(self, user_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield every step of a user's sessions with the session's name; what cannot be read is passed over."""
+        for path in sorted(self._folder.glob("*.jsonl")):
+            for line in path.read_bytes().split(b"\n"):
+                try:
+                    step: dict[str, Any] = dict(shown(json.loads(line), self._sealer))
+                except (ValueError, TypeError):
+                    continue
+                if step.get("user_id") == user_id and isinstance(step.get("session_id"), str):
+                    yield step["session_id"], step
+
+    def bring_back(self, user_id: str, session_id: str, steps: Sequence[Step]) -> int:
+        """Put the steps of a session back where none are, and return how many that were."""
+        path = self._folder / f"{session_digest(user_id, session_id)}.jsonl"
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            return 0
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(json.dumps(self._sealer.seal(dict(step)), ensure_ascii=False) + "\n" for step in steps)
+            file.flush()
+            os.fsync(file.fileno())
+        return len(steps)
+
+    def drop_before(self, moment: datetime) -> None:
+        """Delete the journals that nobody went on with since a moment."""
+        for path in sorted(self._folder.glob("*.jsonl")):
+            if path.stat().st_mtime < moment.timestamp():
+                path.unlink(missing_ok=True)
