@@ -254,10 +254,10 @@ class Workspace:
         """Return what this machine alone holds on people."""
         from memkit.interchange.machine import Machine
         from memkit.memory.recall import RecallMemory
-        from memkit.store.checkpoints import CHECKPOINTS, Checkpoints
+        from memkit.store.checkpoints import Checkpoints
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
-        steps = Checkpoints(state_folder(self.root) / CHECKPOINTS, self.sealer)
+        steps = Checkpoints(self.checkpoints, self.sealer)
         return Machine(self.archive, recall, self.sessions, steps, self.audit, self.sealer)
 
     @property
@@ -274,6 +274,11 @@ class Workspace:
     def sessions(self) -> Path:
         """Return the folder of recall memory: the turns of every session."""
         return state_folder(self.root) / "sessions"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Return the folder of the journals of open turns."""
+        return state_folder(self.root) / "checkpoints"
 
     @property
     def cache(self) -> Path:

@@ -1,11 +1,10 @@
-"""The steps of the turn that a session ran last, as its journal left them, for whoever carries or sweeps them."""
+"""The steps of the turn that a session ran last, as its journal left them, for whoever carries them."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +34,15 @@ class Checkpoints:
                     yield step["session_id"], step
 
     def bring_back(self, user_id: str, session_id: str, steps: Sequence[Step]) -> int:
-        """Put the steps of a session back where none are, and return how many that were."""
-        path = self._folder / f"{session_digest(user_id, session_id)}.jsonl"
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
-            return 0
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(json.dumps(self._sealer.seal(dict(step)), ensure_ascii=False) + "\n" for step in steps)
-            file.flush()
-            os.fsync(file.fileno())
-        return len(steps)
-
-    def drop_before(self, moment: datetime) -> None:
-        """Delete the journals that nobody went on with since a moment."""
-        for path in sorted(self._folder.glob("*.jsonl")):
-            if path.stat().st_mtime < moment.timestamp():
-                path.unlink(missing_ok=True)
+        """Put the steps of a session back, unless others are here already, and return how many were not here."""
+        here = [step for session, step in self.of_user(user_id) if session == session_id]
+        missing = list(steps[len(here) :]) if here == list(steps[: len(here)]) else []
+        if missing:
+            path = self._folder / f"{session_digest(user_id, session_id)}.jsonl"
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.writelines(f"{json.dumps(self._sealer.seal(step), ensure_ascii=False)}\n" for step in missing)
+                file.flush()
+                os.fsync(file.fileno())
+        return len(missing)

@@ -39,13 +39,14 @@ def sweep_memory(workspace: Workspace, *, user: str | None = None, dry_run: bool
     if user is not None:
         return Sweep(swept.retired, swept.kept, turns, counts=workspace.archive.drop_stale_counts(user_id=user))
     kept_from = seconds_before(now, parse_duration(workspace.settings["audit.keep"]))
-    kept_since = seconds_before(now, policy.ttl)
-    workspace.machine.checkpoints.drop_before(kept_since)
+    expired = seconds_before(now, policy.ttl)
+    sessions = drop_old_sessions(workspace.sessions, expired)
+    drop_old_sessions(workspace.checkpoints, expired)  # of the same sessions
     return Sweep(
         swept.retired,
         swept.kept,
         turns,
-        sessions=drop_old_sessions(workspace.sessions, kept_since),
+        sessions=sessions,
         audit_months=workspace.audit.drop_before(kept_from),
         counts=workspace.archive.drop_stale_counts(),
     )

@@ -153,7 +153,7 @@ def test_an_export_holds_everything_and_nothing_of_others(memkit: Memkit, rich: 
 
     data = memkit("memory", "export", "--user", "ada", "--out", str(out))["data"]
 
-    assert set(data["counts"]) == {"records", "events", "turns", "sessions", "access", "audit"}
+    assert set(data["counts"]) == {"records", "events", "turns", "sessions", "checkpoints", "access", "audit"}
     assert data["lines"] == len(out.read_bytes().splitlines()) == sum(data["counts"].values())
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert b"Rex" in out.read_bytes()
