@@ -112,7 +112,9 @@ class JournalFile:
 
         An entry about what is done already, for which there is no room, is added as soon as there is some.
         """
-        line = json.dumps(self._hide(entry), ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
+        # Who holds the file is nobody's words, and is read by whoever has no key.
+        shown = entry if entry["op"] == "held" else self._hide(entry)
+        line = json.dumps(shown, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
         try:
             self._write_unwritten()
             self._write(line + b"\n")

@@ -154,8 +154,8 @@ def session_owners(folder: Path, session_id: str) -> list[str]:
 
 
 def drop_old_sessions(folder: Path, before: datetime) -> int:
-    """Delete the sessions that were last saved before a moment, and return how many."""
-    old = [path for path in sorted(folder.glob("*.json")) if path.stat().st_mtime < before.timestamp()]
+    """Delete the sessions, or the journals of their turns, that were last written before a moment; return how many."""
+    old = [path for path in sorted(folder.glob("*.json*")) if path.stat().st_mtime < before.timestamp()]
     for path in old:
         path.unlink(missing_ok=True)
     return len(old)

@@ -29,6 +29,8 @@ from .without_model import answer_from_memory
 from .working import WorkingMemory
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
+SESSION_START = "(session start)"
+"""What stands for the question where nobody asked."""
 NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
 
 
@@ -66,6 +68,8 @@ class AgentLoop:
         self.settle = settle
         self.toolbox.on_note = self.told.tell_operation
         self.turn_id = 0
+        self._silent_turns = 0
+        """Those in which no user spoke."""
         self._user_text: str | None = None
         self._words: str | None = None
         """The user's words as the prompt shows them."""
@@ -180,22 +184,21 @@ class AgentLoop:
 
     def recall_for(self, intent: Intent) -> str:
         """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
+        opening = self.open_session() if self._is_first_of_user() else ""
         if not intent.recall:
             self.toolbox.recall_skipped(intent.kind)
-            return ""
+            return opening
         blocks = {
             "constraints": self.memory.constraints(intent.query),
             "warning: this failed before": self.memory.warnings(intent.query),
         }
-        found = [item for items in blocks.values() for item in items]
-        self.toolbox.recalled(
-            {"op": "recall", "tier": "archive", "query": intent.query, "ids": [item.id for item in found if item.id]}
-        )
-        for item in found:
-            self.toolbox.lower_trust(item.trust)
-        shown = [Block(name, tuple(items)) for name, items in blocks.items() if items]
-        self.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in shown])
-        return self.memory.render(shown)
+        shown = self._show([Block(name, tuple(items)) for name, items in blocks.items() if items], intent.query)
+        return "\n".join(part for part in (opening, shown) if part)
+
+    def open_session(self) -> str:
+        """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""
+        blocks = self.memory.opening()
+        return self._show(blocks, SESSION_START) if blocks else ""
 
     def act(self, intent: Intent) -> Reply:
         """Let the model call tools until it answers; without a model, answer from memory alone."""
@@ -269,6 +272,7 @@ class AgentLoop:
 
     def _open_turn(self, text: str | None) -> None:
         self.turn_id += 1
+        self._silent_turns += text is None
         self._user_text = self._words = text
         self._recalled = ""
         self._instruction = None
@@ -277,6 +281,19 @@ class AgentLoop:
             self._asking = Asking(self.model, self.turn_id, self.told, self._deadline, self.spent)
         self.told.begin_turn()
         self.toolbox.begin_turn(text, self.turn_id)
+
+    def _is_first_of_user(self) -> bool:
+        return self._user_text is not None and self.turn_id - self._silent_turns == 1
+
+    def _show(self, blocks: Sequence[Block], query: str) -> str:
+        """Return blocks as the prompt shows them, after taking them into the books."""
+        ids = [record_id for block in blocks for record_id in block.ids]
+        self.toolbox.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
+        for block in blocks:
+            for item in block.found:
+                self.toolbox.lower_trust(item.trust)
+        self.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
+        return self.memory.render(blocks)
 
     @property
     def _heard(self) -> str:

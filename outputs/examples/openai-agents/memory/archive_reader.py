@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .consolidation import Plan
     from .episodes import Tell
     from .holdings import Brought
+    from .opening import Opening
     from .replay import Event
     from .revocation import Revocation, Source
     from .sealing import Sealed
@@ -276,6 +277,22 @@ class ArchiveReader:
             held = (one for one in self.records(user_id=user_id, types=("constraint",)) if is_valid(one, now))
             meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
             return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
+
+    def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "Opening":
+        """Return what a new session of a user opens with: open goals, and what matters most of the newest records."""
+        from .opening import LOOKED_AT, Opening, opening
+
+        if not self._long_term:
+            return Opening()
+        with self._reading():
+            goals, newest = (
+                [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
+                for found in (
+                    self.records(user_id=user_id, types=("goal",)),
+                    [one for corpus in self._corpora(user_id) for one in corpus.latest(LOOKED_AT)],
+                )
+            )
+        return opening(goals, newest, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
 
     def census(self, user_id: str | None = None) -> "Census":
         """Count what is held, of everybody or of one user."""

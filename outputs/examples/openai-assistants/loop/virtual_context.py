@@ -20,6 +20,7 @@ TURNS = 1000
 EXCERPT = 400
 """Characters of a turn that a search shows."""
 
+OPEN_GOALS = "goals that are still open"
 INSTRUCTION = "instruction"
 """Name of a message under the user's role in which the host program says what to do."""
 
@@ -175,6 +176,17 @@ class VirtualContextMemory:
             return []
         return self._searched(query, WARNINGS, types=("outcome",), tags=("failed",))
 
+    def opening(self) -> list[Block]:
+        """Return what a new session opens with: goals that are still open, and the memories that matter most."""
+        find = getattr(self.archive, "opening", None)
+        if find is None:
+            return []
+        found = find(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
+        goals = [_offered(record) for record in found.goals]
+        more = [Found("archive", f"({found.left_out} more goals are not shown)")] if found.left_out else []
+        blocks = {OPEN_GOALS: [*goals, *more], "remembered": [_offered(record) for record in found.memories]}
+        return [Block(name, tuple(items)) for name, items in blocks.items() if items]
+
     def render(self, blocks: Iterable[Block]) -> str:
         """Return blocks as fenced data."""
         return "\n".join(block.render(self._marker()) for block in blocks)
@@ -214,6 +226,13 @@ class VirtualContextMemory:
             **only,
         ).hits
         return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
+
+
+def _offered(record: Any) -> Found:
+    """Return a record with what is known about it, as one that nobody asked for."""
+    facts = [record.type, f"{record.confidence:.2f}", record.source, record.created_at[:10]]
+    facts += [f"due {due}"] if (due := record.extra.get("due")) else []
+    return Found("archive", f"{record.text} ({', '.join(facts)})", 1.0, record.id, trust_of(record))
 
 
 def _spoken(text: str) -> str:

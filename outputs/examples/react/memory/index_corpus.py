@@ -214,6 +214,11 @@ class CorpusIndex:
         for (data,) in self._sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
 
+    def latest(self, limit: int) -> list[Record]:
+        """Return the live records that were made last, the newest first."""
+        query = "SELECT coalesce(present, written) FROM records WHERE status='live' ORDER BY id DESC LIMIT ?"
+        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (limit,))]
+
     def everything(self) -> Iterator[tuple[Record, str]]:
         """Yield every record with its status in the order of their ids, also where the time of grace is over."""
         for data, status in self._sql.execute("SELECT coalesce(present, written), status FROM records ORDER BY id"):
