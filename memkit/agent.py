@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
 from memkit.agent_session import AgentSession, Place, Resumed
 from memkit.errors import UsageError
 from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Judge
 from memkit.htn.core import Domain, HTNPlanner, Method
+from memkit.loop.chores import Chore, Chores
 from memkit.loop.consent import RecordedConsent
 from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
 from memkit.loop.events import Listener
@@ -62,6 +64,8 @@ class Parts:
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
+    cut_off_plans: Callable[[], Sequence[str]] = lambda: ()
+    """Says of each run of a plan of the user's that was begun and not ended how to go on with it."""
     leave_traces: Callable[[bool], None] = lambda wanted: None
     """Lets the store write down what happens, or not."""
 
@@ -218,6 +222,10 @@ class ReferenceAgent:
         """Tell ``listen`` of what happens in turns, as long as the block lasts."""
         return self._agent.heard_by(listen)
 
+    def heartbeat(self) -> AgentResponse:
+        """Look after what is due while no user waits, and let the model act where something is pending."""
+        return self._run(self._agent.heartbeat, self.finish())
+
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do what the program asks for, such as a step of a skill, and keep the session as after a message."""
         resumed = self.finish()
@@ -317,8 +325,21 @@ class ReferenceAgent:
             listen=self.setting.listen,
             journal=self.session.journal,
             settle=self.setting.settle,
+            chores=self._chores(memory.main),
             working=WorkingMemory(max_items=self.parts.archive.settings.working.max_items),
         )
+
+    def _chores(self, main: MainContext) -> Chores:
+        """Return what a heartbeat looks after: the prompt, and what of the user's has come due."""
+        every: list[Chore] = [PageOut(main)]
+        if self.setting.remembers and self.setting.long_term:
+            archive, user, clock = self.parts.archive, self.setting.user, self.parts.clock
+            every += [
+                DueGoals(archive, user, self.setting.session, self.setting.agent_id, clock),
+                CutOffPlans(self.parts.cut_off_plans),
+                Consolidation(archive, user, clock),
+            ]
+        return Chores(every)
 
     def _persona(self, main: Any) -> Persona:
         """Return who the agent is, and which skills the store has now."""

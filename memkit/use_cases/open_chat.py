@@ -17,7 +17,9 @@ from memkit.loop.procedures import Procedure
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
 from memkit.memory.record import Origin
+from memkit.plan_runs import PlanRuns
 from memkit.skills.procedures import StoreProcedures
+from memkit.store.layout import state_folder
 from memkit.use_cases.rename_session import require_name
 from memkit.workspace import Workspace
 
@@ -87,6 +89,7 @@ def open_chat(
         observe=workspace.audit.append,
         sealer=workspace.sealer,
         leave_traces=workspace.leave_traces,
+        cut_off_plans=lambda: _cut_off_plans(workspace, user),
     )
     session = (
         _session(workspace, user, session, agent_id, resume=resume) if user else session or _new_session(workspace)
@@ -122,6 +125,17 @@ def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Meth
         for method in methods:
             steps = "" if callable(method.subtasks) else "; ".join(map(str, method.subtasks))
             yield Procedure("method", method.name, f"learned way to {method.task} in {domain}: {steps}")
+
+
+def _cut_off_plans(workspace: Workspace, user: str | None) -> list[str]:
+    """Return a sentence on each run of a plan of this user that was begun and not ended."""
+    states = PlanRuns(state_folder(workspace.root) / "plans").states(workspace.notice)
+    waiting = (state for state in states if state.run.user == user and state.outcome is None)
+    return [
+        f"The plan for {'; '.join(state.to_data()['tasks'])} was cut off after {state.completed} of {state.started} "
+        f"steps, or is under way: memkit plan --resume {state.run.id}"
+        for state in waiting
+    ]
 
 
 def _check_names(user: str, session: str, agent: str | None) -> None:

@@ -15,7 +15,7 @@ from memkit.cli.chat.lines import answer_lines, print_event, whole_input
 from memkit.cli.chat.pages import open_page
 from memkit.cli.chat.showing import Showing
 from memkit.cli.chat.talk import talk
-from memkit.cli.chat.turn import run_one_turn
+from memkit.cli.chat.turn import run_heartbeat, run_one_turn
 from memkit.cli.chat.unfinished import Outcomes
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand
@@ -30,6 +30,7 @@ from memkit.use_cases.open_chat import open_chat
 @click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and leave.")
 @click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: memkit.yaml).")
 @click.option("--model", help="The model's name, for providers that have several.")
+@click.option("--heartbeat", is_flag=True, help="No turn: look after what is due, say what is pending, and leave.")
 @click.option("--consent", "consents", is_flag=True, help="Record that the user agrees to long-term memory.")
 @click.option(
     "--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you; K:=JSON too."
@@ -39,18 +40,22 @@ from memkit.use_cases.open_chat import open_chat
 @click.pass_obj
 def chat(
     front: Front, /, user: str | None, prompt: str | None, provider: str | None, model: str | None,
-    consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, **begun: Any,
+    consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, heartbeat: bool, **begun: Any,
 ) -> None:  # fmt: skip
     """Talk to the agent of the store: one turn with -p or a pipe, a conversation on a terminal."""
     if events and not (jsonl or front.json):
         raise UsageError("--events prints lines of JSON: add --json or --jsonl.")
     if jsonl and prompt is not None:
         raise UsageError("-p is one turn and --jsonl as many as there are lines. Give one of them.")
-    is_talk = not (jsonl or front.json or prompt is not None) and sys.stdin.isatty()
+    if heartbeat and (jsonl or prompt is not None):
+        raise UsageError("--heartbeat answers nobody. Leave out -p and --jsonl.")
+    is_talk = not (jsonl or front.json or heartbeat or prompt is not None) and sys.stdin.isatty()
     if is_talk and front.no_input:
         raise UsageError("With --no-input nobody is asked what to say: add -p TEXT, or use a pipe.")
     workspace = front.workspace
     user = user or workspace.settings["user"]
+    if heartbeat and user and not (begun["session"] or begun["picks"] or begun["fork"] or begun["no_memory"]):
+        begun["resume"] = any(card.agent_id == begun["agent"] for card in workspace.session_book.of(user))
     begins = beginning(front, user, consents=consents, **begun)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
     listen = print_event if events else None if page is None else Showing(page)
@@ -72,7 +77,9 @@ def chat(
         conversation.changed = True
     with Leaving() as leaving:
         try:
-            if jsonl:
+            if heartbeat:
+                run_heartbeat(front, conversation, shown=page is not None)
+            elif jsonl:
                 answer_lines(conversation)
             elif is_talk and page is not None:
                 talk(front, conversation, page, leaving)

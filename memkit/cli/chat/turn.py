@@ -34,6 +34,15 @@ def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: 
     front.answer(data, message, ok=ok, diagnostics=notices, code=CODES.get(data["ended"], 0))
 
 
+def run_heartbeat(front: Front, conversation: Conversation, *, shown: bool = False) -> None:
+    """Let the agent look after what is due, and say what it did and what is pending."""
+    data = dict(conversation.agent.heartbeat().data) | {"session": conversation.session}
+    conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
+    done = [f"{one['name']}: {one['text']}" for one in data["memory_operations"] if one["op"] == "chore"]
+    lines = [*done, *([] if shown or data["message"] in "\n".join(done) else [data["message"]])]
+    front.answer(data, lines or ["Nothing is due."], diagnostics=conversation.notices())
+
+
 def answer(conversation: Conversation, text: str) -> dict[str, Any]:
     """Answer one message or slash command and return its data."""
     if not text.strip():
