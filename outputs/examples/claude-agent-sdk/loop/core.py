@@ -3,6 +3,7 @@
 from .agent import MemGPTAgent
 from .agent_loop import AgentLoop
 from .asynchronous import AsyncAgent
+from .chores import Chores, Outcome
 from .consent import RecordedConsent
 from .conversation import ConversationMemory
 from .events import Event
@@ -20,12 +21,14 @@ __all__ = [
     "AgentLoop",
     "AgentResponse",
     "AsyncAgent",
+    "Chores",
     "Completion",
     "ConversationMemory",
     "DeclaredTool",
     "Event",
     "HybridPlanner",
     "MemGPTAgent",
+    "Outcome",
     "Persona",
     "Proposals",
     "RecordedConsent",

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .agent_loop import AgentLoop
+from .chores import Chores
 from .events import Listener
 from .interface import JSON, Approval, DeclaredTool, Settle, TurnJournal
 from .planner import Proposals, as_hybrid
@@ -45,6 +46,7 @@ class MemGPTAgent:
         listen: Listener | None = None,
         journal: TurnJournal | None = None,
         settle: Settle | None = None,
+        chores: Chores | None = None,
         working: WorkingMemory | None = None,
         root: Any = ".",
         loop: Callable[..., AgentLoop] = AgentLoop,
@@ -84,6 +86,7 @@ class MemGPTAgent:
             listen=listen,
             journal=journal,
             settle=settle,
+            chores=chores,
         )
         if memory is None:
             self.loop.turn_id = self.memory.restore()

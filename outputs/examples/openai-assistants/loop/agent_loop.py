@@ -11,6 +11,7 @@ from typing import Any
 
 from .asking import Asking, is_told, model_of
 from .calls import TOO_LATE, TOO_MANY, CallRun
+from .chores import Chores
 from .deadline import Deadline, TimeIsUp
 from .events import Announcements, Listener
 from .fencing import fence, new_marker
@@ -23,7 +24,7 @@ from .prompt import Persona, as_persona, data_message, prompt_messages
 from .session_memory import SessionTools
 from .tasks import Learn, Remember, TaskMemory
 from .toolbox import Toolbox
-from .turn import AgentResponse, Intent, Reply, read_intent, remark_on, response_of
+from .turn import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory
 from .without_model import answer_from_memory
 from .working import WorkingMemory
@@ -53,6 +54,7 @@ class AgentLoop:
         listen: Listener | None = None,
         journal: TurnJournal | None = None,
         settle: Settle | None = None,
+        chores: Chores | None = None,
     ) -> None:
         self.memory = memory if memory is not None else VirtualContextMemory()
         self.planner = planner
@@ -66,6 +68,9 @@ class AgentLoop:
         self.told = Announcements(listen)
         self.journal = journal or NoJournal()
         self.settle = settle
+        self.chores = chores
+        self._pending: list[str] = []
+        """What the chores of this heartbeat found that somebody has to act on."""
         self.toolbox.on_note = self.told.tell_operation
         self.turn_id = 0
         self._silent_turns = 0
@@ -108,9 +113,18 @@ class AgentLoop:
         return self._turn(self.intend(self._user_text))
 
     def heartbeat(self) -> AgentResponse:
-        """Act without user input, within the bound on tool calls."""
+        """Act without user input: do the chores that are due, then let the model act, where anything is pending.
+
+        Bounded like any turn. A loop that was handed no chores leaves it to the model whether there is anything to do.
+        """
         self._open_turn(None)
+        if self.chores is not None:
+            self._pending = self.chores.run(self.toolbox.note, self._deadline)
+            if not self._pending:
+                return self._turn(Intent(IDLE, recall=False))
         self._add({"role": "user", "name": "heartbeat", "content": HEARTBEAT})
+        if self._pending:
+            self.inject_observation("\n".join(self._pending), source="chores")
         return self._turn(self.intend(None))
 
     def carry_out(self, instruction: str) -> AgentResponse:
@@ -202,6 +216,8 @@ class AgentLoop:
 
     def act(self, intent: Intent) -> Reply:
         """Let the model call tools until it answers; without a model, answer from memory alone."""
+        if intent.kind == IDLE:
+            return Reply("")
         if self.model is None:
             return Reply(answer_from_memory(self.memory, self.toolbox, intent.query))
         calls = 0
@@ -217,6 +233,7 @@ class AgentLoop:
         except TimeIsUp:
             return Reply(self._heard, calls, late=True)
         except KeyboardInterrupt:
+            self._deadline.interrupt()  # a model that was not waited for may still be speaking
             return Reply(self._heard, calls, interrupted=True)
         except Exception as error:
             if not (self._heard and is_told(error)):
@@ -241,8 +258,8 @@ class AgentLoop:
     def evaluate(self, reply: Reply) -> Reply:
         """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
         remark = remark_on(reply, self.max_seconds)
-        if not reply.text.strip() and not remark and self._user_text is not None:
-            remark = NO_ANSWER
+        if not reply.text.strip() and not remark:
+            remark = "\n".join(self._pending) if self._user_text is None else NO_ANSWER
         return replace(reply, text=f"{reply.text.strip()}\n{remark}".strip())
 
     def remember(self, reply: Reply) -> AgentResponse:
@@ -275,6 +292,7 @@ class AgentLoop:
         self._silent_turns += text is None
         self._user_text = self._words = text
         self._recalled = ""
+        self._pending = []
         self._instruction = None
         self._deadline = self.toolbox.deadline = Deadline(self.max_seconds)
         if self.model is not None:

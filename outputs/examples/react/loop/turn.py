@@ -16,12 +16,16 @@ SMALL_TALK = re.compile(
 )
 
 
+IDLE = "idle"
+"""The kind of a heartbeat in which nothing waits for the model."""
+
+
 @dataclass(frozen=True)
 class Intent:
     """What the loop makes of the user's words before it asks anything of memory."""
 
     kind: str
-    """question | statement | small_talk | heartbeat"""
+    """question | statement | small_talk | heartbeat | idle"""
     recall: bool
     """Whether standing constraints and warnings are looked up for it."""
     query: str = ""
