@@ -40,7 +40,7 @@ COMMANDS: Commands = {
     "update": ("memkit.cli.update:update", "Bring a generated project to the installed templates; your edits stay."),
     "targets": ("memkit.cli.targets:targets", "List the SDKs that gen renders for, and what each needs."),
     "key": ("memkit.cli.key:key", "List, export, import and destroy the keys that open sealed text."),
-    "fsck": ("memkit.cli.fsck:fsck", "Check every line of the archive."),
+    "fsck": ("memkit.cli.fsck:fsck", "Check every line of the archive, and what sessions left."),
     "index": ("memkit.cli.index:index", "Say how the index stands, or rebuild it."),
     "git": ("memkit.cli.git:git", "Set up how git merges and shows shards."),
     "commit": ("memkit.cli.commit:commit", "Commit memory that is not in git yet."),

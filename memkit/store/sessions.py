@@ -128,6 +128,21 @@ class SessionBook:
         """Return what is kept of a session besides its turns."""
         return next((kept.content for session, kept in self._files(card.user_id) if session == card.session), {})
 
+    def rename(self, card: SessionCard, name: str) -> None:
+        """Give a session a name.
+
+        Raises:
+            NotFound: It keeps nothing that could have a name.
+            SessionOpen: Somebody is talking in it, and would write over the name.
+        """
+        found = [kept for session, kept in self._files(card.user_id) if session == card.session]
+        if not found:
+            raise NotFound(f"Of {card.session!r:.60} only the turns are left, and those have no name.")
+        with self.held(card):
+            for kept in found:
+                file = SessionFile(kept.folder, card.user_id, card.session, self._sealer)
+                file.replace({**kept.content, "name": name})
+
     def paths(self, card: SessionCard) -> list[Path]:
         """Return every file that is of one session, whoever keeps it; its turns lie elsewhere."""
         stem = session_digest(card.user_id, card.session)
@@ -138,11 +153,12 @@ class SessionBook:
             for path, session, content in files_of_sessions(self._state / folder, user_id, self._sealer):
                 saved = datetime.fromtimestamp(path.stat().st_mtime, UTC)
                 if saved >= self._kept_from:
-                    yield session, _File(to_text(saved), content)
+                    yield session, _File(path.parent, to_text(saved), content)
 
 
 @dataclass(frozen=True)
 class _File:
+    folder: Path
     saved_at: str
     content: Mapping[str, Any]
 

@@ -1,10 +1,11 @@
-"""Check every line of the archive, and repair what can be repaired."""
+"""Check every line of the archive and what sessions left, and repair what can be repaired."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from memkit.memory.interface import Problem
+from memkit.store.session_repair import damaged_sessions, set_damaged_aside
 from memkit.store.shard_repair import find_problems, repair
 from memkit.workspace import Workspace
 
@@ -34,7 +35,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
     log = workspace.archive.log
     fixed: list[Problem] = []
     if fix:
-        fixed = repair(workspace.root, log, workspace.git, workspace.clock())
+        fixed = repair(workspace.root, log, workspace.git, workspace.clock()) + set_damaged_aside(workspace.root)
         if fixed:
             codes = ", ".join(sorted({problem.code for problem in fixed}))
             workspace.audit.append({"event": "repair", "actor": "person", "reason": f"{len(fixed)} fixed: {codes}"})
@@ -43,5 +44,5 @@ def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
     records = len(workspace.archive.records(user_id=None, sealed=True))
     remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
     done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
-    problems = (*findings.problems, *seals.problems)
+    problems = (*findings.problems, *seals.problems, *damaged_sessions(workspace.root))
     return ArchiveReport(records, tuple(done), problems, findings.warnings, seals.lines, seals.unreadable)

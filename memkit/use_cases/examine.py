@@ -21,6 +21,7 @@ from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
+from memkit.store.session_repair import damaged_sessions
 from memkit.use_cases.list_targets import list_targets
 from memkit.workspace import Workspace, open_workspace
 
@@ -91,6 +92,7 @@ def _store(given: Path | None) -> Iterator[Check]:
         yield _tried("repository", lambda: _repository(workspace.git))
         yield _tried("git identity", lambda: _identity(workspace.git))
         yield _tried("archive", lambda: _archive(workspace))
+        yield _tried("sessions", lambda: _sessions(root))
         fault = workspace.guard.fault
         yield Check("policies", fault is None, fault or "loaded")
         yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
@@ -129,6 +131,13 @@ def _archive(workspace: Workspace) -> str:
     if problems:
         raise StoreFault(f"{len(problems)} {'problem' if len(problems) == 1 else 'problems'}: run 'memkit fsck'")
     return "every line reads"
+
+
+def _sessions(root: Path) -> str:
+    damaged = sum(1 for _ in damaged_sessions(root))
+    if damaged:
+        raise StoreFault(f"{damaged} file{'' if damaged == 1 else 's'} of sessions cannot be read: run 'memkit fsck'")
+    return "every file reads"
 
 
 def _loaded(load: Callable[[], object]) -> str:

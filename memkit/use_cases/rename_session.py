@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from memkit.errors import NotFound, UsageError
+from memkit.errors import UsageError
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
 from memkit.memory.record import Origin
-from memkit.memory.session_file import SessionFile
 from memkit.store.sessions import SessionCard
 from memkit.terminal import is_unsafe
 from memkit.workspace import Workspace
@@ -26,11 +25,7 @@ def rename_session(workspace: Workspace, word: str, name: str, *, user: str) -> 
     book = workspace.session_book
     card = book.find(user, word)
     require_name(workspace, name, user=user, session=card.session)
-    kept = book.content(card)
-    if not kept:
-        raise NotFound(f"Of {card.session!r:.60} only the turns are left, and those have no name.")
-    with book.held(card):
-        SessionFile(workspace.sessions, user, card.session, workspace.sealer).replace({**kept, "name": name})
+    book.rename(card, name)
     return card
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.memory.recall import RecallMemory
+from memkit.memory.session_file import Kept, SessionFile, session_digest
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -255,3 +256,44 @@ def test_hostile_words_are_shown_as_escapes(ask: Ask, capsys: pytest.CaptureFixt
         run(["sessions", *words, "--user", "ada"])
         shown = capsys.readouterr().out
         assert "\x1b" not in shown and "\u202e" not in shown
+
+
+def test_what_a_generated_project_kept_is_listed_shown_renamed_and_removed(ask: Ask, store: Path) -> None:
+    """A project keeps prompts in a folder of its own and no account of calls; all the rest is as in a chat."""
+    state = store / ".memkit" / "state"
+    RecallMemory(state / "sessions").append("ada", "p1", 1, "user", "I live in Lisbon.")
+    file = SessionFile(state / "context", "ada", "p1")
+    file.save(None, Kept(1, ("01A",)))
+    framework = state / "anyframework" / f"{session_digest('ada', 'p1')}.sqlite-wal"
+    framework.parent.mkdir()
+    framework.write_bytes(b"steps of a graph")
+
+    assert ask("sessions", "rename", "p1", "from the project", "--user", "ada")[0] == 0
+    _, shown = ask("sessions", "show", "from the project", "--user", "ada")
+    assert (shown["data"]["session"], shown["data"]["calls"]) == ("p1", [])
+    assert [turn["text"] for turn in shown["data"]["turns"]] == ["I live in Lisbon."]
+    kept = file.load(None)
+    assert kept is not None and (kept.name, kept.known) == ("from the project", ("01A",))
+    assert ask("sessions", "rm", "p1", "--user", "ada", "--yes")[0] == 0
+    assert not framework.exists() and not file.exists()
+    assert ask("sessions", "list", "--user", "ada")[1]["data"]["sessions"] == []
+
+
+def test_damaged_files_of_sessions_are_named_and_set_aside(talked: Ask, store: Path) -> None:
+    """``fsck`` and ``doctor`` name them; ``--fix`` moves them where a person can look, and talking goes on."""
+    session = next((store / ".memkit/state/sessions").glob("*.json"))
+    session.write_text("{broken")
+    steps = next((store / ".memkit/state/checkpoints").glob("*.jsonl"))
+    steps.write_text("no JSON\n")
+
+    code, found = talked("fsck")
+
+    assert code == 1
+    assert {problem["code"] for problem in found["data"]["problems"]} == {"session-damaged", "steps-damaged"}
+    checks = {check["name"]: check["ok"] for check in talked("doctor")[1]["data"]["checks"]}
+    assert checks["sessions"] is False
+    assert talked("fsck", "--fix")[0] == 0
+    assert talked("fsck")[0] == 0
+    assert {path.read_text() for path in (store / ".memkit/state/torn").iterdir()} == {"{broken", "no JSON\n"}
+    for user, name in (("ada", "monday"), ("ada", "tuesday"), ("bob", "monday")):
+        assert talked("chat", "--user", user, "--session", name, "-p", "Hello!")[0] == 0

@@ -1,0 +1,51 @@
+"""What is damaged of the sessions on this machine: looked for, and set aside where that was asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from memkit.loop.journal_file import JournalError, read_entries
+from memkit.memory.interface import Problem
+from memkit.memory.shards import set_aside
+from memkit.store.checkpoints import CHECKPOINTS
+from memkit.store.layout import state_folder
+from memkit.store.sessions import FOLDERS
+
+_PROMPT = "What the prompt of a session held cannot be read. Its turns are kept elsewhere, and it goes on from those."
+_STEPS = (
+    "The steps of a session's last turn cannot be read, so that nobody can talk in it. Its turns are kept elsewhere."
+)
+
+
+def damaged_sessions(root: Path) -> Iterator[Problem]:
+    """Yield the files of sessions in the store at ``root`` that cannot be read."""
+    state = state_folder(root)
+    for folder in FOLDERS:
+        for path in sorted((state / folder).glob("*.json")):
+            if not _is_session(path):
+                yield Problem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
+    for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
+        try:
+            read_entries(path)
+        except (JournalError, UnicodeDecodeError):
+            yield Problem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
+
+
+def set_damaged_aside(root: Path) -> list[Problem]:
+    """Move the files that cannot be read to where a person may look at them, and return what was wrong with them."""
+    problems = list(damaged_sessions(root))
+    for problem in problems:
+        path = root / problem.path
+        set_aside(state_folder(root) / "torn", path.stem, path.read_bytes(), path.suffix)
+        path.unlink()
+    return problems
+
+
+def _is_session(path: Path) -> bool:
+    try:
+        data = json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("user_id", "session_id"))
