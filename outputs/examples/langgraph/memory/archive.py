@@ -262,13 +262,14 @@ class ArchivalStore(ArchiveReader):
         max_tokens: int = 8000,
         user_id: str = "local",
         session_id: str | None = None,
+        agent_id: str | None = None,
     ) -> "MemoryTools":
-        """Return the five memory tools on this archive."""
+        """Return the five memory tools on this archive, those of one agent where the user has several."""
         from .context import MainContext
         from .tools import MemoryTools
 
         context = main if main is not None else MainContext(max_tokens=max_tokens)
-        return MemoryTools(context, self, user_id=user_id, session_id=session_id)
+        return MemoryTools(context, self, user_id=user_id, session_id=session_id, agent_id=agent_id)
 
     # ------------------------------------------------------------------ inside
 
