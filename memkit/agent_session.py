@@ -94,6 +94,7 @@ class AgentSession:
         self._is_kept = is_kept
         self._agent: MemGPTAgent | None = None
         self._may_be_cut_off = False
+        self._is_running = False
         self._unagreed: tuple[Any, ...] = ()
         """The messages of turns in which the user did not agree that anything be kept."""
         self.fault: str | None = None
@@ -123,8 +124,16 @@ class AgentSession:
             UsageError: It is a session with another of the user's agents.
         """
         self._agent = agent
-        if not may_read:
-            return
+        agent.loop.tasks.on_change = self.keep
+        if may_read:
+            try:
+                self._put_back(agent, fork_of)
+            except BaseException:
+                self.close()
+                raise
+
+    def _put_back(self, agent: MemGPTAgent, fork_of: str | None) -> None:
+        self.journal.hold()  # what is read afterwards nobody else changes
         file = self._file if fork_of is None else self._file_of(fork_of)
         kept = file.load(agent.memory.main)
         self._require_agent(kept, fork_of or self._place.session)
@@ -148,7 +157,12 @@ class AgentSession:
         if not self._may_be_cut_off:
             return None
         agent = self._running()
-        turn = self.journal.pending(agent.loop.turn_id)
+        try:
+            turn = self.journal.pending(agent.loop.turn_id)
+        except SessionInUse:
+            raise
+        except JournalError as error:
+            raise TurnStopped(_told(error, was_opened=True)) from error
         self._may_be_cut_off = False
         if turn is None:
             return None
@@ -171,6 +185,7 @@ class AgentSession:
         agent = self._running()
         main, before = agent.memory.main, agent.loop.turn_id
         messages, summary, working = list(main.messages), main.summary, copy.deepcopy(agent.loop.working.__dict__)
+        self._is_running = True
         try:
             reply = turn()
         except (OSError, JournalError, StoreFull, StoreReadOnly) as error:
@@ -186,13 +201,15 @@ class AgentSession:
         except BaseException:
             self.journal.closed()  # whoever listens is told that it failed; what was done in it is not done again
             raise
+        finally:
+            self._is_running = False
         if not is_off_record and not self._is_kept():
             self._unagreed = tuple(main.messages)
         return reply
 
     def keep(self) -> None:
-        """Write the session down between two turns, such as when a step of its task is done."""
-        if self._is_kept():
+        """Write the session down between two turns, where its task changed; within a turn its end does that."""
+        if self._is_kept() and not self._is_running:
             self._save()
 
     def close(self) -> None:

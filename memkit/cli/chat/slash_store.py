@@ -14,13 +14,15 @@ BAR = 30
 
 def show_context(conversation: Conversation, _argument: str) -> str:
     """Return how many tokens of the prompt each tier takes, as bars, and what the session cost."""
-    main = conversation.agent.main
+    main, working = conversation.agent.main, conversation.agent.tasks.working.lines()
     tiers = [("in all", main.used()), *main.usage().items()]
     return "\n".join(
         [
             f"The prompt may have {main.max_tokens:,} tokens.",
             *(meter(name, tokens, main.max_tokens) for name, tokens in tiers),
             cost(conversation.agent.spent),
+            *(["The task at hand:"] if working else []),
+            *(f"  {one_line(line, 120)}" for line in working),
         ]
     )
 
