@@ -107,11 +107,15 @@ class SessionFile:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         beside = self._path.with_suffix(f".{os.getpid()}.new")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            json.dump(self._sealer.seal(data), file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self._path)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                json.dump(self._sealer.seal(data), file, ensure_ascii=False)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self._path)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
 
     def forget(self) -> None:
         """Take the session off the disk."""

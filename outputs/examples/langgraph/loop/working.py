@@ -94,6 +94,16 @@ class WorkingMemory:
         """Return one line per completed step, for the prompt."""
         return [_step_line(step) for step in self.completed_steps] if self.task else []
 
+    def lines(self) -> list[str]:
+        """Return the task at hand for a person: what is done of it, wanted, decided and noted; nothing without one."""
+        if self.task is None:
+            return []
+        goals = [f"wanted: {' → '.join(path)}" for goal in self.goals for path in _paths(goal)]
+        decided = [f"decided: {one.question} {one.answer}" for one in self.decisions]
+        noted = [f"noted: {self.scratchpad}"] if self.scratchpad else []
+        done = [f"done: {line}" for line in self.done_lines()]
+        return [f"{self.task} ({self.current_phase})", *done, *goals, *decided, *noted]
+
     def to_data(self) -> dict[str, JSON]:
         """Return everything as JSON types."""
         return asdict(self)
@@ -110,6 +120,12 @@ class WorkingMemory:
 
 def _goal(data: Mapping[str, JSON]) -> Goal:
     return Goal(data["text"], [_goal(subgoal) for subgoal in data["subgoals"]])
+
+
+def _paths(goal: Goal) -> list[list[str]]:
+    """Return the way to each innermost goal."""
+    below = [path for one in goal.subgoals for path in _paths(one)]
+    return [[goal.text, *path] for path in below] or [[goal.text]]
 
 
 def _step_line(step: StepDone) -> str:

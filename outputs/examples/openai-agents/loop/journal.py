@@ -8,12 +8,13 @@ answers and results come from the journal, and only what was not reached is done
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from .interface import JSON, CallData, CallKey, Completion, ToolCall
-from .journal_file import Entry, JournalFile
+from .journal_file import Entry, JournalError, JournalFile
 
 
 @dataclass(frozen=True)
@@ -142,10 +143,16 @@ class SessionJournal:
             if self._file.is_held:
                 self._file.wipe()
         elif self._save():
-            self._append("closed")
+            with suppress(JournalError):  # the session says so, too
+                self._append("closed")
         self._end()
 
     # --- the turn that an earlier process left
+
+    def hold(self) -> None:
+        """Keep other processes out of the session, where it is kept; raise ``SessionInUse`` where one is in it."""
+        if self._is_kept():
+            self._file.hold()
 
     def pending(self, turns: int | None) -> OpenTurn | None:
         """Return the turn that was cut off, if one was; ``turns`` is how many the session file has, None without one.
@@ -157,7 +164,11 @@ class SessionJournal:
         if not self._is_kept():
             return None
         self._file.hold()
-        entries = self._file.entries()
+        try:
+            entries = self._file.entries()
+        except JournalError:
+            self._file.close()
+            raise
         left = _open_turn(entries)
         if left is None or (left.turn_id <= turns if turns is not None else entries[-1]["op"] == "closed"):
             return None

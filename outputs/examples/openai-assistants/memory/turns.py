@@ -58,12 +58,17 @@ def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def append_line(file: Path, line: bytes) -> None:
-    """Append a line with one write, so that no other process's line falls into it; close a torn one first."""
+    """Append a line, or leave the file as it is; close a torn line first. Whoever appends holds the folder's lock."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    size = os.fstat(descriptor).st_size
     try:
-        size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, (b"\n" if torn else b"") + line + b"\n")
+        rest = (b"\n" if torn else b"") + line + b"\n"
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        os.ftruncate(descriptor, size)  # a short write comes before "disk full"
+        raise
     finally:
         os.close(descriptor)
 

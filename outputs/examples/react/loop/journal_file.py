@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from .errors import LoopError
 from .interface import JSON
@@ -37,7 +38,10 @@ class TurnLeft(JournalError):
 
 
 class JournalFile:
-    """The lines of one journal. A line counts once it is on the disk with its end; one that was cut short never did."""
+    """The lines of one journal. A line counts once it is on the disk with its end; one that was cut short never did.
+
+    Other processes are kept out; in this one, who opened the journal last has it.
+    """
 
     def __init__(
         self,
@@ -55,11 +59,11 @@ class JournalFile:
             hide: Makes of an entry what may stand on the disk.
             show: Makes an entry again of what stands there.
         """
+        self._handle: int | None = None
         self.path = path
         self._settled = settled
         self._hide = hide
         self._show = show
-        self._handle: int | None = None
         self._unwritten = b""
         """Lines about what was done already, for which there was no room yet."""
 
@@ -70,6 +74,9 @@ class JournalFile:
 
     def hold(self) -> None:
         """Keep every other process out; raise ``SessionInUse`` where one is in."""
+        if (before := _HELD.get(self.path)) is not None and before is not self:
+            self._handle, before._handle = before._handle, None  # who opened it here last goes on with it
+        _HELD[self.path] = self
         if self._handle is not None and os.fstat(self._handle).st_nlink:
             return
         self.close()  # somebody erased the file, and with it what kept the others out
@@ -130,6 +137,10 @@ class JournalFile:
         os.ftruncate(self._open_handle(), 0)
         self._note_holder()
 
+    def __del__(self) -> None:
+        """Let other processes in, where nobody said that this one is done."""
+        self.close()
+
     def close(self) -> None:
         """Let other processes in."""
         if self._handle is not None:
@@ -175,6 +186,10 @@ class JournalFile:
         return JournalError(f"{self.path} cannot be written: {error.strerror or error}.")
 
 
+_HELD: WeakValueDictionary[Path, JournalFile] = WeakValueDictionary()
+"""The journals that this process has open."""
+
+
 def read_entries(path: Path) -> list[Entry]:
     """Return the whole lines of a journal as they stand there, without those that only say who held it.
 
@@ -201,8 +216,6 @@ def read_entries(path: Path) -> list[Entry]:
 def _in_use(path: Path) -> str:
     holders = re.findall(rb'^{"op": "held".*"pid": (\d+)', path.read_bytes(), re.MULTILINE)
     process = f"process {holders[-1].decode()}" if holders else "another process"
-    if holders and int(holders[-1]) == os.getpid():
-        process = "this process"
     return (
         f"This session is open in {process}. End that conversation first, or talk in another session: "
         "leave out --session and -c for a new one, or fork this one."

@@ -52,6 +52,8 @@ class TaskMemory:
     def __init__(self, working: WorkingMemory, remember: Remember | None = None, learn: Learn | None = None) -> None:
         self.working = working
         self.episode: Episode | None = None
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when a task begins, a step of it is done, or it ends."""
         self._remember = remember
         self._learn = learn
 
@@ -59,6 +61,7 @@ class TaskMemory:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""
         self.working.start(task)
         self.episode = Episode(task)
+        self.on_change()
         return self.episode
 
     def use(self, ids: Iterable[str]) -> None:
@@ -71,6 +74,7 @@ class TaskMemory:
         self._running().used.update(dict.fromkeys(used))
         self._running().add_step(action, result, succeeded=succeeded)
         self.working.record_step(action, result[:EXCERPT], succeeded=succeeded)
+        self.on_change()
 
     def end_task(self, success: bool, outcome: str) -> str | None:
         """End the task, learn from its outcome, and return the id of its record; None where nothing is remembered.
@@ -81,6 +85,7 @@ class TaskMemory:
         text = outcome_text(episode, success, outcome)
         self.working.current_phase = ENDED[not success]
         self.episode = None
+        self.on_change()
         if self._learn is not None and episode.used:
             self._learn(list(episode.used), success, f"a task that used it {SUCCEEDED if success else FAILED}")
         return None if self._remember is None else self._remember(text, (SUCCEEDED if success else FAILED,))
