@@ -35,7 +35,7 @@ WORLD = (
     "the chat with --provider."
 )
 PERSONAL = re.compile(r"\b(?:i|my|me|mine|we|our|us|you|your|i'm|i've)\b", re.IGNORECASE)
-AKIN = ({"age", "birthday"},)
+AKIN = ({"age", "birthday"}, {"place", "home"})
 """Relations of which one answers a question for the other."""
 YEAR = re.compile(
     r"\b(?:in|during|back in) (?P<year>(?:19|20)\d\d)\b|\b(?:on|as of) (?P<day>(?:19|20)\d\d-\d\d-\d\d)\b"
@@ -47,6 +47,9 @@ TRADE = re.compile(
     re.IGNORECASE,
 )
 """What somebody does, by how the word for it ends."""
+RANKING = re.compile(r" (?:over|rather than|more than|instead of|to) ")
+DONE_YET = re.compile(r"(?:did|have|has|is|are|was|were)\b", re.IGNORECASE)
+"""How somebody asks whether a goal is reached."""
 MOST_TOLD = 6
 
 
@@ -201,11 +204,16 @@ def confirmed(asked: Asked, found: Sequence[Recalled]) -> str:
         if isinstance(statement, Slot) and slot is not None and statement.same(slot):
             return _yes(record) if _says(slot.value, statement.value) else _no(record)
         if isinstance(statement, Slot) and slot is not None and statement.relation == slot.relation == "taste":
+            _, _, worse = RANKING.sub("\n", slot.value, count=1).partition("\n")
+            if slot.subject == statement.subject and _says(worse, statement.value) and worse:
+                return _no(record)
             if slot.subject == statement.subject and _says(slot.value, statement.value):
                 return _yes(record) if is_disliking(record.text) == is_disliking(asked.text) else _no(record)
             continue
         said = statement if isinstance(statement, str) else asked.text
         if key_stems(said) and key_stems(said) <= key_stems(record.text):
+            if record.facts.get("type") == "goal" and DONE_YET.match(asked.text):
+                return f"Not that I know of. {_told(record)}"
             turned = sum(map(is_negation, words(said))) != sum(map(is_negation, words(record.text)))
             return _no(record) if turned else _yes(record)
         if isinstance(statement, str) and contradict(statement, record.text):

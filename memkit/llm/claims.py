@@ -73,7 +73,7 @@ PASSING = re.compile(
     r"^(?:i'm|i am|we're|we are|it's|it is|i feel|i'm feeling)(?: (?:so|very|really|a bit|just|not|pretty|"
     r"kind of|too)){0,2} "
     r"(?:tired|hungry|bored|happy|sad|sick|busy|back|here|ready|done|ok|okay|fine|good|great|sure|sorry|late|"
-    r"leaving|going|"
+    r"leaving|going(?! to\b)|"
     r"glad|excited|stressed|confused|lost|curious|afraid|thirsty|cold|hot|angry|annoyed|in a hurry|on my way|"
     r"raining|sunny|"
     r"nice|cool|funny|true|wrong|right|interesting|amazing|working|thinking|joking|kidding|testing|not sure|impressed|"
@@ -81,7 +81,8 @@ PASSING = re.compile(
     re.IGNORECASE,
 )
 EMPTY = re.compile(
-    r"^(?:you|it|that|this|there you|what a|how|let|lets|let's|i have (?:a|one|another) (?:question|request|"
+    r"^(?:you(?! (?:can|may|should) call me\b)|(?:it|that|this|there|here|what|how)'s|it|that|this|there you|what a|"
+    r"how|let|lets|let's|i never said|i didn't say|i have (?:a|one|another) (?:question|request|"
     r"problem|idea|favou?r)|i (?:guess|see|know|understand|agree|hope|"
     r"don't know|"
     r"do not know|have no idea|wonder|mean|forgot|love (?:it|that|this|you)|like (?:it|that|this|you)|"
@@ -176,8 +177,10 @@ def read_claim(sentence: str) -> Claim | None:
         return None
     if setting := setting or SET.match(body):
         body = f"{setting['s']} is {setting['v']}"
-    elif not wanted and (
-        EMPTY.match(body) or not (STATES.match(body) or GOAL.match(body) or RULE.match(body) or slot_of(body))
+    elif (
+        not wanted
+        and not PASSING.match(body)
+        and (EMPTY.match(body) or not (STATES.match(body) or GOAL.match(body) or RULE.match(body) or slot_of(body)))
     ):
         return None
     if body.lower().startswith(("i would like to know", "i'd like to know", "i want to know", "i need to know")):

@@ -7,7 +7,7 @@ import re
 SECOND_PERSON: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), words)
     for pattern, words in (
-        (r"^(?:please )?call me\b", "you are called"),
+        (r"^(?:(?:you can|you may|you should|please|just) ){0,2}call me\b", "you are called"),
         (r"^(?:please )?remind me (?:that )?", "you want to be reminded "),
         (r"^(?:please )?(?:don't|do not) (?:let me )?forget (?=to\b)", "you want "),
         (r"\b(?:I|we) am\b|\bI'm\b|\bwe(?:'| a)re\b", "you are"),

@@ -32,7 +32,7 @@ PREFIX = re.compile(
     re.IGNORECASE,
 )
 END = re.compile(
-    r"(?:[\s,]+(?:again|please|right|isn't it|is it|don't i|aren't i|correct|yes|no|then|now|currently|"
+    r"(?:[\s,]+(?:again|please|right|isn't it|is it|don't i|aren't i|correct|yes|no|then|now|due|currently|"
     r"these days|anyway|exactly|by the way))*\s*[?.! ]*$",
     re.IGNORECASE,
 )

@@ -41,7 +41,9 @@ LISTING = re.compile(
     r"(?:"
     + "|".join(f"(?P<{type}>{names})" for type, names in TYPES.items())
     + r")(?: do i have| have i| that you know| you know| left| open| today| right now)*\W*$"
-    r"|^what(?: (?:do|did) i (?:still )?(?:have|need|want|promise) to do| should i do| did i promise|"
+    r"|^(?:and )?my (?:open )?(?:goals|to-?dos|tasks|reminders)\W*$|^what(?: is|'s) on my (?:to-?do )?list\W*$"
+    r"|^what(?: am i supposed to do| (?:do|did) i (?:still )?(?:have|need|want|promise) to do| should i do|"
+    r" did i promise|"
     r"(?: is|'s) (?:still )?(?:open|left|due|pending))(?: to do| next| today| this week)?\W*$",
     re.IGNORECASE,
 )

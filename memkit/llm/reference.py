@@ -30,6 +30,7 @@ from memkit.loop.virtual_context import INSTRUCTION
 
 RETRACT = "memory_retract"
 NO_RETRACTION = "I cannot take anything back here: there is no tool for it. `memkit memory forget ID` does it."
+NOT_KEPT = "All right: I keep that message in this conversation only, and stored nothing of it."
 MOST_CLAIMS = 6
 """Statements that one turn stores; each is a tool call, and a turn has few of them."""
 TOO_MANY = "That is a lot at once: I took the first {most}. Tell me the rest in another message."
@@ -112,7 +113,10 @@ def _request(heard: Heard, text: str) -> Script:
 def _sentences(heard: Heard, text: str) -> Script:
     answers: list[str] = []
     claims = 0
-    for sentence in sentences_of(small_talk.OPENING.sub("", text)):
+    sentences = sentences_of(small_talk.OPENING.sub("", text))
+    if len(sentences) > 1 and "" in map(read_forget, sentences):
+        return NOT_KEPT
+    for sentence in sentences:
         if consent_in(sentence) is not None:
             continue
         if is_question(sentence):

@@ -36,9 +36,12 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("name", rf"^{WHO}{IS}(?: now)? (?:called|named|known as) {VALUE}$"),
         (
             "name",
-            rf"^(?:you can |you may |just |please )?call (?P<s>me) (?!back\b|later\b|when\b|tomorrow\b|on\b){VALUE}$",
+            rf"^(?:(?:you can|you may|you should|just|please|people|friends|everybody|"
+            rf"everyone) ){{0,2}}calls? (?P<s>me) (?!back\b|later\b|when\b|tomorrow\b|on\b){VALUE}$",
         ),
         ("name", rf"^(?:i|we)(?: have|'ve got| own| got) an? (?P<mine>[\w -]{{1,30}}?) (?:called|named) {VALUE}$"),
+        ("name", rf"^(?:the |my )name(?P<s>)(?: is|'s) {VALUE}$"),
+        ("name", rf"^(?P<s>i) go by {VALUE}$"),
         ("origin", rf"^{WHO}(?:{IS}| comes?| came) {ADVERBS}from {VALUE}$"),
         ("birthday", rf"^(?P<s>my|our){IS}? ?(?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
         ("birthday", rf"^{WHO}'s? (?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
@@ -140,7 +143,7 @@ def slot_of(text: str) -> Slot | None:
     for relation, pattern in PATTERNS:
         if match := pattern.match(read):
             owned = match.groupdict().get("mine")
-            subject = f"my {owned.lower()}" if owned else subject_of(match["s"])
+            subject = f"my {owned.lower()}" if owned else subject_of(match["s"] or "i")
             return Slot(subject, relation, NOW.sub("", match["v"].strip()))
     return None
 

@@ -73,13 +73,15 @@ BYE = re.compile(
     r"^(?:bye|goodbye|see (?:you|ya)|good night|cya|ciao|that(?:'s| is) all|i(?:'m| am) done|quit|exit)\b.{0,20}$", re.I
 )
 SURE = re.compile(
-    r"^(?:yes|yeah|yep|yup|ok|okay|k|sure|fine|right|correct|exactly|alright|got it|i see|indeed|true|"
+    r"^(?:yes|yeah|yep|yup|ok|okay|k|sure|fine|right|correct|that(?:'s| is) (?:right|correct|true|it)|exactly|"
+    r"alright|got it|i see|indeed|true|"
     r"no problem|np|mhm|aha)\W*$",
     re.I,
 )
 NO = re.compile(
-    r"^(?:no|nope|nah|wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect)|not really|you(?:'re|"
-    r" are) wrong)\W*$",
+    r"^(?:no|nope|nah|wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect|not what i (?:said|meant))|not really|"
+    r"you(?:'re| are) wrong|you got (?:that|it|this) wrong|i (?:never|didn't|did not) (?:say|said) (?:that|this|"
+    r"so))\W*$",
     re.I,
 )
 PRAISE = re.compile(
