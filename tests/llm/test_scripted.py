@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from memkit.errors import UsageError
 from memkit.llm.providers import PROVIDERS, open_model
 from memkit.llm.scripted import ScriptedModel, ScriptExhausted
+from memkit.llm.unserved import Unserved
 
 
 def test_answers_come_in_order(tmp_path: Path) -> None:
@@ -67,3 +69,29 @@ def test_every_provider_can_be_imported() -> None:
     """The table names classes that exist."""
     assert set(PROVIDERS) >= {"reference", "scripted"}
     assert open_model("reference") is not None
+
+
+@pytest.mark.parametrize("delay", [-1, True, "long", 1e9])
+def test_a_delay_is_a_bounded_number(delay: object) -> None:
+    """A script cannot stop a test for days."""
+    with pytest.raises(UsageError, match="answer 1: delay must be a number of seconds"):
+        ScriptedModel([{"text": "Late.", "delay": delay}])
+
+
+def test_a_script_streams_and_fails_as_it_says() -> None:
+    """Words come one by one, after the delay; an error comes behind the text before it, and the script goes on."""
+    late, half = {"text": "One two\nthree", "delay": 0.05}, {"text": "Half", "error": "It burns."}
+    model = ScriptedModel([late, half, {"error": "Out of order."}, "On."])
+    said: list[str] = []
+
+    begun = time.monotonic()
+    assert model.stream([], [], said.append).text == "".join(said) == "One two\nthree"
+    assert time.monotonic() - begun >= 0.05
+    assert said == ["One ", "two\n", "three"]
+
+    with pytest.raises(Unserved, match=r"It burns\."):
+        model.stream([], [], said.append)
+    assert said[-1] == "Half"
+    with pytest.raises(Unserved, match=r"Out of order\."):
+        model.complete([], [])
+    assert model.complete([], []).text == "On."
