@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import subprocess
@@ -18,10 +19,12 @@ import pytest
 
 from memkit.agent import Parts, ReferenceAgent
 from memkit.agent_session import TurnStopped
+from memkit.cli.chat.unfinished import Outcomes
 from memkit.cli.main import run
 from memkit.loop.errors import ModelFault
 from memkit.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
-from memkit.loop.journal_file import JournalError
+from memkit.loop.journal_file import JournalError, TurnLeft
+from memkit.loop.journalled_calls import DONE, LEAVE, RUN
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 
@@ -210,13 +213,81 @@ def test_withdrawn_consent_empties_the_journal(agreed: Path) -> None:
     assert "Grimalkin" not in lines_of(agreed, "checkpoints")
 
 
-def test_an_erased_session_stays_erased(agreed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The user is erased under a running chat, which goes on without bringing a word back."""
+def test_nobody_is_erased_in_the_middle_of_a_talk(agreed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Erasing says who is talking, and afterwards nothing of the journal is left."""
+    erase = ["--store", str(agreed), "memory", "erase", "--user", "ada", "--yes"]
     with talking(agreed, "Fine.", "Hello.") as agent:
         agent.step("My neighbour is called Grimalkin")
-        assert run(["--store", str(agreed), "memory", "erase", "--user", "ada", "--yes"]) == 0
+        assert run(erase) == 3
         agent.step("Hi")
+    assert run(erase) == 0
+    assert "monday" in capsys.readouterr().err
     assert "Grimalkin" not in lines_of(agreed, "") and "Hello" not in lines_of(agreed, "")
+
+
+def test_a_journal_that_was_deleted_under_a_talk_is_begun_anew(agreed: Path) -> None:
+    """Whoever tidies up ``.memkit/state`` takes no turn away that comes later."""
+    with talking(agreed, "Fine.") as agent:
+        agent.step("Hi")
+        for path in (agreed / ".memkit/state/checkpoints").iterdir():
+            path.unlink()
+        in_a_child(lambda: (setattr(agent.session.journal, "closed", die), agent.step("Are you there?")))
+    with talking(agreed, "Yes.") as agent:
+        resumed = agent.finish()
+        assert resumed is not None and resumed.turn.text == "Are you there?"
+
+
+@pytest.mark.parametrize("change", ["branch", "policies"])
+def test_the_store_changes_under_a_talk(change: str, agreed: Path) -> None:
+    """Another branch, whose archive knows no consent, ends the keeping; policies that do not load stop no talk."""
+    sent: list[str] = []
+    with talking(agreed, "Fine.", ("send", "fish"), "Sent.", tools=[sends(sent)]) as agent:
+        agent.step("Hi")
+        if change == "branch":
+            for command in (["add", "-A"], ["commit", "-qm", "now"], ["checkout", "-q", "-b", "old", "HEAD~1"]):
+                subprocess.run(["git", "-C", str(agreed), *command], check=True, capture_output=True)
+        else:
+            (agreed / "policies" / "broken.yaml").write_text("name: [")
+        reply = agent.step("Send him the fish")
+        assert agent.may_remember() is (change == "policies")
+
+    assert reply.message == "Sent." and sent == ["fish"]
+    assert ("fish" in lines_of(agreed, "checkpoints")) is (change == "policies")
+
+
+# --- on the command line
+
+
+def test_going_on_with_a_session_finishes_its_turn_first(agreed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``-c`` says so, in the data and on standard error; then it answers."""
+    leave_open(agreed, "My dog is called Rex.", "So I heard.")
+    chat = ["--store", str(agreed), "chat", "--user", "ada", "--json"]
+
+    assert run([*chat, "-c", "-p", "What is my dog called?"]) == 0
+    printed = capsys.readouterr()
+    data = json.loads(printed.out)["data"]
+    assert data["resumed"]["text"] == "My dog is called Rex." and data["resumed"]["message"] == "So I heard."
+    assert "had been cut off" in printed.err
+    assert run([*chat, "-c", "-p", "And now?"]) == 0
+    assert "resumed" not in json.loads(capsys.readouterr().out)["data"]
+
+
+@pytest.mark.parametrize(("typed", "answer"), [("d\n", DONE), ("?\nrun\n", RUN), ("\n", LEAVE), ("", None)])
+def test_a_person_is_asked_about_a_call_in_words(
+    typed: str, answer: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The call is shown with its arguments; Enter leaves it, and who sends nothing is asked again another time."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    call = ToolCall("call-1-1", "send", {"text": "fish"})
+
+    if answer is None:
+        with pytest.raises(TurnLeft):
+            Outcomes()(call)
+    else:
+        assert Outcomes()(call) == answer
+
+    asked = capsys.readouterr().err
+    assert "send had begun" in asked and "fish" in asked
 
 
 # --- how long a turn can go on
