@@ -1,0 +1,35 @@
+"""On a terminal a session is chosen from a list, greets with what is open, and says when nothing is kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pseudo_terminal import PseudoTerminal
+
+from memkit.cli.main import run
+
+
+def test_a_session_is_chosen_greets_and_says_when_nothing_is_kept(store: Path) -> None:
+    """Words shorten the list until one is left; a new session names open goals; the prompt says that memory is off."""
+    said = (("garden", "I want to plant roses this spring."), ("harbour", "The pilot is called Ingrid."))
+    for session, text in said:
+        run(["chat", "--store", str(store), "--user", "ada", "--session", session, "--consent", "-p", text])
+    command = [sys.executable, "-m", "memkit", "chat", "--store", str(store), "--user", "ada"]
+
+    with PseudoTerminal([*command, "-r"], folder=store.parent) as terminal:
+        listed = terminal.until("or Enter for none")
+        assert listed.index("harbour") < listed.index("garden")
+        terminal.type("pilot\r")
+        resumed = terminal.until("Session harbour.")
+        assert "Still open" not in resumed
+        terminal.until_ready()
+
+    with PseudoTerminal(command, folder=store.parent) as terminal:
+        assert "plant roses" in terminal.until("Still open:")
+        terminal.until_ready()
+        terminal.type("/memory off\r")
+        terminal.until_ready("(memory off) >")
+        terminal.type("/memory on\r")
+        terminal.until("Memory is on again.")
+        terminal.until_ready()
