@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,15 +32,26 @@ def ask(store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     return asked
 
 
+@pytest.fixture(scope="module")
+def spoken() -> dict[str, Path]:
+    """Return where the store lies in which people talked, once it is made; every test gets a copy."""
+    return {}
+
+
 @pytest.fixture
-def talked(ask: Ask) -> Ask:
+def talked(ask: Ask, store: Path, spoken: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Ask:
     """Let Ada have two sessions and Bob one, which has the same name as one of hers."""
-    for user, session, text in (
-        ("ada", "monday", "My dog is called Rex."),
-        ("ada", "tuesday", "I live in Lisbon. It is warm there."),
-        ("bob", "monday", "I collect quokkas."),
-    ):
-        assert ask("chat", "--user", user, "--session", session, "--consent", "-p", text)[0] == 0
+    if not spoken:
+        for user, session, text in (
+            ("ada", "monday", "My dog is called Rex."),
+            ("ada", "tuesday", "I live in Lisbon. It is warm there."),
+            ("bob", "monday", "I collect quokkas."),
+        ):
+            assert ask("chat", "--user", user, "--session", session, "--consent", "-p", text)[0] == 0
+        spoken["made"] = tmp_path_factory.mktemp("spoken") / "store"
+        shutil.copytree(store, spoken["made"], symlinks=True)
+    shutil.rmtree(store)
+    shutil.copytree(spoken["made"], store, symlinks=True)
     return ask
 
 
