@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 WORKERS ?= 2
 
-.PHONY: help demo test prove check outputs matrix bench template-release clean
+.PHONY: help demo test prove check outputs recording matrix bench template-release clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -34,6 +34,9 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 	$(BIN)/python -m memkit.use_cases.write_settings_page
 	$(BIN)/python -m memkit.use_cases.write_schemas
 	$(BIN)/python -m memkit.use_cases.write_examples
+
+recording: $(STAMPS)/test ## Play the session of docs/chat.md on a terminal and write the page from its screen
+	$(BIN)/python tests/chat/recording.py
 
 template-release: $(STAMPS)/test ## Release the templates and rooms as they are, so that projects can be updated to them
 	$(BIN)/python -m memkit.use_cases.release_templates

@@ -114,9 +114,9 @@ def test_what_happens_beside_the_answer_has_a_line_each() -> None:
         "· recalled constraints [01A], [01B]", "Let me look.", "· archival_memory_search(query: dog)",
         "· paged in [01C] (not in core or messages)",
     ]  # fmt: skip
-    assert lines[4].startswith("· outbox(to: bob rm, message: xxx") and len(lines[4]) < 120
+    assert lines[4] == f"· outbox(to: bob rm, message: {'x' * 39}…)"
     assert lines[5:] == [
-        "· outbox: Policy p denies this: no.",
+        "· outbox: Policy p denies this",
         "· paged out 1 message (90 tokens); /search and questions still find them",
         "Done.",
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from pseudo_terminal import PseudoTerminal
 
+from memkit.cli.chat.pages import open_page
 from memkit.cli.main import run
 
 SLOW = str(Path(__file__).with_name("slow_chat.py"))
@@ -113,26 +115,20 @@ def test_ctrl_c_keeps_what_was_said_and_a_second_one_leaves(agreed: Path, capsys
     assert "A beginning." in kept and "(interrupted)" in kept and "Again." in kept
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_the_session_whole(
-    agreed: Path, capsys: pytest.CaptureFixture[str], signal_number: signal.Signals
-) -> None:
-    """In the middle of an answer or at the prompt: what was said is kept, and is in git."""
+def test_a_signal_leaves_the_session_whole(agreed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the middle of an answer too: what was said until then is kept, and what was written is in git."""
     insert = {"tool": "archival_memory_insert", "args": {"text": "Ada's dog is called Rex"}}
     with chat(agreed, *script(agreed, insert, "Noted. " + "so " * 200), program=(SLOW,)) as terminal:
         terminal.until_ready()
-        is_asked = signal_number is signal.SIGTERM
-        if is_asked:
-            terminal.type("My dog is called Rex.\r")
-            terminal.until("archival_memory_insert")
-            terminal.wait(1.0)
-        os.kill(terminal.child.pid, signal_number)
+        terminal.type("My dog is called Rex.\r")
+        terminal.until("archival_memory_insert")
+        terminal.wait(1.0)
+        os.kill(terminal.child.pid, signal.SIGTERM)
         assert terminal.left() == 130
 
     assert is_committed(agreed)
-    if is_asked:
-        kept = exported(agreed, capsys)
-        assert "My dog is called Rex." in kept and "Noted. so" in kept
+    kept = exported(agreed, capsys)
+    assert "My dog is called Rex." in kept and "Noted. so" in kept
 
 
 def test_the_terminal_is_left_as_it_was(agreed: Path) -> None:
@@ -178,12 +174,9 @@ def test_an_approval_can_hold_for_the_session(agreed: Path) -> None:
 MARKDOWN = "# Head\n\nSome **bold** words.\n\n- one\n- two\n"
 
 
-@pytest.mark.parametrize(
-    ("variables", "is_drawn"),
-    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": ""}, False)],
-)
+@pytest.mark.parametrize(("variables", "is_drawn"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_markdown_is_drawn_where_the_terminal_can(agreed: Path, variables: dict[str, str], is_drawn: bool) -> None:
-    """Elsewhere it is the text it is, once."""
+    """Where no colours are wanted it is the text it is, once."""
     with chat(agreed, *script(agreed, MARKDOWN), "-p", "Go", environment=variables) as terminal:
         assert terminal.left() == 0
         shown = terminal.text
@@ -191,6 +184,27 @@ def test_markdown_is_drawn_where_the_terminal_can(agreed: Path, variables: dict[
     assert shown.count("bold") == shown.count("two") == 1
     assert ("**bold**" in shown) is not is_drawn
     assert (" • one" in shown) is is_drawn
+
+
+@pytest.mark.parametrize(
+    ("variables", "page"),
+    [
+        ({"TERM": "xterm"}, "MarkdownPage"),
+        ({"TERM": "dumb"}, "PlainPage"),
+        ({"TERM": ""}, "PlainPage"),
+        ({"NO_COLOR": "1"}, "PlainPage"),
+        ({"TERM": "dumb", "FORCE_COLOR": "1"}, "MarkdownPage"),
+    ],
+)
+def test_the_page_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], page: str) -> None:
+    """What the environment says of the terminal and of colours decides; in a pipe only the answer is printed."""
+    for name, value in ({"TERM": "xterm", "NO_COLOR": "", "FORCE_COLOR": ""} | variables).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert (open_page(is_talk=False) is None) is ("FORCE_COLOR" not in variables)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    assert type(open_page(is_talk=True)).__name__ == page
 
 
 def test_a_window_may_change_its_size_at_any_time(agreed: Path) -> None:
@@ -227,8 +241,13 @@ def test_output_that_goes_elsewhere_holds_the_answers_alone(agreed: Path) -> Non
     assert out.read_text("utf-8").startswith("Noted: Your dog is called Rex.\n(stored: ")
 
 
-def test_without_input_a_talk_is_refused(agreed: Path) -> None:
+def test_without_input_a_talk_is_refused(
+    agreed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """``--no-input`` on a terminal never waits for anybody."""
-    with chat(agreed, "--no-input") as terminal:
-        assert terminal.left() == 2
-        assert "add -p TEXT" in terminal.text
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+
+    assert run(["chat", "--no-input", "--user", "ada", "--store", str(agreed)]) == 2
+
+    assert "add -p TEXT" in capsys.readouterr().err

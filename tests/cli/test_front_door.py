@@ -105,6 +105,17 @@ def test_interrupts_and_bugs_have_their_own_codes(
     assert len(printed.strip().splitlines()) == 1
 
 
+def test_an_interrupt_while_the_program_is_loaded_is_one_too(tmp_path: Path) -> None:
+    """Whoever presses Ctrl-C at once gets exit 130 and no trace."""
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "memkit", "--help"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
+
+
 def test_a_closed_pipe_is_no_error(store: Path) -> None:
     """``memkit … | head -1`` ends quietly when the reader leaves."""
     command = f"{sys.executable} -m memkit config show --store {store} | head -1"

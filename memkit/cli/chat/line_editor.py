@@ -30,7 +30,7 @@ class LineEditor:
             complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
             key_bindings=_keys(),
             multiline=True,
-            prompt_continuation="… ",
+            prompt_continuation=lambda width, line, is_wrapped: "" if is_wrapped else "… ",
         )
 
     def read(self, prompt: str) -> str:

@@ -10,7 +10,9 @@ from memkit.cli.chat.plain_page import Page
 from memkit.loop.events import Event
 from memkit.terminal import one_line
 
-WIDTH = 110
+WIDTH = 100
+VALUE, VALUES = 40, 6
+"""How much of an argument is shown, and how many."""
 THINKING = "thinking …"
 
 
@@ -88,7 +90,9 @@ def line_on(event: Event) -> str | None:
         size = f"{data['messages']} message{'' if data['messages'] == 1 else 's'} ({data['tokens']} tokens)"
         return f"paged out {size}; /search and questions still find them"
     if event.kind == "call_finished" and data["error"]:
-        return one_line(f"{data['name']}: {data['text']}", WIDTH)
+        # The answer says more on what a policy stopped, so here its name is enough.
+        text = data["text"].partition(":")[0] if data["text"].startswith("Policy ") else data["text"]
+        return one_line(f"{data['name']}: {text}", WIDTH)
     if event.kind == "chore":
         return one_line(", ".join(f"{key} {value}" for key, value in data.items()), WIDTH)
     return None
@@ -100,7 +104,9 @@ def call_line(name: str, args: Mapping[str, Any]) -> str:
     >>> call_line("outbox", {"message": "hello", "to": "bob"})
     'outbox(message: hello, to: bob)'
     """
-    return one_line(f"{name}({', '.join(f'{key}: {value}' for key, value in args.items())})", WIDTH)
+    shown = [f"{one_line(key, VALUE)}: {one_line(str(value), VALUE)}" for key, value in list(args.items())[:VALUES]]
+    more = ["…"] if len(args) > VALUES else []
+    return f"{one_line(name, VALUE)}({', '.join([*shown, *more])})"
 
 
 def _ids(ids: Sequence[str]) -> str:
