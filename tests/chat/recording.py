@@ -72,7 +72,8 @@ def _played(scene: Mapping[str, Any], store: Path, environment: Mapping[str, str
                 terminal.until(turn["at"])
                 terminal.type(f"{turn['type']}\r")
         if "killed" in scene:
-            terminal.until(scene["killed"])
+            while not (store / scene["killed"]).exists():
+                terminal.wait(0.2)
             os.kill(terminal.child.pid, signal.SIGKILL)
         assert terminal.left() == (-signal.SIGKILL if "killed" in scene else 0), terminal.text
         end = "Killed\n" if "killed" in scene else ""
