@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.plan_explanation import reason_findings
 from memkit.cli.stores import store_if_any
+from memkit.htn.core import GAVE_UP
 from memkit.terminal import counted
 from memkit.use_cases.verify_plan import verify_plan
 
@@ -23,18 +25,22 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--learned", type=_FILE, help="Where learned methods are kept (default: the store's domains/learned).")
 @click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
+@click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
 @click.pass_obj
 def verify(
-    front: Front, domain: str, problem: Path, plan_file: Path, learned: Path | None, promoted_only: bool
+    front: Front, domain: str, problem: Path, plan_file: Path, learned: Path | None, promoted_only: bool, timeout: float
 ) -> None:
     """Check that a plan does the tasks of a problem, without the code that searches for plans."""
     root = store_if_any(front)
-    verdict = verify_plan(domain, problem, plan_file, root=root, learned=learned, promoted_only=promoted_only)
+    ways: dict[str, Any] = {"root": root, "learned": learned, "promoted_only": promoted_only}
+    verdict = verify_plan(domain, problem, plan_file, **ways, seconds=timeout)
     data = {
         "valid": verdict.valid,
+        "outcome": verdict.outcome,
         "steps": len(verdict.steps),
         "reasons": [reason.to_data() for reason in verdict.reasons],
     }
     count = counted(len(verdict.steps), "step")
-    lines = [f"The plan is valid: {count}."] if verdict.valid else [str(reason) for reason in verdict.reasons]
+    heads = {"valid": [f"The plan is valid: {count}."], GAVE_UP: ["Gave up; the plan may be valid."]}
+    lines = [*heads.get(verdict.outcome, []), *map(str, verdict.reasons)]
     front.answer(data, lines, ok=verdict.valid, diagnostics=reason_findings(verdict.reasons))

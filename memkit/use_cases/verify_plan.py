@@ -12,7 +12,7 @@ from typing import Any
 from memkit.domains import find_domain, problem_in_domain
 from memkit.errors import UsageError
 from memkit.hddl.plans import holds_plan, read_steps, spelled_as
-from memkit.htn.core import Reason, Step, read_plan, verify
+from memkit.htn.core import GAVE_UP, Budget, Reason, Step, read_plan, verify
 from memkit.learned.shelf import Shelf
 from memkit.store.yaml import load_yaml
 
@@ -31,6 +31,13 @@ class Verdict:
         """Return whether the plan is a solution."""
         return not self.reasons
 
+    @property
+    def outcome(self) -> str:
+        """Return ``valid``, ``invalid``, or ``gave_up`` where time was up and the plan may be either."""
+        if self.valid:
+            return "valid"
+        return GAVE_UP if any(reason.code == "budget" for reason in self.reasons) else "invalid"
+
 
 def verify_plan(
     domain: str,
@@ -40,11 +47,12 @@ def verify_plan(
     root: Path | None = None,
     learned: Path | None = None,
     promoted_only: bool = False,
+    seconds: float | None = None,
 ) -> Verdict:
     """Return what is wrong with the plan in a file; raises ``UsageError`` for files that make no sense.
 
     Tasks may be decomposed by the learned methods of the domain too, which lie in the store or in the file ``learned``,
-    unless it is ``promoted_only``.
+    unless it is ``promoted_only``. After so many ``seconds`` the question is given up.
     """
     asked, known = problem_in_domain(problem, find_domain(domain, root))
     if not asked.tasks:
@@ -52,7 +60,7 @@ def verify_plan(
     steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
     shelf = None if promoted_only else Shelf.of_domain(known.name, domain, root, learned)
     extra = () if shelf is None else shelf.methods(known, lambda reason: None)
-    return Verdict(steps, verify(known, asked, steps, extra=extra))
+    return Verdict(steps, verify(known, asked, steps, extra=extra, budget=Budget(nodes=None, seconds=seconds)))
 
 
 def _plan_data(path: Path) -> Any:

@@ -213,8 +213,36 @@ def test_a_wrong_plan_is_exit_one_with_the_step(
     answer = json.loads(capsys.readouterr().out)
 
     assert (code, answer["schema"], answer["data"]["valid"]) == (1, "memkit.plan.verify/1", False)
+    assert answer["data"]["outcome"] == "invalid"
     assert answer["data"]["reasons"][0]["message"] == "step 2, hand_over book: 'has book' does not hold"
     assert answer["diagnostics"][0]["message"] == answer["data"]["reasons"][0]["message"]
+
+
+def test_a_check_that_is_given_up_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Time is up: exit 1 as of a plan that was not found, with an outcome of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "open.yaml").write_text(
+        "name: open\ntypes: {cup: object}\n"
+        "operators:\n  - {name: rest}\n  - {name: pick, parameters: '?a - cup ?b - cup ?c - cup ?d - cup ?e - cup'}\n"
+        "methods:\n  - {name: wait, task: begin, subtasks: [rest]}\n"
+        "  - {name: lay, task: table, subtasks: [begin, 'pick ?a ?b ?c ?d ?e'],\n"
+        "     variables: '?a - cup ?b - cup ?c - cup ?d - cup ?e - cup'}\n"
+    )
+    cups = ", ".join(f"c{at}: cup" for at in range(60))
+    (tmp_path / "p.yaml").write_text(f"objects: {{{cups}}}\nstate: []\ntasks: [table]\n")
+    (tmp_path / "plan.txt").write_text("rest\npick c1 c2 c3 c4 c5\n")
+    check = ["plan", "verify", "--domain", "open.yaml", "--problem", "p.yaml", "--plan", "plan.txt", "--timeout", "0.1"]
+
+    code = run([*check, "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert (code, answer["ok"]) == (1, False)
+    assert (answer["data"]["valid"], answer["data"]["outcome"]) == (False, "gave_up")
+    assert answer["data"]["reasons"][0]["code"] == "budget"
+    assert run(check) == 1
+    assert capsys.readouterr().out.startswith("Gave up; the plan may be valid.\ngave up after 0.1 seconds: ")
+    assert run([*check[:-1], "nan"]) == 2
 
 
 @pytest.mark.parametrize(

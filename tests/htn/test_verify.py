@@ -144,7 +144,7 @@ def test_a_task_that_may_stop_after_every_step_is_verified_in_linear_time() -> N
         methods=(Method("on", "walk", [], ["step", "walk"]), Method("stop", "walk", [], [])),
     )
     plan = [Step("step")] * 3_000
-    parser = Parser(domain, Problem(tasks=(("walk",),)), plan, {}, ())
+    parser = Parser(domain, Problem(tasks=(("walk",),)), plan, {}, (), Budget(nodes=None, seconds=None), time.monotonic)
 
     assert parser.run() == []
     assert sum(len(entry.ends) for entry in parser.entries.values()) < 3 * len(plan)
@@ -271,3 +271,48 @@ def test_arguments_that_only_the_steps_name_are_read_off_the_plan() -> None:
     assert verify(domain, problem, plan) == []
     assert [reason.code for reason in verify(domain, problem, mixed)] == ["decomposition"]
     assert time.process_time() - begun < 2.0, "160,000 ways to bind the variables of each method were looked at"
+
+
+OPEN = Domain(
+    types={"cup": "object"},
+    operators=(Operator("rest"), Operator("pick ?a ?b ?c ?d ?e")),
+    methods=(
+        Method("wait", "begin", [], ["rest"]),
+        Method("lay", "table", [], ["begin", "pick ?a ?b ?c ?d ?e"],
+               variables="?a - cup ?b - cup ?c - cup ?d - cup ?e - cup"),
+        Method("any", "all", [], ["rest"] * 16, ordering=[]),
+    ),
+)  # fmt: skip
+"""A domain with a method whose five variables only its second subtask binds, behind a task with methods of its own."""
+CUPS = {f"c{at}": "cup" for at in range(60)}
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (Budget(nodes=None, seconds=0.1), "gave up after 0.1 seconds: every step can be done, and whether methods"),
+        (Budget(nodes=1_000, seconds=None), "gave up after 1000 nodes: every step can be done, and whether methods"),
+        (Budget(nodes=1, seconds=None), "gave up after 1 node: "),
+        (Budget(nodes=None, seconds=0.0), "gave up after 0 seconds: "),
+    ],
+)
+def test_a_check_that_takes_too_long_is_given_up(budget: Budget, words: str) -> None:
+    """That is neither yes nor no, it takes no more time than it was given, and what was open is never laid out."""
+    plan = [Step("rest"), Step("pick", ("c1", "c2", "c3", "c4", "c5"))]
+    problem = Problem(tasks=(("table",),), objects=CUPS)
+    begun = time.process_time()
+
+    [reason] = verify(OPEN, problem, plan, budget=budget)
+
+    assert (reason.code, reason.task) == ("budget", "table")
+    assert str(reason).startswith(words)
+    assert time.process_time() - begun < 1.0
+
+
+def test_what_is_wrong_with_the_steps_is_found_whatever_the_budget() -> None:
+    """A step that cannot be taken is no matter of time, and a plan within the budget gets its answer."""
+    problem = Problem(tasks=(("all",),))
+    assert [each.code for each in verify(OPEN, problem, [Step("nap")], budget=Budget(nodes=1))] == ["step"]
+    assert verify(OPEN, problem, [Step("rest")] * 16, budget=Budget(nodes=100_000)) == []
+    found = verify(OPEN, problem, [Step("rest")] * 15, budget=Budget(nodes=100_000))
+    assert [each.code for each in found] == ["decomposition"]
