@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .conditions import Equal, Literal, condition_variables
+from .conditions import Equal, Literal
 from .domain import Domain, Method, Operator
 from .effects import When
 from .joins import conjuncts
@@ -39,6 +39,10 @@ class Effect:
     """Each ``("is", value)`` or ``("type", name)``."""
 
 
+Kinds = Mapping[tuple[bool, Any, int], Sequence[Effect]]
+"""Effects by whether they make a fact true, its name, and how many arguments it has."""
+
+
 def pulled_up(domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> dict[int, Needs]:
     """Return for each method, by its number, what its subtasks need when it begins, over the method's variables.
 
@@ -60,15 +64,24 @@ class _Needs:
         """Tasks that a function of the caller decomposes: they may need nothing and change anything."""
         self.crowded: set[Call] = set()
         self.earlier = [may_precede(method) for method in methods]
-        self.effects = self._all_effects()
+        self.effects = {name: _by_fact(effects) for name, effects in self._all_effects().items()}
         self.own = [
             [each for each in conjuncts(method.preconditions) if isinstance(each, Literal | Equal)]
             for method in methods
         ]
+        self._positions = [_positions(method.head.args) for method in methods]
         # The fixpoint asks the same again and again.
         self._over_head = cache(self._find_over_head)
         self._at_beginning = cache(self._find_at_beginning)
+        self._before = cache(self._find_before)
         self.needs: dict[Call, Needs] = {}
+        self._found: dict[int, tuple[Needs, Needs]] = {}
+        """What the subtasks of each method need, and what the method needs, as far as is known of its subtasks."""
+        self._users: dict[Call, list[int]] = {}
+        """The methods that a call is a subtask of."""
+        for number in range(len(methods)):
+            for call in dict.fromkeys(self._steps([number])):
+                self._users.setdefault(call, []).append(number)
         for operator in domain.operators:
             call = (operator.name, len(operator.parameters))
             self.needs[call] = frozenset() if operator.any_arguments else _over_arguments(operator)
@@ -79,26 +92,43 @@ class _Needs:
         # From below: all that any method might need. From there down to what all methods need.
         self._repeat(calls, lambda found: frozenset().union(*found))
         self._repeat(calls, lambda found: frozenset.intersection(*found))
-        return {number: self._of_subtasks(number) for number in range(len(self.methods))}
+        return {number: self._found[number][0] for number in range(len(self.methods))}
 
     def _repeat(self, calls: Sequence[Call], join: Callable[[list[Needs]], Needs]) -> None:
-        changed = True
-        while changed:
-            changed = False
-            found: dict[Call, list[Needs]] = {}
-            for number, call in enumerate(calls):
-                found.setdefault(call, []).append(self._of_method(number))
-            for call, needs in found.items():
-                joined = frozenset() if call[0] in self.opaque or call in self.crowded else join(needs)
+        """Join what the methods of each task need, subtasks first, until nothing changes; then all is known."""
+        methods_of: dict[Call, list[int]] = {}
+        for number, call in enumerate(calls):
+            methods_of.setdefault(call, []).append(number)
+        order = _inner_first({call: self._steps(numbers) for call, numbers in methods_of.items()})
+        waiting = set(order)
+        while waiting:
+            for call in order:
+                if call not in waiting:
+                    continue
+                waiting.remove(call)
+                found = [self._of_method(number) for number in methods_of[call]]
+                joined = frozenset() if call[0] in self.opaque or call in self.crowded else join(found)
                 if len(joined) > _MOST_NEEDS:
                     self.crowded.add(call)
-                changed = changed or joined != self.needs.get(call, frozenset())
-                self.needs[call] = joined
+                    waiting.add(call)
+                if joined != self.needs.get(call, frozenset()):
+                    self.needs[call] = joined
+                    for number in self._users.get(call, ()):
+                        self._found.pop(number, None)
+                        waiting.add(calls[number])
+
+    def _steps(self, numbers: Iterable[int]) -> list[Call]:
+        """Return the calls that are subtasks of methods."""
+        found = (self.methods[number].subtasks for number in numbers)
+        return [(step[0], len(step) - 1) for steps in found if not callable(steps) for step in steps]
 
     def _of_method(self, number: int) -> Needs:
         """Return what a method needs, over the arguments of its task."""
-        found = (self._over_head(number, each) for each in (*self.own[number], *self._of_subtasks(number)))
-        return frozenset(each for each in found if each is not None)
+        if number not in self._found:
+            inner = self._of_subtasks(number)
+            found = (self._over_head(number, each) for each in (*self.own[number], *inner))
+            self._found[number] = inner, frozenset(each for each in found if each is not None)
+        return self._found[number][1]
 
     def _of_subtasks(self, number: int) -> Needs:
         """Return what the subtasks of a method need when it begins, over the method's variables."""
@@ -112,25 +142,34 @@ class _Needs:
 
     def _find_over_head(self, number: int, need: Literal | Equal) -> Literal | Equal | None:
         """Return a method's need over the arguments of its task, None where it speaks of other variables too."""
-        args = self.methods[number].head.args
-        names = {arg: f"?{at}" for at, arg in reversed(list(enumerate(args))) if is_variable(arg)}
-        return replaced(need, names) if names.keys() >= set(condition_variables(need)) else None
+        names = self._positions[number]
+        parts = need.atom[1:] if isinstance(need, Literal) else (need.left, need.right)
+        return replaced(need, names) if all(part in names for part in parts if is_variable(part)) else None
 
     def _find_at_beginning(self, number: int, at: int, need: Literal | Equal) -> Literal | Equal | None:
         """Return a subtask's need over the method's variables, None where what is done before may see to it."""
+        names, before = self._before(number, at)
+        if before is None:
+            return None
+        own = replaced(need, names)
+        if isinstance(own, Equal):
+            return own
+        kind = (own.positive, own.atom[0], len(own.atom) - 1)
+        effects = (effect for known in before for effect in known.get(kind, ()))
+        return None if any(self._may_meet(each, own, number) for each in effects) else own
+
+    def _find_before(self, number: int, at: int) -> tuple[Mapping[str, Any], Sequence[Kinds] | None]:
+        """Return what a subtask is given, and the effects of what may precede it, None where those are unknown."""
         subtasks = self.methods[number].subtasks
         assert not callable(subtasks)
-        earlier = [subtasks[other][0] for other in self.earlier[number][at]]
+        names = {f"?{position}": arg for position, arg in enumerate(subtasks[at][1:])}
+        earlier = dict.fromkeys(subtasks[other][0] for other in self.earlier[number][at])
         if any(name in self.opaque for name in earlier):
-            return None
-        own = replaced(need, {f"?{position}": arg for position, arg in enumerate(subtasks[at][1:])})
-        before = (effect for name in earlier for effect in self.effects.get(name, ()))
-        return None if isinstance(own, Literal) and any(self._may_meet(each, own, number) for each in before) else own
+            return names, None
+        return names, [self.effects[name] for name in earlier if name in self.effects]
 
     def _may_meet(self, effect: Effect, need: Literal, number: int) -> bool:
-        """Return whether an effect can make a needed condition true."""
-        if (effect.positive, effect.name, len(effect.args)) != (need.positive, need.atom[0], len(need.atom) - 1):
-            return False
+        """Return whether an effect of the same kind of fact can make a needed condition true."""
         return all(self._meets(arg, part, number) for arg, part in zip(effect.args, need.atom[1:], strict=True))
 
     def _meets(self, arg: tuple[str, Any], part: Any, number: int) -> bool:
@@ -158,6 +197,38 @@ class _Needs:
                     self.opaque.add(method.task)
                     changed = True
         return found
+
+
+def _positions(args: Sequence[Any]) -> dict[Any, str]:
+    """Return each variable among arguments with the name of the first position that it has."""
+    return {arg: f"?{at}" for at, arg in reversed(list(enumerate(args))) if is_variable(arg)}
+
+
+def _inner_first(steps: Mapping[Call, Sequence[Call]]) -> list[Call]:
+    """Return calls with those they lead to before them, as far as they do not lead back."""
+    found: dict[Call, None] = {}
+    met: set[Call] = set()
+    for start in steps:
+        path = [(start, iter(steps[start]))] if start not in met else []
+        met.add(start)
+        while path:
+            call, rest = path[-1]
+            inner = next((each for each in rest if each in steps and each not in met), None)
+            if inner is None:
+                found[call] = None
+                path.pop()
+            else:
+                met.add(inner)
+                path.append((inner, iter(steps[inner])))
+    return list(found)
+
+
+def _by_fact(effects: Iterable[Effect]) -> Kinds:
+    """Return effects by the kind of fact that they change."""
+    found: dict[tuple[bool, Any, int], list[Effect]] = {}
+    for effect in effects:
+        found.setdefault((effect.positive, effect.name, len(effect.args)), []).append(effect)
+    return found
 
 
 def _effects(operator: Operator) -> Iterable[Effect]:
@@ -199,12 +270,9 @@ def _over_arguments(operator: Operator) -> Needs:
 
 
 def replaced(condition: Literal | Equal, names: Mapping[Any, Any]) -> Literal | Equal:
-    """Return a condition with other things in the place of its variables."""
-
-    def value(part: Any) -> Any:
-        return names.get(part, part) if is_variable(part) else part
-
+    """Return a condition with other things in the place of its variables, which alone are in ``names``."""
     if isinstance(condition, Literal):
-        atom: Term = (condition.atom[0], *(value(part) for part in condition.atom[1:]))
+        atom: Term = (condition.atom[0], *(names.get(part, part) for part in condition.atom[1:]))
         return Literal(atom, condition.positive)
-    return Equal(value(condition.left), value(condition.right), condition.positive)
+    left, right = (names.get(part, part) for part in (condition.left, condition.right))
+    return Equal(left, right, condition.positive)

@@ -6,15 +6,18 @@ into exactly these steps, in one of the orders that methods and problem allow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .domain import Domain, Method, Operator, Problem
 from .errors import HtnError, PlanError
 from .evaluation import Impossible, Members, StepState, arguments, shortfall
-from .interface import Reason, Step
+from .interface import Budget, Reason, Step
 from .objects import typed_objects
 from .parsing import Parser
 from .terms import ROOT_TYPE, parse_term
+
+_UNBOUNDED = Budget(nodes=None, seconds=None)
 
 
 def read_plan(value: object) -> list[Step]:
@@ -33,18 +36,26 @@ def read_plan(value: object) -> list[Step]:
 
 
 def verify(
-    domain: Domain, problem: Problem, plan: Sequence[Step], *, decomposition: bool = True, extra: Sequence[Method] = ()
+    domain: Domain,
+    problem: Problem,
+    plan: Sequence[Step],
+    *,
+    decomposition: bool = True,
+    extra: Sequence[Method] = (),
+    budget: Budget | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[Reason]:
     """Return what is wrong with a plan; an empty list means that it is a solution.
 
     ``extra`` are further methods that may be used, such as learned ones; with ``decomposition=False`` only the steps
-    are carried out.
+    are carried out. Where the ``budget`` is spent, the one reason has the code ``budget``, and the plan may be a
+    solution; nodes are ways to begin a task or to go on with it.
     """
     objects = typed_objects(domain, problem)
     wrong = list(_execute(domain, problem, plan, objects))
     if wrong or not decomposition:
         return wrong
-    return Parser(domain, problem, plan, objects, extra).run()
+    return Parser(domain, problem, plan, objects, extra, budget or _UNBOUNDED, clock).run()
 
 
 def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members) -> Iterator[Reason]:

@@ -9,19 +9,46 @@ first that can do something with an end is told directly (Leo 1991), so such pla
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import product
+from typing import Any, TypeVar
 
 from .conditions import Condition, Every, Literal, condition_variables
 from .domain import Domain, Method, Problem, computed_subtasks
 from .evaluation import Binding, Members, StepState, ground, holds
-from .interface import Reason, Step
+from .interface import Budget, Reason, Step
 from .ordering import Ordering, done_before
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
+from .wording import counted
 
 Place = tuple[Term, int]
 _ROOT: Place = (("", "root"), 0)
+_LOOK_AT_CLOCK_EVERY = 256
+_Item = TypeVar("_Item")
+
+
+class _Stopped(Exception):
+    """Stop because the budget is spent."""
+
+
+class _Meter:
+    """Counts what is looked at, and stops at the bound."""
+
+    def __init__(self, budget: Budget, clock: Callable[[], float]) -> None:
+        self._budget, self._clock = budget, clock
+        self._end = None if budget.seconds is None else clock() + budget.seconds
+        self._count = 0
+
+    def each(self, items: Iterable[_Item]) -> Iterator[_Item]:
+        """Yield items, each of them counted."""
+        for item in items:
+            self._count += 1
+            if self._budget.nodes is not None and self._count > self._budget.nodes:
+                raise _Stopped(f"gave up after {counted(self._budget.nodes, 'node')}")
+            if self._end is not None and self._count % _LOOK_AT_CLOCK_EVERY == 0 and self._clock() >= self._end:
+                raise _Stopped(f"gave up after {self._budget.seconds:g} seconds")
+            yield item
 
 
 @dataclass(eq=False)
@@ -75,8 +102,16 @@ class Parser:
     """Works through a plan from its first position to its last, the state moving along."""
 
     def __init__(
-        self, domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members, extra: Sequence[Method]
+        self,
+        domain: Domain,
+        problem: Problem,
+        plan: Sequence[Step],
+        objects: Members,
+        extra: Sequence[Method],
+        budget: Budget,
+        clock: Callable[[], float],
     ) -> None:
+        """Set up; ``budget`` bounds what is looked at, and the time on ``clock``."""
         self.operators = {operator.name: operator for operator in domain.operators}
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
@@ -88,26 +123,36 @@ class Parser:
         self.state = StepState(problem, objects)
         self.entries: dict[Place, _Entry] = {_ROOT: _Entry()}
         self.agenda: list[deque[_Row]] = [deque() for _ in range(len(plan) + 1)]
+        self._meter = _Meter(budget, clock)
         self.met: set[_Row] = set()
         """Rows of networks without a fixed order met at this position; other orders lead to the same row."""
 
     def run(self) -> list[Reason]:
-        """Return nothing if the tasks decompose into the plan, else how far they do."""
+        """Return nothing if the tasks decompose into the plan, else how far they do, or that the budget is spent."""
+        tasks = ", ".join(term_text(task) for task in self.root.subtasks)
+        try:
+            furthest = self._furthest()
+        except _Stopped as stopped:
+            words = f"{stopped}: every step can be done, and whether methods decompose '{tasks}' into them is not known"
+            return [Reason("budget", words, tasks)]
+        if len(self.plan) in self.entries[_ROOT].ends:
+            return []
+        agree = f"they agree with the plan up to step {furthest}" if furthest else "not even the first step fits"
+        words = f"every step can be done, but no methods decompose '{tasks}' into these steps; {agree}"
+        return [Reason("decomposition", words, tasks)]
+
+    def _furthest(self) -> int:
+        """Work through the plan, and return the last position that some decomposition comes to."""
         furthest = 0
         self.agenda[0].append(_Row(self.root, 0))
         for position, rows in enumerate(self.agenda):
             self.met.clear()
-            while rows:
+            for row in self._meter.each(_taken(rows)):
                 furthest = position
-                self._proceed(rows.popleft(), position)
+                self._proceed(row, position)
             if position < len(self.plan):
                 self.state.advance(self.operators[self.steps[position].name], self.steps[position])
-        if len(self.plan) in self.entries[_ROOT].ends:
-            return []
-        tasks = ", ".join(term_text(task) for task in self.root.subtasks)
-        agree = f"they agree with the plan up to step {furthest}" if furthest else "not even the first step fits"
-        words = f"every step can be done, but no methods decompose '{tasks}' into these steps; {agree}"
-        return [Reason("decomposition", words, tasks)]
+        return furthest
 
     def _proceed(self, row: _Row, position: int) -> None:
         if row.network.before is not None:
@@ -202,33 +247,38 @@ class Parser:
     def _is_a(self, value: Any, kind: str) -> bool:
         return kind == ROOT_TYPE or value in self.objects.get(kind, {})
 
-    def _bindings(self, method: Method, binding: Binding, args: Term) -> list[Binding]:
-        """Return every extension of a binding under which the method's preconditions hold now."""
+    def _bindings(self, method: Method, binding: Binding, args: Term) -> Iterator[Binding]:
+        """Yield every extension of a binding under which the method's preconditions hold now."""
         kinds = {p.name: p.type for p in method.variables}
         rows: list[Binding] = [binding]
         left = list(_parts(method.preconditions))
         while left and rows:
             condition = min(left, key=lambda each: _cost(each, rows[0]))
             left = [each for each in left if each is not condition]
-            rows = [wider for row in rows for wider in self._satisfied(condition, row, args, kinds)]
+            rows = [wider for row in rows for wider in self._meter.each(self._satisfied(condition, row, args, kinds))]
         names = [] if callable(method.subtasks) else [name for step in method.subtasks for name in variables_of(step)]
-        rows = [wider for row in rows for wider in self._assigned(names, row, kinds)]
-        return [row for row in rows if all(self._is_a(row[name], kind) for name, kind in kinds.items() if name in row)]
+        for wider in (wider for row in rows for wider in self._assigned(names, row, kinds)):
+            if all(self._is_a(wider[name], kind) for name, kind in kinds.items() if name in wider):
+                yield wider
 
     def _satisfied(self, condition: Condition, row: Binding, args: Term, kinds: Mapping[str, str]) -> Iterable[Binding]:
         if isinstance(condition, Literal) and condition.positive:
             return self.state.matches(condition.atom, row)
         rows = self._assigned(condition_variables(condition), row, kinds)
-        return [wider for wider in rows if holds(condition, wider, self.state, args)]
+        return (wider for wider in rows if holds(condition, wider, self.state, args))
 
-    def _assigned(self, names: Iterable[str], row: Binding, kinds: Mapping[str, str]) -> list[Binding]:
-        """Return the row with every unbound variable set to every object of its type in turn."""
-        rows: list[Binding] = [row]
-        for name in dict.fromkeys(names):
-            if name not in row:
-                members = self.objects.get(kinds.get(name, ROOT_TYPE), {})
-                rows = [{**each, name: value} for each in rows for value in members]
-        return rows
+    def _assigned(self, names: Iterable[str], row: Binding, kinds: Mapping[str, str]) -> Iterator[Binding]:
+        """Yield the row with every unbound variable set to every object of its type in turn."""
+        free = [name for name in dict.fromkeys(names) if name not in row]
+        members = (self.objects.get(kinds.get(name, ROOT_TYPE), {}) for name in free)
+        for values in self._meter.each(product(*members)):
+            yield {**row, **dict(zip(free, values, strict=True))}
+
+
+def _taken(rows: deque[_Row]) -> Iterator[_Row]:
+    """Yield the first of the rows as long as there are any; more may come meanwhile."""
+    while rows:
+        yield rows.popleft()
 
 
 def _parts(conditions: Iterable[Condition]) -> Iterator[Condition]:
