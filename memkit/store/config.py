@@ -33,6 +33,7 @@ DEFAULTS: Mapping[str, Any] = {
     },
     "persona": "You are a careful assistant with a long memory. You say where you know things from.",
     "context": {"max_tokens": 8000, "compress_at": 0.8, "keep_recent": 5, "core_section_limit": 2000},
+    "turn": {"within": "10m"},
     "working": {"max_items": 20, "ttl": "1d"},
     "recall": {"max_items": 1000, "ttl": "7d", "at_session_start": 3},
     "conversation": {"max_messages": 50, "summarize_at": 30, "keep": 10},

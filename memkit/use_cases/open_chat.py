@@ -17,6 +17,7 @@ from memkit.loop.procedures import Procedure
 from memkit.memory.errors import Refused
 from memkit.memory.gate import event_problems
 from memkit.memory.record import Origin
+from memkit.memory.times import parse_duration
 from memkit.plan_runs import PlanRuns
 from memkit.skills.procedures import StoreProcedures
 from memkit.store.layout import state_folder
@@ -111,6 +112,7 @@ def open_chat(
         agent_id=agent_id,
         listen=listen,
         settle=settle,
+        max_seconds=parse_duration(str(settings["turn.within"])),
     )
     agent = ReferenceAgent(adapt(parts), setting)
     workspace.release_at_close(agent.close)

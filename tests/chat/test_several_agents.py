@@ -24,6 +24,8 @@ from memkit.workspace import Workspace
 
 AGENTS = ("cook", "clerk", None)
 WORDS = ("An apricot", "A basalt", "A cormorant")
+TALKING: list[ReferenceAgent] = []
+"""Whoever was opened last."""
 PLACES = ("core", "agent", "session", "turn", "user", "shared")
 
 
@@ -39,14 +41,18 @@ def opened(
     workspace: Workspace, agent: str | None, *answers: Any, session: str = "", user: str = "ada"
 ) -> ReferenceAgent:
     """Return the agent of ``user`` called ``agent``, with a model that plays ``answers``."""
+    while TALKING:
+        TALKING.pop().close()  # a session is open once at a time
     model = ScriptedModel(list(answers) or ["Fine."])
-    return open_chat(
+    agent_of_user = open_chat(
         workspace,
         user=user,
         session=session or f"monday of {agent}",
         agent_id=agent,
         adapt=lambda parts: replace(parts, model=model),
     )
+    TALKING.append(agent_of_user)
+    return agent_of_user
 
 
 def tell(workspace: Workspace, agent: str | None, place: str, text: str, user: str = "ada") -> None:
