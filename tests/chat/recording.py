@@ -37,6 +37,8 @@ TOOL = """\
     open_world: false
 """
 ID = re.compile(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b")
+SIGN = re.compile(r"\n[\u2800-\u28ff] [^\n]*\Z")
+"""The sign of waiting that a killed program leaves; how it looks is a matter of the moment."""
 BLOCK = re.compile(r"(<!-- scene: (?P<name>[a-z]+) -->\n```text\n)(?P<shown>.*?)(^```$)", re.M | re.S)
 COLUMNS = 100
 
@@ -77,7 +79,7 @@ def _played(scene: Mapping[str, Any], store: Path, environment: Mapping[str, str
             os.kill(terminal.child.pid, signal.SIGKILL)
         assert terminal.left() == (-signal.SIGKILL if "killed" in scene else 0), terminal.text
         end = "Killed\n" if "killed" in scene else ""
-        return f"$ {scene['run']}\n{terminal.text}\n{end}"
+        return f"$ {scene['run']}\n{SIGN.sub('', terminal.text)}\n{end}"
 
 
 def masked(text: str, names: dict[str, str]) -> str:
