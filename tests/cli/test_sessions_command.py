@@ -194,6 +194,23 @@ def test_a_removed_session_leaves_no_word_but_what_was_remembered(talked: Ask, s
     assert {event["session_id"] for event in told if event["event"] == "write"} == {"monday", "tuesday"}
 
 
+def test_the_audit_log_is_blanked_in_place(talked: Ask, store: Path) -> None:
+    """Whoever appends meanwhile loses nothing: every other line keeps its bytes, and every line its place."""
+    (log,) = (store / ".memkit/state/audit").glob("*.jsonl")
+    with log.open("a", encoding="utf-8") as file:
+        file.write('{"event": "retrieved", "user_id": "ada", "session_id": "monday", "query": "Räx')  # torn
+    before = log.read_bytes().split(b"\n")
+
+    talked("sessions", "rm", "monday", "--user", "ada", "--yes")
+
+    after = log.read_bytes().split(b"\n")
+    assert list(map(len, after)) == list(map(len, before))
+    changed = [json.loads(old) for old, new in zip(before, after, strict=True) if old != new]
+    assert changed and {(one["user_id"], one["session_id"]) for one in changed} == {("ada", "monday")}
+    blanked = [json.loads(new) for old, new in zip(before, after, strict=True) if old != new]
+    assert not any({"query", "args", "reason"} & set(one) for one in blanked)
+
+
 def test_several_go_together_or_none_does(talked: Ask) -> None:
     """A word that means nothing stops the command before anything is removed."""
     assert talked("sessions", "rm", "monday", "nonsense", "--user", "ada", "--yes")[0] == 1

@@ -61,6 +61,7 @@ def show(front: Front, session: str, user: str | None) -> None:
     workspace = front.workspace
     account = show_session(workspace, session, user=workspace.user(user))
     data = card_data(account.card) | {
+        "open": workspace.session_book.is_open(account.card),
         "turns": [_turn_data(turn) for turn in account.turns],
         "calls": _calls(account),
         "writes": [record.id for record in account.writes],
