@@ -125,6 +125,7 @@ def test_nobody_forks_the_session_of_somebody_else(ask: Ask) -> None:
         ("-r", "--session", "x"),
         ("--no-memory", "--incognito"),
         ("--no-memory", "-c"),
+        ("--session", " "),
         ("--incognito", "--consent"),
         ("-r",),
     ],

@@ -197,8 +197,15 @@ def test_of_nobody_nothing_is_kept(
     else:
         monkeypatch.setenv("MEMKIT_USER", "")
 
-    talk(said=tuple(line for line in SAID if line != "/memory on"))
+    said = tuple(line for line in SAID if line != "/memory on")
 
+    talk(said=said)
+    switched = talk(said=("/memory off", *said, "/memory on", "Hello!"))
+    before = taken(places)
+    hidden = talk("--incognito", said=said)
+
+    assert all(answer["ok"] for answer in (switched[0], *switched[-2:], hidden[0]))
+    assert taken(places) == before
     assert {place: words_in(folder) for place, folder in places.items() if words_in(folder)} == {}
 
 

@@ -60,7 +60,9 @@ def beginning(
         raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
     if consents and (incognito or no_memory):
         raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
-    if user is None and (resume or picks or consents or incognito or fork is not None):
+    if session is not None and not session.strip():
+        raise UsageError("A session's id is not empty. Leave out --session for a new one.")
+    if user is None and (resume or picks or consents or fork is not None):
         raise UsageError(f"Who is it? {NO_USER}")
     if picks and user is not None:
         session = _picked(front, user, agent)
