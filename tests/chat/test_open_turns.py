@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from memkit.cli.chat.unfinished import Outcomes
 from memkit.cli.main import run
 from memkit.loop.errors import ModelFault
 from memkit.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
-from memkit.loop.journal_file import JournalError, TurnLeft
+from memkit.loop.journal_file import JournalError, SessionInUse, TurnLeft
 from memkit.loop.journalled_calls import DONE, LEAVE, RUN
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
@@ -72,12 +73,20 @@ class Clock:
         return self.now
 
 
+MADE: list[Path] = []
+"""A store whose user agreed to be remembered, made once."""
+
+
 @pytest.fixture
-def agreed(store: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def agreed(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> Path:
     """Return a store whose user agreed to be remembered."""
-    assert run(["--store", str(store), "consent", "grant", "--user", "ada"]) == 0
-    capsys.readouterr()
-    return store
+    if not MADE:
+        made = tmp_path_factory.mktemp("agreed") / "store"
+        assert run(["init", str(made)]) == 0
+        assert run(["--store", str(made), "consent", "grant", "--user", "ada"]) == 0
+        capsys.readouterr()
+        MADE.append(made)
+    return Path(shutil.copytree(MADE[0], tmp_path / "store"))
 
 
 @contextmanager
@@ -184,17 +193,23 @@ def test_a_turn_costs_three_syncs_and_a_call_two(session: str, agreed: Path, syn
 
 def test_two_processes_are_not_in_one_session(agreed: Path) -> None:
     """The second one is told which process has it and what to do; another session is open to it all the while."""
-    command = [sys.executable, "-m", "memkit", "--store", str(agreed), "chat", "--user", "ada", "-p", "Hi", "--json"]
-    with talking(agreed, "Hello.") as agent:
-        agent.step("Hi")
-        same = subprocess.run([*command, "--session", "monday"], capture_output=True, text=True, check=False)
-        other = subprocess.run([*command, "--session", "tuesday"], capture_output=True, text=True, check=False)
-    after = subprocess.run([*command, "--session", "monday"], capture_output=True, text=True, check=False)
+    first = os.getpid()
 
-    finding = json.loads(same.stdout)["diagnostics"][0]
-    assert (same.returncode, finding["code"]) == (3, "session-in-use")
-    assert f"process {os.getpid()}" in finding["message"] and "another session" in finding["message"]
-    assert (other.returncode, after.returncode) == (0, 0)
+    def second() -> None:
+        told = rf"process {first}\..*another session"
+        with pytest.raises(SessionInUse, match=told) as refused, talking(agreed):
+            pass
+        assert refused.value.exit_code == 3
+        with talking(agreed, "Hello.", session="tuesday") as other:
+            other.step("Hi")
+        die()
+
+    with talking(agreed, "Hello.", "Hello.") as agent:
+        agent.step("Hi")
+        in_a_child(second)
+        agent.step("Hi")
+    with talking(agreed) as agent:
+        assert agent.turns == 2
 
 
 def test_without_consent_there_is_no_journal(store: Path) -> None:
