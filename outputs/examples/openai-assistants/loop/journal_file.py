@@ -60,6 +60,8 @@ class JournalFile:
             show: Makes an entry again of what stands there.
         """
         self._handle: int | None = None
+        self._process = 0
+        """In which process the handle was opened."""
         self.path = path
         self._settled = settled
         self._hide = hide
@@ -74,12 +76,15 @@ class JournalFile:
 
     def hold(self) -> None:
         """Keep every other process out; raise ``SessionInUse`` where one is in."""
-        if (before := _HELD.get(self.path)) is not None and before is not self:
+        before = _HELD.get(self.path, self)
+        if before is not self and before._process == os.getpid():
             self._handle, before._handle = before._handle, None  # who opened it here last goes on with it
+            self._process = before._process
         _HELD[self.path] = self
-        if self._handle is not None and os.fstat(self._handle).st_nlink:
+        if self._handle is not None and self._process == os.getpid() and os.fstat(self._handle).st_nlink:
             return
-        self.close()  # somebody erased the file, and with it what kept the others out
+        # What a fork inherits keeps nobody out, and neither does a file that somebody erased.
+        self.close()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = os.open(self.path, FLAGS, 0o600)
@@ -90,7 +95,7 @@ class JournalFile:
         except OSError:
             os.close(handle)
             raise SessionInUse(_in_use(self.path)) from None
-        self._handle = handle
+        self._handle, self._process = handle, os.getpid()
         self._cut_off_torn_line()
 
     def entries(self) -> list[Entry]:
