@@ -35,7 +35,8 @@ def _play(side: Side, store: Path, part: Part) -> Account:
 def _told(seen: Mapping[str, Any], turn: Turn) -> Seen:
     """Return what can be the same in two runs of a turn."""
     told = dict(seen)
-    told.pop("usage", None)  # where an SDK asks the model, the SDK knows what it spent
+    for account in ("usage", "session_usage"):
+        told.pop(account, None)  # where an SDK asks the model, the SDK knows what it spent
     if "message" in told and _is_parallel(turn):
         told |= {key: _sorted(told[key]) for key in _UNORDERED}
         said, *receipts = re.split(r"\n(?=\((?:stored|not stored|already known|set aside))", told["message"])
