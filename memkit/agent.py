@@ -34,6 +34,7 @@ from memkit.memory.recall import RecallMemory
 from memkit.memory.record import Origin
 from memkit.memory.sealing import Sealer
 from memkit.memory.session_file import Kept, masked_tree
+from memkit.memory.summary import Summarise
 from memkit.memory.times import to_text
 from memkit.memory.tools import MemoryTools
 from memkit.policies.recorded_calls import recordable
@@ -68,6 +69,8 @@ class Parts:
     """Says of each run of a plan of the user's that was begun and not ended how to go on with it."""
     leave_traces: Callable[[bool], None] = lambda wanted: None
     """Lets the store write down what happens, or not."""
+    summarise: Summarise | None = None
+    """Tells in few words what leaves the prompt; without it its first sentences stay."""
 
 
 @dataclass(frozen=True)
@@ -256,13 +259,7 @@ class ReferenceAgent:
 
     def _remembering(self) -> MemGPTAgent:
         parts, setting = self.parts, self.setting
-        policy = parts.archive.settings.context
-        main = MainContext(
-            max_tokens=setting.max_tokens or policy.max_tokens,
-            section_limit=policy.core_section_limit,
-            compress_at=policy.compress_at,
-            keep_recent=policy.keep_recent,
-        )
+        main = self._main_context()
         tools = MemoryTools(
             main,
             cast("Any", parts.archive),
@@ -285,7 +282,7 @@ class ReferenceAgent:
         return self._with(tools, memory, consent=self.consent, retire=self.take_back)
 
     def _forgetful(self) -> MemGPTAgent:
-        main = MainContext(max_tokens=self.setting.max_tokens or self.parts.archive.settings.context.max_tokens)
+        main = self._main_context()
         memory = VirtualContextMemory(
             main=main,
             user_id=self.setting.user,
@@ -293,6 +290,9 @@ class ReferenceAgent:
             procedures=self.parts.procedures,
         )
         return self._with(SessionTools(memory), memory)
+
+    def _main_context(self) -> MainContext:
+        return MainContext.configured(self.parts.archive.settings, self.setting.max_tokens, self.parts.summarise)
 
     def _with(self, tools: Any, memory: VirtualContextMemory, **more: Any) -> MemGPTAgent:
         proposals = Proposals()
@@ -345,7 +345,8 @@ class ReferenceAgent:
         """Return who the agent is, and which skills the store has now."""
         procedures = self.parts.procedures
         skills = skills_section(procedures, main.max_tokens, main.count) if procedures is not None else ""
-        description = "\n\n".join(filter(None, [self.parts.persona, skills]))
+        named = skills if "\n- " in skills else ""  # where not one has room, that there are some takes it as well
+        description = "\n\n".join(filter(None, [self.parts.persona, named]))
         return Persona(name="the agent of this store", description=description)
 
     def _observed(self, event: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from memkit.domains import load_domains
 from memkit.errors import NotFound, UsageError
 from memkit.htn.core import Method
 from memkit.learned.shelf import Shelf
+from memkit.llm.summaries import open_summariser
 from memkit.loop.events import Listener
 from memkit.loop.interface import Approval, Settle
 from memkit.loop.procedures import Procedure
@@ -75,12 +76,14 @@ def open_chat(
     learned = {
         name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice) for name, domain in domains.items()
     }
+    provider = provider or settings["provider"]
+    opened = workspace.language_model(provider, model)
     parts = Parts(
         archive=workspace.archive,
         root=workspace.root,
         sessions=workspace.sessions,
         clock=workspace.clock,
-        model=workspace.language_model(provider, model),
+        model=opened,
         guard=workspace.live_guard,
         persona=settings["persona"],
         domains=domains,
@@ -91,6 +94,7 @@ def open_chat(
         sealer=workspace.sealer,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
+        summarise=open_summariser(settings["context.summary_model"], provider, opened, workspace.language_model),
     )
     session = (
         _session(workspace, user, session, agent_id, resume=resume) if user else session or _new_session(workspace)
