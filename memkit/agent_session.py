@@ -140,7 +140,9 @@ class AgentSession:
         cut_off = self.journal.pending(None if kept is None else kept.turns)
         self._may_be_cut_off = cut_off is not None
         if kept is None:
-            agent.loop.turn_id = agent.memory.restore(before=cut_off.turn_id if cut_off else None)
+            agent.loop.turn_id = agent.memory.restore(
+                self._settings.conversation.keep, before=cut_off.turn_id if cut_off else None
+            )
             return
         fresh = self._kept
         self._kept = replace(kept, name=fresh.name or kept.name)
