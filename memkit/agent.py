@@ -150,6 +150,10 @@ class ReferenceAgent:
         """Return how many turns the session has had."""
         return self._agent.loop.turn_id
 
+    def context_usage(self) -> dict[str, Any]:
+        """Return how many tokens the prompt takes, of how many, and in which tiers."""
+        return self._agent.loop.context_usage()
+
     @property
     def spent(self) -> dict[str, int]:
         """Return what the model cost in this session: tokens and requests."""

@@ -14,12 +14,13 @@ BAR = 30
 
 def show_context(conversation: Conversation, _argument: str) -> str:
     """Return how many tokens of the prompt each tier takes, as bars, and what the session cost."""
-    main, working = conversation.agent.main, conversation.agent.tasks.working.lines()
-    tiers = [("in all", main.used()), *main.usage().items()]
+    working = conversation.agent.tasks.working.lines()
+    usage = conversation.agent.context_usage()
+    budget, tiers = usage["budget"], [("in all", usage["used"]), *usage["tiers"].items()]
     return "\n".join(
         [
-            f"The prompt may have {main.max_tokens:,} tokens.",
-            *(meter(name, tokens, main.max_tokens) for name, tokens in tiers),
+            f"The prompt may have {budget:,} tokens.",
+            *(meter(name, tokens, budget) for name, tokens in tiers),
             cost(conversation.agent.spent),
             *(["The task at hand:"] if working else []),
             *(f"  {one_line(line, 120)}" for line in working),

@@ -77,10 +77,9 @@ def is_slash(text: str) -> bool:
 
 def _asked_of_the_program(conversation: Conversation, message: str) -> dict[str, Any]:
     """Return the data of an answer that no model and no memory had a part in."""
-    main = conversation.agent.main
     return {
         "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
-        "context_usage": {"used": main.used(), "budget": main.max_tokens, "tiers": dict(main.usage())},
+        "context_usage": conversation.agent.context_usage(),
         "session": conversation.session, "ended": "answered", "usage": {"input": 0, "output": 0, "requests": 0},
         "session_usage": dict(conversation.agent.spent),
     }  # fmt: skip
