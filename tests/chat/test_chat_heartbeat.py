@@ -98,7 +98,7 @@ def test_a_full_prompt_is_paged_out_ahead_of_need(workspace: Workspace) -> None:
     agent = open_chat(workspace, user="ada", session="monday")
     main = agent.main
     while main.used() < 0.7 * main.budget:
-        main.append({"role": "user", "content": f"Line {len(main.messages)} " + "is about the weather. " * 20})
+        main.append({"role": "user", "content": f"Line {len(main.messages)} " + "is about the weather. " * 60})
     newest = main.messages[-5:]
 
     done = chores(agent.heartbeat().data)["page_out"]
