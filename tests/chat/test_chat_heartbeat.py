@@ -97,8 +97,8 @@ def test_a_full_prompt_is_paged_out_ahead_of_need(workspace: Workspace) -> None:
     """Before a turn has to do it; the newest messages stay as they are."""
     agent = open_chat(workspace, user="ada", session="monday")
     main = agent.main
-    while main.used() < 0.7 * main.budget:
-        main.append({"role": "user", "content": f"Line {len(main.messages)} " + "is about the weather. " * 60})
+    while main.used() < 0.45 * main.budget:
+        main.append({"role": "user", "content": f"Line {len(main.messages)} " + "is about the weather. " * 50})
     newest = main.messages[-5:]
 
     done = chores(agent.heartbeat().data)["page_out"]
