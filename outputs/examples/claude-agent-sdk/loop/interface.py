@@ -318,6 +318,28 @@ class MainContext(Protocol):
         """Return the budget."""
         ...
 
+    @property
+    def reserved(self) -> int:
+        """Return the tokens of the budget that belong to something else in the prompt."""
+        ...
+
+    @property
+    def count(self) -> TokenCounter:
+        """Return what counts the tokens of a text."""
+        ...
+
+    def reserve(self, tokens: int) -> object:
+        """Leave so many tokens of the budget to what else is in the prompt, and page out what no longer fits."""
+        ...
+
+    def message_tokens(self, message: Any) -> int:
+        """Return the tokens of a message and the format around it."""
+        ...
+
+    def shortened(self, text: str, tokens: int) -> str:
+        """Return ``text``, or as much of its beginning as fits together with a visible mark."""
+        ...
+
     def append(self, message: Any) -> object:
         """Add a message and page out the oldest when the budget is passed."""
         ...
@@ -328,10 +350,6 @@ class MainContext(Protocol):
 
     def usage(self) -> Mapping[str, int]:
         """Return the tokens in use per tier."""
-        ...
-
-    def message_tokens(self, message: Any) -> int:
-        """Return the tokens of one message and its tool calls."""
         ...
 
     def render_core(self) -> str:

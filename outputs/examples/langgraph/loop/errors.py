@@ -2,6 +2,7 @@
 
 LoopError            2   something handed in cannot be used
 ├── ToolDeclarationError 2   a declared tool is malformed
+├── PromptTooLarge       2   what every prompt needs is more than its budget
 └── ModelFault       3   the model cannot serve
 """
 
@@ -16,6 +17,10 @@ class LoopError(Exception):
 
 class ToolDeclarationError(LoopError):
     """Report a declared tool that is malformed."""
+
+
+class PromptTooLarge(LoopError):
+    """Report a budget that does not hold what every prompt needs."""
 
 
 class ModelFault(LoopError):

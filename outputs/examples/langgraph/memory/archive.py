@@ -268,7 +268,7 @@ class ArchivalStore(ArchiveReader):
         from .context import MainContext
         from .tools import MemoryTools
 
-        context = main if main is not None else MainContext(max_tokens=max_tokens)
+        context = main if main is not None else MainContext.configured(self.settings, max_tokens)
         return MemoryTools(context, self, user_id=user_id, session_id=session_id, agent_id=agent_id)
 
     # ------------------------------------------------------------------ inside

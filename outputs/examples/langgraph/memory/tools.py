@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
+RUNNING = 40
+"""What a turn that is still running may have said itself, which is no find."""
 RECALL_SHARE = 0.5
 """Share of the prompt's budget that the records of one recall may take."""
 
@@ -284,9 +286,12 @@ class MemoryTools:
         return learned
 
     def conversation_search(self, query: str, *, limit: int | None = None, top_k: int | None = None) -> list[Turn]:
-        """Return the turns of this user that match ``query`` best, of every session, visible or not."""
-        turns = self.recall.search(query, self.user_id, _size(top_k, limit))
-        self._record("conversation_search", query=mask(query), found=len(turns))
+        """Return the turns of this user that match ``query`` best, of every session, but for the running one."""
+        size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
+        found = self.recall.search(query, self.user_id, size + RUNNING)
+        turns = [turn for turn in found if (turn.session_id, turn.turn_id) != running or running[1] is None][:size]
+        shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
+        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown)
         return turns
 
     def specs(self) -> list[dict[str, Any]]:

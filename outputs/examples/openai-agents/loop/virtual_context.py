@@ -36,10 +36,15 @@ class Found:
     id: str | None = None
     trust: str = "verified"
 
+    @property
+    def line(self) -> str:
+        """Return it as a line of a block."""
+        return f"- [{self.id}] {self.text}" if self.id else f"- {self.text}"
+
 
 @dataclass(frozen=True)
 class PageOut:
-    """What left the prompt for the sake of a message."""
+    """What left the prompt at once."""
 
     messages: int
     tokens: int
@@ -61,8 +66,7 @@ class Block:
 
     def render(self, marker: str) -> str:
         """Return the block inside a fence."""
-        lines = (f"- [{item.id}] {item.text}" if item.id else f"- {item.text}" for item in self.found)
-        return fence("\n".join(lines), self.tier, marker)
+        return fence("\n".join(item.line for item in self.found), self.tier, marker)
 
 
 class VirtualContextMemory:
@@ -96,7 +100,9 @@ class VirtualContextMemory:
         self._marker = marker
         self._passed_on = False
         """Whether recall memory keeps the message that was added last."""
+        self._gone: list[PageOut] = []
         self._gate_recall()
+        self._follow_page_outs()
 
     def _gate_recall(self) -> None:
         """Let the main context pass on to recall only what was said or done, and only while turns may be kept."""
@@ -111,15 +117,30 @@ class VirtualContextMemory:
 
         self.main.on_append = pass_on
 
-    def add(self, message: Message) -> PageOut | None:
-        """Append a message and return what was paged out for it, if anything was."""
-        before = [*self.main.messages, message]
+    def _follow_page_outs(self) -> None:
+        """Hear of what leaves the prompt, for whatever reason it does."""
+        tell = getattr(self.main, "on_page_out", None)
+
+        def note(gone: Any) -> None:
+            messages = getattr(gone, "messages", gone)
+            tokens = sum(map(self.main.message_tokens, messages))
+            self._gone.append(PageOut(len(messages), tokens, self.main.summary))
+            if tell is not None:
+                tell(gone)
+
+        self.main.on_page_out = note
+
+    def add(self, message: Message) -> None:
+        """Append a message, for which older ones may be paged out."""
         self._passed_on = False
         self.main.append(message)
         if not self._passed_on:
             self._keep(message)
-        gone = before[: len(before) - len(self.main.messages)]
-        return PageOut(len(gone), sum(map(self.main.message_tokens, gone)), self.main.summary) if gone else None
+
+    def paged_out(self) -> list[PageOut]:
+        """Return what left the prompt since this was asked last."""
+        gone, self._gone = self._gone, []
+        return gone
 
     def _keep(self, message: Message) -> None:
         if message.get("role") in {"user", "assistant"} and message.get("content") and not is_data(message):
@@ -137,6 +158,7 @@ class VirtualContextMemory:
         turns = [turn for turn in kept if before is None or (turn.turn_id or 0) < before]
         texts = [(turn.role, _spoken(turn.text)) for turn in turns if turn.role in {"user", "assistant"}]
         self.main.restore([{"role": role, "content": text} for role, text in texts if text][-limit:])
+        self._gone.clear()
         return max((turn.turn_id or 0 for turn in turns), default=0)
 
     def search(self, text: str, k: int = 5) -> list[Found]:
@@ -186,6 +208,15 @@ class VirtualContextMemory:
         more = [Found("archive", f"({found.left_out} more goals are not shown)")] if found.left_out else []
         blocks = {OPEN_GOALS: [*goals, *more], "remembered": [_offered(record) for record in found.memories]}
         return [Block(name, tuple(items)) for name, items in blocks.items() if items]
+
+    def fitting(self, found: Sequence[Found], tokens: int) -> list[Found]:
+        """Return as many of the first of ``found`` as fit in ``tokens``, and how many do not."""
+        left = tokens
+        for place, item in enumerate(found):
+            left -= self.main.count(item.line)
+            if left < 0:
+                return [*found[:place], Found(item.tier, f"({len(found) - place} more are not shown)")]
+        return list(found)
 
     def render(self, blocks: Iterable[Block]) -> str:
         """Return blocks as fenced data."""

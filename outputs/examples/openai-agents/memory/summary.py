@@ -1,11 +1,24 @@
-"""The summary that stays when messages are paged out: extracted sentences, newest kept, bounded in tokens."""
+"""The summary that stays when messages are paged out: a model's words, or extracted sentences, bounded in tokens."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
+
+from .hostile import suspicions
+from .secrets import mask
+
+Summarise: TypeAlias = Callable[[Sequence[Mapping[str, Any]], str], str | None]
+"""Tells in few words what messages said, given the summary of what was before them; None where it cannot.
+
+It gets what users and agents said, secrets masked; results of tools may hold anybody's words and are not retold.
+"""
 
 EARLIER = "(older turns: use conversation_search)"
 SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+FEWEST = 2
+"""Fewer messages than these are not worth asking a model."""
+HUGE = 4
+"""A model's summary that is so many times too long is none; a shorter one is cut."""
 LINE_LIMIT = 160
 """Characters kept of one turn."""
 
@@ -26,6 +39,44 @@ def extend_summary(
             break
         kept = kept[1:]
     return ""
+
+
+def retold(
+    summarise: Summarise,
+    messages: Sequence[Mapping[str, Any]],
+    before: str,
+    extracted: str,
+    tokens: int,
+    count: Callable[[str], int],
+) -> str:
+    """Return how a model sums up ``messages`` after what the summary said ``before``, in at most ``tokens``.
+
+    What it says is only a text: where that is empty, far too long, gives orders or does not come, ``extracted`` stays.
+    """
+    said = [
+        {"role": message["role"], "content": mask(str(message["content"]))}
+        for message in messages
+        if message.get("role") in ("user", "assistant") and message.get("content")
+    ]
+    if len(said) < FEWEST:
+        return extracted
+    try:
+        told = summarise(said, mask(before))
+    except Exception:  # noqa: BLE001 - whatever a model or its network does, a conversation goes on without it
+        return extracted
+    text = told.strip() if isinstance(told, str) else ""
+    if not text or len(text) > HUGE * 40 * max(1, tokens) or count(text) > HUGE * tokens or suspicions(text):
+        return extracted
+    return _beginning(mask(text), tokens, count) or extracted
+
+
+def _beginning(text: str, tokens: int, count: Callable[[str], int]) -> str:
+    """Return as many whole sentences of ``text`` as fit."""
+    kept = text
+    while kept and count(kept) > tokens:
+        ends = [match.start() for match in SENTENCE_END.finditer(kept)]
+        kept = kept[: ends[-1]] if ends and ends[-1] else ""
+    return kept
 
 
 def _newest(lines: Sequence[str], tokens: int, count: Callable[[str], int]) -> list[str]:

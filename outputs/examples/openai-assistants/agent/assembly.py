@@ -71,7 +71,7 @@ def open_rooms(settings: Settings, user: str | None, session: str, approve: Appr
     switched_off = settings.values["privacy"]["long_term"] == "off"
     archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)
     consent = Consent(archive, user, session, switched_off=switched_off)
-    main = _main_context(limits)
+    main = MainContext.configured(limits)
     memory = OfferedTools(
         main,
         archive,
@@ -136,11 +136,3 @@ def _recall(settings: Settings, limits: MemorySettings, user: str | None) -> Rec
     folder = settings.state_folder / "sessions" if user is not None else None
     return RecallMemory(folder, ttl=limits.recall.ttl, max_items=limits.recall.max_items)
 
-
-def _main_context(limits: MemorySettings) -> MainContext:
-    return MainContext(
-        limits.context.max_tokens,
-        section_limit=limits.context.core_section_limit,
-        compress_at=limits.context.compress_at,
-        keep_recent=limits.context.keep_recent,
-    )

@@ -1,12 +1,14 @@
 """What the model sees of a conversation: core sections, a summary of what went out, and the newest messages."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, TypeAlias
 
-from .summary import extend_summary
+from .settings import MemorySettings
+from .summary import Summarise, extend_summary, retold
 from .tokens import counter
 
 Message: TypeAlias = dict[str, Any]
@@ -15,10 +17,12 @@ Message: TypeAlias = dict[str, Any]
 SECTIONS = ("persona", "human", "system")
 MESSAGE_OVERHEAD = 4
 """Tokens that a chat format spends on each message besides its text."""
-SHORTENED = "[… shortened, the whole turn is in recall: conversation_search …]"
+SHORTENED = "[… shortened; conversation_search finds all of it …]"
 CORE_SHARE = 0.6
 """Of the budget; core beyond it is shown shortened."""
 SUMMARY_SHARE = 0.15
+LEAST_SHOWN = 28
+"""Tokens of a shortened text, its mark included, that are worth showing."""
 CHARACTERS_A_TOKEN = 40
 """No text worth showing has more; bounds the search for where to cut."""
 
@@ -30,6 +34,8 @@ class PagedOut:
     messages: tuple[Message, ...]
     summary: str
     """The summary as it stands after them."""
+    tokens: int = 0
+    """What they took in the prompt."""
 
 
 class MainContext:
@@ -43,7 +49,26 @@ class MainContext:
         compress_at: float = 0.8,
         keep_recent: int = 5,
         on_page_out: Callable[[PagedOut], None] | None = None,
+        *,
+        max_messages: int | None = None,
+        summarize_at: int | None = None,
+        keep: int = 10,
+        summarise: Summarise | None = None,
     ) -> None:
+        """Begin an empty context.
+
+        Args:
+            max_tokens: What core, summary, messages and what is reserved may have together.
+            count: Counts the tokens of a text; the counter of this machine without it.
+            section_limit: Characters that a core section may have.
+            compress_at: From this share of the budget on the oldest messages are paged out.
+            keep_recent: So many of the newest stay when they are.
+            on_page_out: Told of what was paged out.
+            max_messages: More messages than this are never kept.
+            summarize_at: With more than this when the user speaks, the oldest are paged out.
+            keep: So many of the newest stay where there were too many.
+            summarise: Tells in few words what goes out; without it, or where it fails, first sentences are taken.
+        """
         self.max_tokens = max_tokens
         self.counter = count or counter()
         """How tokens are counted; a `TokenCounter` says by which rule."""
@@ -51,6 +76,10 @@ class MainContext:
         self.section_limit = section_limit
         self.compress_at = compress_at
         self.keep_recent = keep_recent
+        self.max_messages = max_messages
+        self.summarize_at = summarize_at
+        self.keep = keep
+        self.summarise = summarise
         self.core: dict[str, str] = dict.fromkeys(SECTIONS, "")
         self.messages: list[Message] = []
         self.summary = ""
@@ -59,6 +88,23 @@ class MainContext:
         """Told of every message as it came, before anything is shortened or paged out."""
         self.reserved = 0
         """Tokens of the budget that belong to something else in the prompt; see `reserve`."""
+
+    @classmethod
+    def configured(
+        cls, settings: MemorySettings, max_tokens: int | None = None, summarise: Summarise | None = None
+    ) -> "MainContext":
+        """Return an empty context with the limits that ``settings`` name."""
+        context, conversation = settings.context, settings.conversation
+        return cls(
+            max_tokens or context.max_tokens,
+            section_limit=context.core_section_limit,
+            compress_at=context.compress_at,
+            keep_recent=context.keep_recent,
+            max_messages=conversation.max_messages,
+            summarize_at=conversation.summarize_at,
+            keep=conversation.keep,
+            summarise=summarise,
+        )
 
     @property
     def budget(self) -> int:
@@ -81,7 +127,7 @@ class MainContext:
         """Put back the messages and summary of an earlier process without telling anybody that they are new."""
         self.messages = [dict(message) for message in messages]
         self.summary = summary
-        return self.fit()
+        return self.fit(ask=False)
 
     def usage(self) -> dict[str, int]:
         """Return the tokens that each tier uses."""
@@ -99,33 +145,81 @@ class MainContext:
         """Return the tokens of one message, its tool calls and the format around it."""
         return MESSAGE_OVERHEAD + sum(self.count(text) for text in message_texts(message))
 
+    def shortened(self, text: str, tokens: int) -> str:
+        """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark."""
+        return shortened(text, tokens, self.count)
+
     def render_core(self) -> str:
         """Return the core sections as one block for the prompt, shortened visibly where they exceed their share."""
         blocks = [f"<{name}>\n{text}\n</{name}>" for name, text in self.core.items() if text]
         return shortened("\n".join(blocks), int(self.budget * CORE_SHARE), self.count)
 
-    def fit(self) -> PagedOut | None:
-        """Bring what is used within the budget, after core was changed for instance; return what went out."""
+    def fit(self, *, ask: bool = True) -> PagedOut | None:
+        """Bring what is used within the budget, after core was changed for instance; return what went out.
+
+        Args:
+            ask: Whether a model may be asked for the summary.
+        """
+        before = self.summary
         # A result whose call is gone would be an error to every model.
         gone = self._take_oldest(len(list(takewhile(is_result, self.messages))))
+        if self._are_too_many():
+            gone += self._take_oldest(self._boundary(self.keep))
         if self.used() > self.compress_at * self.budget:
-            gone += self._take_oldest(self._boundary())
-        while self.used() > self.budget and len(groups(self.messages)) > 1:
+            gone += self._take_oldest(self._boundary(self.keep_recent))
+        while self._running() > 0 and (self.used() > self.budget or self._pass_the_most()):
             gone += self._take_oldest(len(groups(self.messages)[0]))
-        if self.used() > self.budget:
-            gone += self._shorten_last_group()
+        if self.used() > self.budget and not self._shorten_running_turn():
+            while len(groups(self.messages)) > 1 and self.used() > self.budget:
+                gone += self._take_oldest(len(groups(self.messages)[0]))
+            if self.used() > self.budget:
+                gone += self._shorten_last_group()
         if not gone:
             return None
-        paged = PagedOut(tuple(gone), self.summary)
+        if ask and self.summarise is not None:
+            self.summary = retold(self.summarise, gone, before, self.summary, self._room_for_summary(), self.count)
+        paged = PagedOut(tuple(gone), self.summary, sum(map(self.message_tokens, gone)))
         if self.on_page_out is not None:
             self.on_page_out(paged)
         return paged
 
-    def _boundary(self) -> int:
-        """Return how many of the oldest messages may go while the newest stay and no group is split."""
-        boundary = 0
+    def _are_too_many(self) -> bool:
+        """Return whether there are too many messages: a summary waits for the user to speak, the most does not."""
+        spoken = bool(self.messages) and self.messages[-1].get("role") == "user"
+        marked = self.summarize_at is not None and len(self.messages) > self.summarize_at
+        return (marked and spoken) or self._pass_the_most()
+
+    def _pass_the_most(self) -> bool:
+        return self.max_messages is not None and len(self.messages) > self.max_messages
+
+    def _running(self) -> int:
+        """Return where the turn begins that nobody answered yet, or else the newest exchange."""
+        parts = groups(self.messages)
+        newest = self.messages[-1] if parts else {}
+        is_answered = newest.get("role") == "assistant" and not newest.get("tool_calls")
+        spoken = [place for place, message in enumerate(self.messages) if is_spoken(message)]
+        return spoken[-1] if spoken and not is_answered else len(self.messages) - sum(map(len, parts[-1:]))
+
+    def _shorten_running_turn(self) -> bool:
+        """Shorten what is long in the turn if each text can still say something; return whether it fits then."""
+        room = self.budget - self.count(self.render_core()) - self.count(self.summary)
+        messages = fitted(self.messages, room, self)
+        cut = [one for one, old in zip(messages, self.messages, strict=True) if one["content"] != old.get("content")]
+        says_little = any(self.count(str(one["content"])) < LEAST_SHOWN for one in cut)
+        if says_little or sum(map(self.message_tokens, messages)) > room:
+            return False
+        self.messages = messages
+        return True
+
+    def _room_for_summary(self) -> int:
+        others = self.used() - self.count(self.summary)
+        return max(0, min(int(self.budget * SUMMARY_SHARE), self.budget - others))
+
+    def _boundary(self, keep: int) -> int:
+        """Return how many of the oldest messages may go while the newest ``keep`` stay and no group is split."""
+        boundary, most = 0, min(self._running(), len(self.messages) - keep)
         for group in groups(self.messages)[:-1]:
-            if boundary + len(group) > len(self.messages) - self.keep_recent:
+            if boundary + len(group) > most:
                 break
             boundary += len(group)
         return boundary
@@ -153,10 +247,20 @@ def is_result(message: Mapping[str, Any]) -> bool:
     return message.get("role") == "tool"
 
 
+def is_spoken(message: Mapping[str, Any]) -> bool:
+    """Return whether ``message`` opens a turn: the words of a user, or of a program in their place, and no data."""
+    return message.get("role") == "user" and message.get("name") != "memory"
+
+
 def message_texts(message: Mapping[str, Any]) -> list[str]:
     """Return every text of ``message`` that reaches the model."""
-    texts = [str(message.get("role", "")), str(message.get("content") or "")]
-    return texts + [f"{call.get('name', '')} {call.get('args', '')}" for call in message.get("tool_calls") or ()]
+    texts = [str(message.get(key) or "") for key in ("role", "content", "name", "tool_call_id")]
+    return texts + [call_text(call) for call in message.get("tool_calls") or ()]
+
+
+def call_text(call: Mapping[str, Any]) -> str:
+    """Return a tool call as it reaches the model."""
+    return json.dumps(call, ensure_ascii=False, default=str)
 
 
 def groups(messages: Sequence[Message]) -> list[list[Message]]:

@@ -6,7 +6,7 @@ Every step is a method; subclass ``AgentLoop`` and override one to change what i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from .asking import Asking, is_told, model_of
@@ -15,21 +15,24 @@ from .chores import Chores
 from .deadline import Deadline, TimeIsUp
 from .events import Announcements, Listener
 from .fencing import fence, new_marker
-from .interface import Completion, Message, NoJournal, Settle, ToolCall, ToolOutcome, ToolSpec, TurnJournal
+from .interface import JSON, Completion, Message, NoJournal, Settle, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import OpenTurn
 from .journalled_calls import JournalledCalls
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
-from .prompt import Persona, as_persona, data_message, prompt_messages
+from .prompt import Persona, as_persona, data_message
+from .prompt_budget import Prompt, TurnParts
 from .session_memory import SessionTools
 from .tasks import Learn, Remember, TaskMemory
-from .toolbox import Toolbox
+from .toolbox import Toolbox, usage_of
 from .turn import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory
 from .without_model import answer_from_memory
 from .working import WorkingMemory
+from .working_lines import working_lines
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
+CONSTRAINTS = "constraints"
 SESSION_START = "(session start)"
 """What stands for the question where nobody asked."""
 NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
@@ -72,12 +75,13 @@ class AgentLoop:
         self._pending: list[str] = []
         """What the chores of this heartbeat found that somebody has to act on."""
         self.toolbox.on_note = self.told.tell_operation
+        self.toolbox.meter = self.context_usage
         self.turn_id = 0
         self._silent_turns = 0
         """Those in which no user spoke."""
         self._user_text: str | None = None
         self._words: str | None = None
-        """The user's words as the prompt shows them."""
+        """The user's words that the prompt has to show."""
         self._recalled: str = ""
         self._instruction: str | None = None
         """What the host program asks for, where it is no user who speaks."""
@@ -85,6 +89,8 @@ class AgentLoop:
         self._asking: Asking | None = None
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
         """What the model cost in all turns, also in those that failed."""
+        self._written: Prompt | None = None
+        self._marker = new_marker()
 
     # --- what a host calls
 
@@ -92,10 +98,6 @@ class AgentLoop:
         """Open a turn with the user's words."""
         self._open_turn(text)
         self._add({"role": "user", "content": text})
-        kept = self.memory.main.messages
-        if kept and kept[-1].get("role") == "user":
-            # Words that alone would pass the budget were shortened; the prompt must not bring them back whole.
-            self._words = str(kept[-1].get("content") or "")
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; may be called from any thread."""
@@ -203,7 +205,7 @@ class AgentLoop:
             self.toolbox.recall_skipped(intent.kind)
             return opening
         blocks = {
-            "constraints": self.memory.constraints(intent.query),
+            CONSTRAINTS: self.memory.constraints(intent.query),
             "warning: this failed before": self.memory.warnings(intent.query),
         }
         shown = self._show([Block(name, tuple(items)) for name, items in blocks.items() if items], intent.query)
@@ -247,7 +249,7 @@ class AgentLoop:
         recorded = self.journal.recorded_answer()
         if recorded is not None:
             return self._asking.repeat(recorded)
-        completion = self._asking.ask(self.prompt(), tools)
+        completion = self._asking.ask(self.prompt(), self._prompt.specs(tools))
         self.journal.answered(completion)
         return completion
 
@@ -275,19 +277,58 @@ class AgentLoop:
         return response_of(report)
 
     def prompt(self) -> list[Message]:
-        """Return what the model sees: the system message, the conversation, recalled data before the last words."""
-        return prompt_messages(
-            self.persona,
-            self.memory.main,
-            self.toolbox.guard,
-            done=self.working.done_lines(),
-            words=self._words,
-            recalled=self._recalled,
-        )
+        """Return what the model sees: the system message, the conversation, recalled data before the last words.
+
+        Raises:
+            PromptTooLarge: What every prompt needs is more than the main context's ``max_tokens``.
+        """
+        messages = self._prompt.messages(self._parts)
+        self._tell_paged()
+        return messages
+
+    def context_usage(self) -> dict[str, JSON]:
+        """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""
+        if not self._asks:  # there are neither rules nor tools
+            tiers = {**dict.fromkeys(("system", "tools", "recalled", "working"), 0), **self.memory.main.usage()}
+        else:
+            tiers = self._prompt.usage(self._parts)
+            self._tell_paged()
+        return usage_of(tiers, self.memory.main.max_tokens)
 
     # --- how the steps do it
 
+    @property
+    def _asks(self) -> bool:
+        """Return whether a model is asked: a subclass that acts otherwise has one of its own."""
+        return self.model is not None or type(self).act is not AgentLoop.act
+
+    @property
+    def _prompt(self) -> Prompt:
+        """Return what writes the prompt; made anew when the tools, the budget or who writes changed."""
+        parts = self.persona, self.memory.main, self.toolbox.guard, self.toolbox.specs()
+        if self._written is None or not self._written.fits(*parts):
+            self._written = Prompt(*parts, marker=self._marker)
+        return self._written
+
+    @property
+    def _parts(self) -> TurnParts:
+        return TurnParts(self._words, self._recalled, working_lines(self.working))
+
+    def _fitting(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return of recalled blocks what may enter the prompt; old messages leave it for constraints only."""
+        if not self._asks:
+            return list(blocks)
+        rooms = {CONSTRAINTS: self._prompt.room_for_constraints()}
+        fitting = []
+        for block in blocks:
+            room = rooms.get(block.tier, self._prompt.room_for_recalled())
+            fitting.append(Block(block.tier, tuple(self.memory.fitting(block.found, room))))
+        return fitting
+
     def _open_turn(self, text: str | None) -> None:
+        if self._asks:
+            self._prompt.begin()
+            self._tell_paged()
         self.turn_id += 1
         self._silent_turns += text is None
         self._user_text = self._words = text
@@ -304,7 +345,8 @@ class AgentLoop:
         return self._user_text is not None and self.turn_id - self._silent_turns == 1
 
     def _show(self, blocks: Sequence[Block], query: str) -> str:
-        """Return blocks as the prompt shows them, after taking them into the books."""
+        """Return blocks as the prompt shows them, as far as they fit, after taking them into the books."""
+        blocks = self._fitting(blocks)
         ids = [record_id for block in blocks for record_id in block.ids]
         self.toolbox.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
         for block in blocks:
@@ -318,10 +360,19 @@ class AgentLoop:
         return "" if self._asking is None else self._asking.heard
 
     def _add(self, message: Message) -> None:
-        gone = self.memory.add(message)
-        if gone is not None:
-            self.toolbox.note({"op": "page_out", "messages": gone.messages})
-            self.told.tell("paged_out", **asdict(gone))
+        self.memory.add(message)
+        self._tell_paged()
+
+    def _tell_paged(self) -> None:
+        """Note and tell what left the prompt since this was asked last."""
+        for gone in self.memory.paged_out():
+            told = {
+                "messages": gone.messages,
+                "tokens": gone.tokens,
+                "summary": self.toolbox.memory.masked(gone.summary),
+            }
+            self.toolbox.note({"op": "page_out", **told})
+            self.told.tell("paged_out", **told)
 
     def _run_calls(self, completion: Completion, made: int) -> int:
         """Run the calls of one completion, put them and their results into the conversation, and return the number."""

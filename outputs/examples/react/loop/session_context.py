@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .interface import Message, TokenCounter
@@ -10,6 +11,11 @@ from .interface import Message, TokenCounter
 SUMMARY_LINE = 120
 """Characters that a paged-out turn leaves in the summary."""
 SUMMARY_LINES = 12
+SUMMARY_SHARE, CORE_SHARE = 0.15, 0.6
+"""Of the budget."""
+MESSAGE_OVERHEAD = 4
+"""Tokens that a chat format spends on each message besides its text."""
+SHORTENED = "[… shortened …]"
 
 
 def estimate_tokens(text: str) -> int:
@@ -25,19 +31,53 @@ class SessionContext:
         self.core: dict[str, str] = {}
         self.messages: list[Message] = []
         self.summary = ""
-        self._count = count
+        self.count = count
+        self.reserved = 0
+        """Tokens of the budget that belong to something else in the prompt."""
+        self.on_page_out: Callable[[Any], None] | None = None
         self._keep_recent = keep_recent
+
+    @property
+    def budget(self) -> int:
+        """Return the tokens that core, summary and messages may use together."""
+        return max(0, self.max_tokens - self.reserved)
+
+    def reserve(self, tokens: int) -> list[Message]:
+        """Leave so many tokens of the budget to what else is in the prompt, and return what had to go out for it."""
+        self.reserved = max(0, tokens)
+        return self._fit()
 
     def append(self, message: Message) -> list[Message]:
         """Add a message and return those that were paged out, oldest first."""
         self.messages.append(message)
+        return self._fit()
+
+    def _fit(self) -> list[Message]:
         evicted: list[Message] = []
-        while self.used() > self.max_tokens and len(self.messages) > self._keep_recent:
+        while self.used() > self.budget and self.messages:
+            if len(self.messages) <= self._keep_recent and self._shorten():
+                break
             evicted += self._pop_group()
             self._summarise(evicted)
         while self.messages and self.messages[0].get("role") == "tool":
             evicted.append(self.messages.pop(0))  # a result whose call is gone would be an error to every model
+        while self.used() > self.budget and self.summary:
+            self.summary = self.summary.partition("\n")[2]
+        if evicted and self.on_page_out is not None:
+            self.on_page_out(evicted)
         return evicted
+
+    def _shorten(self) -> bool:
+        """Shorten what is long among the newest messages; return whether they fit then."""
+        others = self.used() - sum(self.count(str(message.get("content") or "")) for message in self.messages)
+        share = (self.budget - others) // len(self.messages)
+        if share <= self.count(SHORTENED):
+            return False
+        self.messages = [
+            {**message, "content": self.shortened(str(message.get("content") or ""), share)}
+            for message in self.messages
+        ]
+        return self.used() <= self.budget
 
     def _pop_group(self) -> list[Message]:
         """Take out the oldest message; calls and their results leave together."""
@@ -60,19 +100,29 @@ class SessionContext:
     def usage(self) -> Mapping[str, int]:
         """Return the tokens in use per tier."""
         return {
-            "core": self._count(self.render_core()),
+            "core": self.count(self.render_core()),
             "messages": sum(map(self.message_tokens, self.messages)),
-            "summary": self._count(self.summary),
+            "summary": self.count(self.summary),
         }
 
     def message_tokens(self, message: Message) -> int:
-        """Return the tokens of one message and its tool calls."""
-        return self._count(str(message.get("content", "")) + _calls_text(message))
+        """Return the tokens of one message, its tool calls and the format around it."""
+        texts = [str(message.get(key) or "") for key in ("role", "content", "name", "tool_call_id")]
+        texts += [json.dumps(call, ensure_ascii=False, default=str) for call in message.get("tool_calls") or ()]
+        return MESSAGE_OVERHEAD + sum(self.count(text) for text in texts if text)
+
+    def shortened(self, text: str, tokens: int) -> str:
+        """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark."""
+        if self.count(text) <= tokens:
+            return text
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self.count(text[:middle] + SHORTENED) <= tokens
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return text[:low] + SHORTENED if self.count(SHORTENED) <= tokens else ""
 
     def render_core(self) -> str:
-        """Return the core sections as they stand in the prompt."""
-        return "\n".join(f"[{name}]\n{text}" for name, text in self.core.items() if text)
-
-
-def _calls_text(message: Any) -> str:
-    return str(message["tool_calls"]) if message.get("tool_calls") else ""
+        """Return the core sections as they stand in the prompt, shortened visibly where they exceed their share."""
+        whole = "\n".join(f"[{name}]\n{text}" for name, text in self.core.items() if text)
+        return self.shortened(whole, int(self.budget * CORE_SHARE))

@@ -86,6 +86,8 @@ class Toolbox:
         """Whether what the user says about being remembered is taken down."""
         self.deadline = Deadline()
         """When the running turn has to end, and with it the tools of the host."""
+        self.meter: Callable[[], dict[str, JSON]] | None = None
+        """Says what the prompt takes; without it, what the main context takes."""
         self.on_note: Callable[[Mapping[str, JSON]], None] | None = None
         """Told of every memory operation that comes into the books."""
         self._approve = approve
@@ -308,6 +310,7 @@ class Toolbox:
         """Return the data of a turn: the reply, what it cites, and everything that happened."""
         self._collect()
         main = self.memory.main
+        used = self.meter() if self.meter is not None else usage_of(main.usage(), main.max_tokens)
         citations = self.citations(message)
         if citations:
             self._tell("cited", ids=citations)
@@ -319,7 +322,7 @@ class Toolbox:
                 "memory_operations": [dict(operation) for operation in self.ledger.operations],
                 "policy": [dict(entry) for entry in self.ledger.policy],
                 "plan": self.ledger.plan,
-                "context_usage": {"used": main.used(), "budget": main.max_tokens, "tiers": dict(main.usage())},
+                "context_usage": used,
                 "session": getattr(self.memory, "session_id", None),
             }
 
@@ -442,6 +445,11 @@ class Toolbox:
             return run_declared(tool, args, self._root, self.deadline.left)
 
         return BoundTool(spec, run, foreign=True, open_world=tool.open_world, serial=False, idempotent=tool.idempotent)
+
+
+def usage_of(tiers: Mapping[str, int], budget: int) -> dict[str, JSON]:
+    """Return how many tokens of a budget are used, and in which tiers."""
+    return {"used": sum(tiers.values()), "budget": budget, "tiers": dict(tiers)}
 
 
 def own_words(text: str | None) -> str | None:

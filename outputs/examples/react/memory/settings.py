@@ -75,6 +75,19 @@ class ContextSettings(NamedTuple):
     keep_recent: int = 5
     core_section_limit: int = 2000
     """In characters."""
+    summary_model: str = "off"
+    """``off``, or the model that sums up what is paged out; the host opens it."""
+
+
+class ConversationSettings(NamedTuple):
+    """How many messages the prompt holds, whatever their size."""
+
+    max_messages: int = 50
+    """More than these are never kept."""
+    summarize_at: int = 30
+    """With more than these when the user speaks, the oldest are summed up."""
+    keep: int = 10
+    """So many of the newest stay after that."""
 
 
 class RecallSettings(NamedTuple):
@@ -140,6 +153,7 @@ class MemorySettings(NamedTuple):
     write: WriteSettings = WriteSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     context: ContextSettings = ContextSettings()
+    conversation: ConversationSettings = ConversationSettings()
     recall: RecallSettings = RecallSettings()
     forget: ForgetSettings = ForgetSettings()
     consolidate: ConsolidateSettings = ConsolidateSettings()
@@ -173,6 +187,7 @@ SECTIONS = (
     Weights,
     RetrievalSettings,
     ContextSettings,
+    ConversationSettings,
     RecallSettings,
     ForgetSettings,
     ConsolidateSettings,
