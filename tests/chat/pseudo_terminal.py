@@ -31,7 +31,9 @@ class PseudoTerminal:
         self._stream = pyte.ByteStream(self._screen)
         self._past: list[str] = []
         """Lines that a smaller window pushed out."""
-        variables = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(environment or {})}
+        # On a busy machine an answer to "where is the cursor?" may come too late, after a warning; so it is not asked.
+        usual = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PROMPT_TOOLKIT_NO_CPR": "1"}
+        variables = {**os.environ, **usual, **(environment or {})}
         self.child = pexpect.spawn(
             argv[0], list(argv[1:]), cwd=str(folder), env=variables, dimensions=(rows, columns), timeout=PATIENCE
         )
