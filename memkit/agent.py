@@ -71,6 +71,8 @@ class Parts:
     """Lets the store write down what happens, or not."""
     summarise: Summarise | None = None
     """Tells in few words what leaves the prompt; without it its first sentences stay."""
+    spent: dict[str, int] = field(default_factory=dict)
+    """The account of what models cost; who sums up writes into it as well."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ class ReferenceAgent:
             is_kept=self.may_remember,
         )
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
+        self.parts.spent.update(self._agent.loop.spent)
+        self._agent.loop.spent = self.parts.spent
         self.session.open(self._agent, may_read=self._may_read(), fork_of=setting.fork_of)
         if self.is_off_record:
             self._set_traces(wanted=False)

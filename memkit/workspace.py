@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memkit.embeddings.nearest import NearestIndex
     from memkit.guard.core import Guard
     from memkit.interchange.machine import Machine
+    from memkit.llm.patience import Patience
     from memkit.loop.interface import DeclaredTool, Model
     from memkit.memory.interface import Gate
     from memkit.memory.log import Log
@@ -139,7 +140,9 @@ class Workspace:
         long_term = self.settings["privacy.long_term"] != "off"
         return WriteGate(self.memory_settings.write, asked, long_term)
 
-    def language_model(self, provider: str | None = None, model: str | None = None) -> Model:
+    def language_model(
+        self, provider: str | None = None, model: str | None = None, patience: Patience | None = None
+    ) -> Model:
         """Return the configured language model, or the one that is named; raises ``EnvironmentFault`` without a key."""
         from memkit.llm.patience import Patience
         from memkit.llm.providers import open_model
@@ -151,7 +154,7 @@ class Workspace:
             provider or self.settings["provider"],
             model or (self.settings["model"] if is_known else None),
             folder=Path.cwd(),
-            patience=Patience.of(self.settings.section("requests")),
+            patience=patience or Patience.of(self.settings.section("requests")),
         )
 
     @cached_property

@@ -31,10 +31,15 @@ def open_model(
         patience: How long a vendor's model is waited for, and how often it is asked again.
     """
     name, _, argument = provider.partition(":")
+    require_provider(name)
+    module, _, attribute = PROVIDERS[name].partition(":")
+    opened: Model = getattr(importlib.import_module(module), attribute).open(argument, model, folder, patience)
+    return opened
+
+
+def require_provider(name: str) -> None:
+    """Raise ``UsageError`` where there is no provider of this name."""
     if name not in PROVIDERS:
         close = difflib.get_close_matches(name, PROVIDERS, n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         raise UsageError(f"There is no provider '{name}'.{hint} There are {', '.join(PROVIDERS)}.")
-    module, _, attribute = PROVIDERS[name].partition(":")
-    opened: Model = getattr(importlib.import_module(module), attribute).open(argument, model, folder, patience)
-    return opened

@@ -77,7 +77,7 @@ def open_chat(
         name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice) for name, domain in domains.items()
     }
     provider = provider or settings["provider"]
-    opened = workspace.language_model(provider, model)
+    opened, spent = workspace.language_model(provider, model), dict[str, int]()
     parts = Parts(
         archive=workspace.archive,
         root=workspace.root,
@@ -94,7 +94,15 @@ def open_chat(
         sealer=workspace.sealer,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
-        summarise=open_summariser(settings["context.summary_model"], provider, opened, workspace.language_model),
+        summarise=open_summariser(
+            settings["context.summary_model"],
+            provider,
+            opened,
+            workspace.language_model,
+            spent=spent,
+            notice=workspace.notice,
+        ),
+        spent=spent,
     )
     session = (
         _session(workspace, user, session, agent_id, resume=resume) if user else session or _new_session(workspace)

@@ -10,6 +10,8 @@ from memkit.errors import UsageError
 from memkit.terminal import one_line
 
 BAR = 30
+APART = "summary_"
+"""How the counts of what summaries cost begin."""
 
 
 def show_context(conversation: Conversation, _argument: str) -> str:
@@ -45,9 +47,15 @@ def cost(usage: Mapping[str, int]) -> str:
     >>> cost({"input": 1200, "output": 30, "requests": 4, "cached": 800, "estimated": 1})
     'The model was asked 4 times: 1,200 tokens in (800 from its cache), 30 out. Of 1 answer they are estimated.'
     """
+    summaries = {key.removeprefix(APART): count for key, count in usage.items() if key.startswith(APART)}
+    apart = "\n" + _cost("For summaries a model", {"input": 0, "output": 0, **summaries}) if summaries else ""
+    return _cost("The model", usage) + apart
+
+
+def _cost(who: str, usage: Mapping[str, int]) -> str:
     again = f" ({usage['retries']} more after a fault)" if usage.get("retries") else ""
     cached = f" ({usage['cached']:,} from its cache)" if usage.get("cached") else ""
-    said = f"The model was asked {_times(usage['requests'])}{again}: {usage['input']:,} tokens in{cached}, "
+    said = f"{who} was asked {_times(usage['requests'])}{again}: {usage['input']:,} tokens in{cached}, "
     guessed = usage.get("estimated", 0)
     of = f" Of {guessed} answer{'' if guessed == 1 else 's'} they are estimated." if guessed else ""
     return f"{said}{usage['output']:,} out.{of}"
