@@ -11,6 +11,7 @@ from typing import Any
 from memkit.equivalence.canonical import canonical
 from memkit.equivalence.interface import Account, Part, Seen, Side, Turn
 from memkit.equivalence.stored import lines_of, memory_of, names_of, reach_of
+from memkit.loop.agent_loop import SESSION_START
 
 _UNORDERED = ("tool_calls", "memory_operations", "policy")
 """What parallel calls may fill in any order."""
@@ -37,6 +38,10 @@ def _told(seen: Mapping[str, Any], turn: Turn) -> Seen:
     told = dict(seen)
     for account in ("usage", "session_usage"):
         told.pop(account, None)  # where an SDK asks the model, the SDK knows what it spent
+    if operations := told.get("memory_operations"):
+        # What a session opens with is offered by the reference agent alone, and ids make the figures differ.
+        shared = (one for one in operations if one.get("query") != SESSION_START)
+        told["memory_operations"] = [{key: one[key] for key in one if key != "tokens"} for one in shared]
     if "message" in told and _is_parallel(turn):
         told |= {key: _sorted(told[key]) for key in _UNORDERED}
         said, *receipts = re.split(r"\n(?=\((?:stored|not stored|already known|set aside))", told["message"])

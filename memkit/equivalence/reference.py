@@ -47,7 +47,8 @@ class ReferenceSide:
                 user=turn.user,
                 session=session,
                 context=turn.context,
-                adapt=lambda parts: replace(parts, model=model),
+                # A project reads its skills in ways of its own, so nothing of the store's is offered as a tool here.
+                adapt=lambda parts: replace(parts, model=model, procedures=None),
             )
             if turn.consents and turn.user is not None and not agent.consent.granted():
                 host = workspace.person(turn.user, session=session)
