@@ -1,0 +1,179 @@
+"""Time a turn of a chat without its model: in small and large stores, at the beginning and the end of a long session.
+
+A turn is a question that the model answers at once, so that what is timed is the loop: consent, constraints, warnings,
+policies, the prompt, the account, turns, journal and the session's file. Syncs are counted, and their time taken off.
+The peer is a LangGraph agent with its SQLite checkpointer and store, which searches the store and answers as much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from corpus import USER, write_store
+from table import print_rows
+
+from memkit.agent import Parts, ReferenceAgent
+from memkit.loop.interface import Completion, Message, ToolSpec
+from memkit.use_cases.make_store import make_store
+from memkit.use_cases.open_chat import open_chat
+from memkit.workspace import open_workspace
+
+WARM = 5
+
+
+class AtOnce:
+    """A model that answers without thinking."""
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        """Return the answer."""
+        return Completion("That is noted, and we go on from there.")
+
+
+class Syncs:
+    """Counts syncs, and how long they take."""
+
+    def __init__(self) -> None:
+        self.count, self.seconds = 0, 0.0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count while the block runs."""
+        real = os.fsync
+
+        def fsync(descriptor: int) -> None:
+            started = time.perf_counter()
+            real(descriptor)
+            self.count += 1
+            self.seconds += time.perf_counter() - started
+
+        os.fsync = fsync
+        try:
+            yield
+        finally:
+            os.fsync = real
+
+
+def opened(root: Path, records: int) -> ReferenceAgent:
+    """Return an agent over a store of so many records, whose user agreed to be remembered."""
+    make_store(root)
+    write_store(root, records)
+
+    def at_once(parts: Parts) -> Parts:
+        return Parts(**{**vars(parts), "model": AtOnce()})
+
+    agent = open_chat(open_workspace(root), user=USER, session="bench", adapt=at_once)
+    agent.consent.record(True)
+    return agent
+
+
+def turn_seconds(step: Callable[[str], object], number: int) -> tuple[float, int]:
+    """Return how long a turn took besides its syncs, and how many it made."""
+    syncs = Syncs()
+    started = time.perf_counter()
+    with syncs.counted():
+        step(f"What did I say about the harbour, the boat and number {number}?")
+    return time.perf_counter() - started - syncs.seconds, syncs.count
+
+
+def median_turn(step: Callable[[str], object], turns: int, first: int = 0) -> tuple[float, float]:
+    """Return the median time in milliseconds and the median number of syncs of so many turns."""
+    found = [turn_seconds(step, first + number) for number in range(turns)]
+    return statistics.median(one[0] for one in found) * 1e3, statistics.median(one[1] for one in found)
+
+
+def peer(root: Path, records: int) -> Callable[[str], object] | None:
+    """Return a turn of a LangGraph agent with SQLite checkpoints and a SQLite store; None where it is not installed."""
+    try:
+        import sqlite3
+
+        from langchain_core.messages import AIMessage, HumanMessage
+        from langgraph.checkpoint.sqlite import SqliteSaver
+        from langgraph.graph import START, MessagesState, StateGraph
+        from langgraph.store.sqlite import SqliteStore
+    except ImportError:
+        return None
+    saver = SqliteSaver(sqlite3.connect(root / "checkpoints.sqlite", check_same_thread=False))
+    store = SqliteStore(sqlite3.connect(root / "store.sqlite", check_same_thread=False, isolation_level=None))
+    store.setup()
+    for number in range(records):
+        store.put((USER,), str(number), {"text": f"record {number}"})
+
+    def answer(state: Any) -> dict[str, Any]:
+        store.search((USER,), filter={"text": "constraint"}, limit=5)
+        return {"messages": [AIMessage("That is noted, and we go on from there.")]}
+
+    graph: Any = (
+        StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer").compile(checkpointer=saver)
+    )
+    place = {"configurable": {"thread_id": "bench"}}
+    return lambda text: graph.invoke({"messages": [HumanMessage(text)]}, place)
+
+
+def by_size(small: int, large: int, turns: int) -> Iterator[dict[str, Any]]:
+    """Yield the overhead of a turn in a large store against a small one, its syncs, and the peer's."""
+    with tempfile.TemporaryDirectory() as folder:
+        one, other = opened(Path(folder) / "small", small), opened(Path(folder) / "large", large)
+        for agent in (one, other):
+            median_turn(agent.step, WARM)
+        (low, _), (high, syncs) = median_turn(one.step, turns, WARM), median_turn(other.step, turns, WARM)
+        one.close()
+        other.close()
+        theirs = peer(Path(folder), large)
+        taken = median_turn(theirs, turns)[0] if theirs is not None else None
+    yield _row(f"one turn without the model, {large:,} records against {small:,}, ms", high, low)
+    yield _row(f"the same, {large:,} records, against LangGraph with SQLite, ms", high, taken)
+    yield _row("syncs of a turn without tool calls, against the most that are allowed", syncs, 3)
+
+
+def by_length(turns: int, window: int) -> Iterator[dict[str, Any]]:
+    """Yield how a turn at the end of a long session compares with one near its beginning, in time and memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        agent = opened(Path(folder) / "store", 1_000)
+        median_turn(agent.step, 100 - window)
+        early, _ = median_turn(agent.step, window)
+        tracemalloc.start()
+        median_turn(agent.step, window)
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        for number in range(turns - 100 - 2 * window):
+            agent.step(f"Remark {number}: the tide came in at noon, and the boat went out.")
+        late, _ = median_turn(agent.step, window)
+        tracemalloc.start()
+        median_turn(agent.step, window)
+        grown = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        agent.close()
+    yield _row(f"turn {turns:,} of a session against turn 100, ms", late, early)
+    yield _row(
+        f"memory that {window} turns leave behind, at turn {turns:,} against turn 100, KB", grown / 1e3, held / 1e3
+    )
+
+
+def _row(case: str, ours: float, theirs: float | None) -> dict[str, Any]:
+    ratio = round(ours / theirs, 2) if theirs else None
+    return {"case": case, "ours": round(ours, 2), "peer": theirs and round(theirs, 2), "ratio": ratio}
+
+
+def main() -> None:
+    """Print the rows as a table, or with --json as JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--records", type=int, default=100_000, help="records of the large store (100,000)")
+    parser.add_argument("--turns", type=int, default=10_000, help="turns of the long session (10,000)")
+    parser.add_argument("--window", type=int, default=50, help="turns of which a median is taken (50)")
+    options = parser.parse_args()
+    rows = [*by_size(1_000, options.records, options.window), *by_length(options.turns, options.window)]
+    print_rows(rows, as_json=options.json)
+
+
+if __name__ == "__main__":
+    main()
