@@ -49,7 +49,7 @@ class Syncs:
         """Count while the block runs."""
         real = os.fsync
 
-        def fsync(descriptor: int) -> None:
+        def fsync(descriptor: Any) -> None:
             started = time.perf_counter()
             real(descriptor)
             self.count += 1
