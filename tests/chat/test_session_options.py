@@ -117,6 +117,15 @@ def test_nobody_forks_the_session_of_somebody_else(ask: Ask) -> None:
     assert ask("chat", "--user", "bob", "--fork", "main", "-p", "Hello!")[0] == 1
 
 
+@pytest.mark.parametrize("session", ["two\nlines", "a\ttab", "\x1b[31mred", "x" * 201], ids=ascii)
+def test_an_id_that_would_break_a_list_begins_no_session(ask: Ask, session: str) -> None:
+    """An id is one line of visible characters with a bound: lists show it, and nobody can type the rest."""
+    code, answer = ask("chat", "--session", session, "-p", "Hello!")
+
+    assert code == 2 and "one line of 1 to 200 visible characters" in answer["diagnostics"][0]["message"]
+    assert listed(ask) == {}
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -14,10 +14,13 @@ from memkit.cli.output import Front
 from memkit.cli.sessions.picker import pick
 from memkit.cli.sessions.words import Session
 from memkit.errors import UsageError
+from memkit.terminal import is_unsafe
 from memkit.use_cases.open_chat import last_session
 
 LAST = "\0last"
 """What ``--fork`` without a session stands for."""
+LONGEST_ID = 200
+"""Characters of a session's id: room for those of other programs, and short enough for a line."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
@@ -60,8 +63,8 @@ def beginning(
         raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
     if consents and (incognito or no_memory):
         raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
-    if session is not None and not session.strip():
-        raise UsageError("A session's id is not empty. Leave out --session for a new one.")
+    if session is not None:
+        _require_id(session)
     if user is None and (resume or picks or consents or fork is not None):
         raise UsageError(f"Who is it? {NO_USER}")
     if picks and user is not None:
@@ -72,6 +75,18 @@ def beginning(
         "session": session, "resume": resume, "fork_of": fork, "name": name,
         "remembers": not no_memory, "incognito": incognito, "agent_id": agent,
     }  # fmt: skip
+
+
+def _require_id(session: str) -> None:
+    """Raise where an id would break the lists in which it stands, a line each.
+
+    Raises:
+        UsageError: It is empty, longer than ``LONGEST_ID``, or not one line of visible characters.
+    """
+    if not session.strip():
+        raise UsageError("A session's id is not empty. Leave out --session for a new one.")
+    if len(session) > LONGEST_ID or any(map(is_unsafe, session)) or "\n" in session or "\t" in session:
+        raise UsageError(f"A session's id is one line of 1 to {LONGEST_ID} visible characters, not {session!r:.90}.")
 
 
 def _picked(front: Front, user: str, agent: str | None) -> str:
