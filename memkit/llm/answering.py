@@ -50,6 +50,8 @@ TRADE = re.compile(
 RANKING = re.compile(r" (?:over|rather than|more than|instead of|to) ")
 DONE_YET = re.compile(r"(?:did|have|has|is|are|was|were)\b", re.IGNORECASE)
 """How somebody asks whether a goal is reached."""
+FORGOTTEN = re.compile(r"Forgotten: “(.{1,500}?)”\.")
+"""What was taken back in this conversation; nobody wants to hear it again."""
 MOST_TOLD = 6
 
 
@@ -239,6 +241,7 @@ def look_back(heard: Heard, sentence: str, asked: Asked, known: Collection[str] 
     if not heard.offers("conversation_search"):
         return unknown
     wanted = key_stems(sentence)
+    taken_back = {text for message in heard.earlier for text in FORGOTTEN.findall(message.get("content") or "")}
     for turn in said_turns((yield "conversation_search", {"query": asked.query})):
         if turn.role != "user":
             continue
@@ -246,7 +249,9 @@ def look_back(heard: Heard, sentence: str, asked: Asked, known: Collection[str] 
             slot = slot_of(said)
             same = slot is not None and slot.relation == asked.relation and _same(asked, slot)
             alike = 2 * len(wanted & key_stems(said)) > len(wanted)
-            if said not in known and (same if asked.relation in ONE_VALUE - {"is"} else alike):
+            if said in known or to_second_person(said.rstrip(".!")) in taken_back:
+                continue
+            if same if asked.relation in ONE_VALUE - {"is"} else alike:
                 return f"You said on {turn.at}: “{said.rstrip('.')}”. I have no record of it in long-term memory."
     return unknown
 
