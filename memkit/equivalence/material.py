@@ -10,8 +10,8 @@ from memkit.memory.record import Draft, Origin
 from memkit.use_cases.make_store import starter_files
 
 NAME = "equivalence"
-CONTEXT_TOKENS = 1200
-"""Small, so that a short conversation is paged out."""
+CONTEXT_TOKENS = 4000
+"""Room for the tools, and so little more that a short conversation is paged out."""
 
 _SETTINGS = f"""
 context: {{max_tokens: {CONTEXT_TOKENS}}}
