@@ -10,7 +10,7 @@ from memkit.memory.record import Draft, Origin
 from memkit.use_cases.make_store import starter_files
 
 NAME = "equivalence"
-CONTEXT_TOKENS = 4000
+CONTEXT_TOKENS = 6000
 """Room for the tools, and so little more that a short conversation is paged out."""
 
 _SETTINGS = f"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,7 @@ def _told(seen: Mapping[str, Any], turn: Turn) -> Seen:
     for account in ("usage", "session_usage"):
         told.pop(account, None)  # where an SDK asks the model, the SDK knows what it spent
     if operations := told.get("memory_operations"):
-        # What a session opens with is offered by the reference agent alone, and ids make the figures differ.
-        shared = (one for one in operations if one.get("query") != SESSION_START)
-        told["memory_operations"] = [{key: one[key] for key in one if key != "tokens"} for one in shared]
+        told["memory_operations"] = _shared(operations)
     if "message" in told and _is_parallel(turn):
         told |= {key: _sorted(told[key]) for key in _UNORDERED}
         said, *receipts = re.split(r"\n(?=\((?:stored|not stored|already known|set aside))", told["message"])
@@ -50,6 +48,17 @@ def _told(seen: Mapping[str, Any], turn: Turn) -> Seen:
         # An id counts for a few tokens more or less than another one, so the figures of two runs are never the same.
         told["context_usage"] = {"budget": usage["budget"], "within": usage["used"] <= usage["budget"]}
     return told
+
+
+def _shared(operations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return what every target can tell alike of the memory operations of a turn.
+
+    What a session opens with is offered by the reference agent alone. That something was paged out is told once: what a
+    target's own prompt takes of the budget, and how long ids are, decide how much goes at a time.
+    """
+    out: Mapping[str, Any] = {"op": "page_out"}
+    told = [one for one in operations if one["op"] != "page_out" and one.get("query") != SESSION_START]
+    return [*told, out] if any(one["op"] == "page_out" for one in operations) else told
 
 
 def _is_parallel(turn: Turn) -> bool:
