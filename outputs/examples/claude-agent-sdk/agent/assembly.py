@@ -135,4 +135,3 @@ def _toolbox(
 def _recall(settings: Settings, limits: MemorySettings, user: str | None) -> RecallMemory:
     folder = settings.state_folder / "sessions" if user is not None else None
     return RecallMemory(folder, ttl=limits.recall.ttl, max_items=limits.recall.max_items)
-
