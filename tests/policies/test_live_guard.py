@@ -149,7 +149,7 @@ def test_a_chat_follows_the_files_between_its_turns(
         def __iter__(self) -> object:
             return self.lines
 
-        def readline(self) -> str:
+        def readline(self, size: int = -1) -> str:
             return next(self.lines, "")  # type: ignore[call-overload]
 
         def isatty(self) -> bool:
