@@ -7,8 +7,8 @@ step  code                   question                                           
 ====  =====================  =========================================================  ===========
 1     empty, too_long,       is it a well-formed record of bearable size?               refused
       schema
-2     long_term_off,         does the store keep anything, and did the user agree to    refused
-      consent                long-term memory?
+2     long_term_off,         does the store keep anything, did the user agree to        refused
+      off_record, consent    long-term memory, and is it on in this conversation?
 3     confidence             is it at least as sure as the policy asks?                 refused
 4     secret, personal_data  does any part of it hold a credential or personal number?  refused
 5     transient, hedged      did an agent infer it from passing or unsure wording?      refused
