@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from memkit.llm.claims import read_claims
@@ -84,6 +85,8 @@ def answer(heard: Heard, sentence: str) -> Script:
         fitting = [record for record in listed if fits(asked, record)]
     if fitting:
         return tell(asked, fitting)
+    if asked.about and (likings := [record for record in found if fits(replace(asked, about=""), record)]):
+        return f"Nothing I remember names {asked.about}. What I have on tastes: {tell(asked, likings)}"
     related = [record for record in found if _mentions(record, asked.subject)]
     if related:
         return f"That I do not know. What I have on it: {_told(related[0])}"
