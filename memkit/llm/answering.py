@@ -207,20 +207,20 @@ def confirmed(asked: Asked, found: Sequence[Recalled]) -> str:
     for record in found:
         slot = slot_of(record.text)
         if isinstance(statement, Slot) and slot is not None and statement.same(slot):
-            return _yes(record) if _says(slot.value, statement.value) else _no(record)
+            return _yes(asked, record) if _says(slot.value, statement.value) else _no(record)
         if isinstance(statement, Slot) and slot is not None and statement.relation == slot.relation == "taste":
             _, _, worse = RANKING.sub("\n", slot.value, count=1).partition("\n")
             if slot.subject == statement.subject and _says(worse, statement.value) and worse:
                 return _no(record)
             if slot.subject == statement.subject and _says(slot.value, statement.value):
-                return _yes(record) if is_disliking(record.text) == is_disliking(asked.text) else _no(record)
+                return _yes(asked, record) if is_disliking(record.text) == is_disliking(asked.text) else _no(record)
             continue
         said = statement if isinstance(statement, str) else asked.text
         if key_stems(said) and key_stems(said) <= key_stems(record.text):
             if record.facts.get("type") == "goal" and DONE_YET.match(asked.text):
                 return f"Not that I know of. {_told(record)}"
             turned = sum(map(is_negation, words(said))) != sum(map(is_negation, words(record.text)))
-            return _no(record) if turned else _yes(record)
+            return _no(record) if turned else _yes(asked, record)
         if isinstance(statement, str) and contradict(statement, record.text):
             return _no(record)
     return ""
@@ -230,8 +230,9 @@ def _says(value: str, wanted: str) -> bool:
     return key_stems(wanted) <= key_stems(value) if key_stems(wanted) else wanted.lower() == value.lower()
 
 
-def _yes(record: Recalled) -> str:
-    return f"Yes. {_told(record)}"
+def _yes(asked: Asked, record: Recalled) -> str:
+    which = "or" in words(asked.text) and "or" not in words(record.text)
+    return _told(record) if which else f"Yes. {_told(record)}"
 
 
 def _no(record: Recalled) -> str:

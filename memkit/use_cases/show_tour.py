@@ -15,7 +15,7 @@ _IDENTITY = {"GIT_AUTHOR_NAME": "memkit demo", "GIT_COMMITTER_NAME": "memkit dem
 _ADDRESS = {"GIT_AUTHOR_EMAIL": "demo@memkit.invalid", "GIT_COMMITTER_EMAIL": "demo@memkit.invalid"}
 _TESTS_NEED = ("pytest", "langgraph", "langchain", "langchain_openai")
 _TOLD = tuple(f"tests/test_{name}.py" for name in ("consent", "memory", "policies", "planning"))
-_SMALL = {"MEMKIT_CONTEXT_MAX_TOKENS": "1200"}
+_SMALL = {"MEMKIT_CONTEXT_MAX_TOKENS": "3000"}
 """A main context so small that the tour sees it overflow."""
 
 
@@ -45,7 +45,7 @@ def show_tour(folder: Path) -> Iterator[Scene]:
     )
     yield _overflow(stage)
     yield stage.chat(
-        "A new process and a new session: recall cites the record", "What coffee do I prefer?", session="tuesday"
+        "A new process and a new session: recall cites the record", "Do I prefer latte or espresso?", session="tuesday"
     )
     yield stage.chat(
         "Correct it; the old wording stays in the history", "Actually, I prefer tea over espresso.", session="tuesday"

@@ -15,6 +15,10 @@ PATIENCE = 20.0
 """Seconds after which something that did not come will not come."""
 
 
+DECIDED = frozenset({"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"})
+"""Variables that programs believe more than their terminal; of the one that runs the tests they must not be taken."""
+
+
 class PseudoTerminal:
     """A program on a terminal of its own; used as a block, nothing of it is left running."""
 
@@ -33,7 +37,8 @@ class PseudoTerminal:
         """Lines that a smaller window pushed out."""
         # On a busy machine an answer to "where is the cursor?" may come too late, after a warning; so it is not asked.
         usual = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PROMPT_TOOLKIT_NO_CPR": "1"}
-        variables = {**os.environ, **usual, **(environment or {})}
+        inherited = {name: value for name, value in os.environ.items() if name not in DECIDED}
+        variables = {**inherited, **usual, **(environment or {})}
         self.child = pexpect.spawn(
             argv[0], list(argv[1:]), cwd=str(folder), env=variables, dimensions=(rows, columns), timeout=PATIENCE
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pseudo_terminal import PseudoTerminal
+from pseudo_terminal import DECIDED, PseudoTerminal
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "chat.md"
@@ -88,7 +88,7 @@ def masked(text: str, names: dict[str, str]) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMKIT_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMKIT_") and name not in DECIDED}
     identity = {f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     return {**kept, **identity, "HOME": str(folder), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 

@@ -22,7 +22,7 @@ def test_the_tour_shows_every_mechanism(tmp_path: Path) -> None:
     assert done.returncode == 0, [scene for scene in scenes.values() if not scene["ok"]]
     told = next(scene["output"] for command, scene in scenes.items() if "--consent" in command)
     ids = re.findall(r"\(stored: (\w+)\)", told)
-    recalled = next(scene["output"] for command, scene in scenes.items() if "What coffee" in command)
+    recalled = next(scene["output"] for command, scene in scenes.items() if "Do I prefer" in command)
     assert any(f"[{record_id}]" in recalled for record_id in ids)
     shown = "\n".join(scene["output"] for scene in scenes.values())
     for promised in ("paged out", "destructive_command_approval", "hand_over book", "It replaces", " passed in "):

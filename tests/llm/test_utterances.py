@@ -49,7 +49,7 @@ class Turn:
 
 
 def conversations() -> Iterator[tuple[str, list[Turn]]]:
-    """Yield the conversations of the script: ``>`` said, ``=`` in the answer, ``+`` stored, ``-`` no longer live."""
+    """Yield the conversations of the script: ``>`` said, ``=`` in the answer (``^``: its beginning), ``+`` stored, ``-`` no longer live."""
     name, turns = "", list[Turn]()
     for line in [*SCRIPT.read_text(encoding="utf-8").splitlines(), "# end"]:
         mark, _, rest = line.partition(" ")
@@ -111,7 +111,7 @@ def test_what_people_type_is_understood(name: str, turns: list[Turn]) -> None:
             after = {record.id: record for record in archive.records(user_id="ada")}
 
             assert changes(before, after) == turn.changes, turn.text
-            assert turn.answer in reply.message, turn.text
+            assert turn.answer in f"^{reply.message}", turn.text
             assert all(archive.get(id, user_id="ada") for id in reply.citations), turn.text
 
 
