@@ -49,7 +49,10 @@ class Turn:
 
 
 def conversations() -> Iterator[tuple[str, list[Turn]]]:
-    """Yield the conversations of the script: ``>`` said, ``=`` in the answer (``^``: its beginning), ``+`` stored, ``-`` no longer live."""
+    """Yield the conversations of the script.
+
+    ``>`` is said, ``=`` is in the answer (from ``^`` its beginning), ``+`` is stored and ``-`` is no longer live.
+    """
     name, turns = "", list[Turn]()
     for line in [*SCRIPT.read_text(encoding="utf-8").splitlines(), "# end"]:
         mark, _, rest = line.partition(" ")
