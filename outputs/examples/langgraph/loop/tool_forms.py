@@ -27,7 +27,7 @@ def terse(spec: ToolSpec) -> ToolSpec:
 
 
 def bare(spec: ToolSpec) -> ToolSpec:
-    """Return a declaration of names and types only."""
+    """Return a declaration of names, types and the values to choose from."""
     return ToolSpec(spec.name, "", _bare_schema(spec.parameters))
 
 
@@ -47,7 +47,9 @@ def _bare_schema(schema: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _bare_property(rule: JSON) -> JSON:
-    return {key: rule[key] for key in ("type", "items") if key in rule} if isinstance(rule, Mapping) else rule
+    """Return a rule with the values to choose from: no call can be made from names and types where only these do."""
+    kept = ("type", "items", "enum", "examples")
+    return {key: rule[key] for key in kept if key in rule} if isinstance(rule, Mapping) else rule
 
 
 def tool_text(spec: ToolSpec) -> str:
