@@ -363,7 +363,7 @@ class ReferenceAgent:
             # What was asked is the user's own words: without their consent the account says only that a recall was,
             # and of a judged call, or a chosen way, only that it was.
             kept = self.may_remember()
-            asked = masked(str(event["query"])) if event.get("query") and kept else None
+            asked = masked(str(event["query"])) if event.get("query") is not None and kept else None
             told = {key: recordable(event[key]) if kept else None for key in TOLD if key in event}
             self.parts.observe({**event, **who, "query": asked, **told})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -186,5 +187,8 @@ def _forked(workspace: Workspace, word: str, *, user: str, session: str) -> str:
             f"Of {origin.session!r:.60} only the turns are left, and no prompt that a fork could begin with."
         )
     if any(card.session == session for card in book.of(user)):
-        raise UsageError(f"{session!r:.60} is a session already. A fork needs an id of its own, or none.")
+        raise UsageError(
+            f"{session!r:.60} is a session already, and --session names the new one here. To begin one that starts as "
+            f"{session!r:.60} stands: --fork {shlex.quote(session)}."
+        )
     return origin.session

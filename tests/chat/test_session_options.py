@@ -68,6 +68,17 @@ def test_a_name_is_given_to_one_session_only(ask: Ask) -> None:
     assert len(listed(ask)) == 1
 
 
+def test_a_session_that_is_there_is_resumed_by_its_word(ask: Ask) -> None:
+    """``-r`` with an id, a name or how an id begins goes on with it; it never begins one, as ``--session`` does."""
+    ask("chat", "--session", "main", "--name", "the garden", "-p", "My dog is called Rex.")
+
+    for word in ("main", "the garden", "ma"):
+        assert ask("chat", "-r", word, "-p", "Hello again!")[1]["data"]["session"] == "main"
+    code, answer = ask("chat", "-r", "nowhere", "-p", "Hello!")
+    assert code == 1 and answer["diagnostics"][0]["code"] == "not_found"
+    assert set(listed(ask)) == {"main"}
+
+
 def test_a_fork_begins_as_the_other_stands_and_both_go_on_apart(ask: Ask, store: Path) -> None:
     """It has the messages and the citable ids of its parent, names it, and the parent does not change by a byte."""
     ask("chat", "--session", "main", "-p", "My dog is called Rex.")
@@ -105,7 +116,8 @@ def test_a_fork_takes_no_place_of_a_session(ask: Ask, store: Path) -> None:
     ask("chat", "--session", "main", "-p", "My dog is called Rex.")
     before = file_of(store, "main")
 
-    assert ask("chat", "--fork", "main", "--session", "main", "-p", "Hello!")[0] == 2
+    code, answer = ask("chat", "--session", "main", "--fork", "-p", "Hello!")
+    assert code == 2 and answer["diagnostics"][0]["message"].endswith("as 'main' stands: --fork main.")
     assert ask("chat", "--fork", "nowhere", "-p", "Hello!")[0] == 1
     assert file_of(store, "main") == before
 

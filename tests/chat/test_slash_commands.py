@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memkit.cli.chat.conversation import OFF_RECORD
 from memkit.cli.main import run
 
 Say = Callable[..., str]
@@ -147,7 +148,29 @@ def test_one_record_is_shown_with_its_history(say: Say, store: Path) -> None:
     shown = say(f"/memory {record}")
 
     assert "live, type fact, scope user" in shown and "add by user" in shown
-    assert say(f"/memory {record}", user="bob", code=2) == f"There is no record {record} of yours. /memory lists them."
+    assert say(f"/memory {record}", user="bob", code=1) == f"There is no record {record} of yours. /memory lists them."
+
+
+def test_what_is_said_already_is_not_said_beside_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The switch answers with the sentence that a turn without memory has as its notice."""
+    assert run(["chat", "--store", str(store), "--user", "ada", "--consent", "-p", "/memory off"]) == 0
+
+    printed = capsys.readouterr()
+    assert printed.out == f"{OFF_RECORD}\n" and OFF_RECORD not in printed.err
+
+
+def test_why_tells_a_search_without_words_from_words_that_were_not_kept(
+    say: Say, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model may search for nothing; only where the user did not agree there are words that were not kept."""
+    search = {"tool": "archival_memory_search", "args": {"query": ""}}
+    say("Look something up.", search, "There is nothing.")
+    assert "searched with no words to look for: nothing relevant" in say("/why")
+
+    assert run(["chat", "--store", str(store), "--user", "bob", "--session", "s", "-p", "What is my dog called?"]) == 0
+    capsys.readouterr()
+    assert run(["chat", "--store", str(store), "--user", "bob", "--session", "s", "-p", "/why"]) == 0
+    assert "searched words that were not kept: nothing relevant" in capsys.readouterr().out
 
 
 def test_the_meter_shows_each_tier(say: Say) -> None:
@@ -164,20 +187,20 @@ def test_the_meter_shows_each_tier(say: Say) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "said", "code"),
     [
-        ("/polcy", "Did you mean '/policy'?"),
-        ("/policy stagin_first_deployment", "Did you mean 'staging_first_deployment'?"),
-        ("/skills virtual-memori", "Did you mean"),
-        ("/nothing-like-it", "/help lists the commands"),
-        ("/", "/help lists the commands"),
-        ("/why \x1b[2J", "number of a turn"),
-        ("/memory 01\x1b[2J", "There is no record 01\\x1b[2J"),
+        ("/polcy", "Did you mean '/policy'?", 2),
+        ("/policy stagin_first_deployment", "Did you mean 'staging_first_deployment'?", 1),
+        ("/skills virtual-memori", "Did you mean", 1),
+        ("/nothing-like-it", "/help lists the commands", 2),
+        ("/", "/help lists the commands", 2),
+        ("/why \x1b[2J", "number of a turn", 2),
+        ("/memory 01\x1b[2J", "There is no record 01\\x1b[2J", 1),
     ],
 )
-def test_a_misspelt_command_is_told_apart(say: Say, typed: str, said: str) -> None:
-    """What is meant is suggested, and what is typed is shown harmless."""
-    assert said in say(typed, code=2)
+def test_a_misspelt_command_is_told_apart(say: Say, typed: str, said: str, code: int) -> None:
+    """What is meant is suggested, and what is typed is shown harmless; of what is not there the answer is no."""
+    assert said in say(typed, code=code)
 
 
 def test_a_policy_and_a_skill_can_be_looked_at(say: Say) -> None:

@@ -19,6 +19,8 @@ from memkit.use_cases.open_chat import last_session
 
 LAST = "\0last"
 """What ``--fork`` without a session stands for."""
+LIST = "\0list"
+"""What ``-r`` without a session stands for."""
 LONGEST_ID = 200
 """Characters of a session's id: room for those of other programs, and short enough for a line."""
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -27,7 +29,10 @@ _OPTIONS = (
     agent_option,
     click.option("--session", type=Session(), help="Go on with this session, or begin it (default: a new one)."),
     click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user."),
-    click.option("-r", "--resume", "picks", is_flag=True, help="Choose the session to go on with from a list."),
+    click.option(
+        "-r", "--resume", "picks", is_flag=False, flag_value=LIST, type=Session(), metavar="[SESSION]",
+        help="Go on with this session, which has to be there (default: choose it from a list).",
+    ),
     click.option(
         "--fork", is_flag=False, flag_value=LAST, type=Session(), metavar="[SESSION]",
         help="Begin a new session that starts as this one stands (default: the last), which stays as it is.",
@@ -46,7 +51,7 @@ def beginning_options(command: Command) -> Command:
 
 
 def beginning(
-    front: Front, user: str | None, *, agent: str | None, session: str | None, resume: bool, picks: bool,
+    front: Front, user: str | None, *, agent: str | None, session: str | None, resume: bool, picks: str | None,
     fork: str | None, name: str | None, no_memory: bool, incognito: bool, consents: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what ``open_chat`` is told about the session, after looking whether it fits together.
@@ -55,20 +60,22 @@ def beginning(
         UsageError: The options contradict each other, or need somebody who is not there.
         NotFound: There is no session to go on with or to fork.
     """
-    if sum((session is not None and fork is None, resume, picks, fork is not None)) > 1:
+    if sum((session is not None and fork is None, resume, picks is not None, fork is not None)) > 1:
         raise UsageError(
             "Give either --session or -c, -r or --fork. Only --fork takes --session too, as the id of the new one."
         )
-    if no_memory and (incognito or resume or picks or fork is not None):
+    if no_memory and (incognito or resume or picks is not None or fork is not None):
         raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
     if consents and (incognito or no_memory):
         raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
     if session is not None:
         _require_id(session)
-    if user is None and (resume or picks or consents or fork is not None):
+    if user is None and (resume or picks is not None or consents or fork is not None):
         raise UsageError(f"Who is it? {NO_USER}")
-    if picks and user is not None:
-        session = _picked(front, user, agent)
+    if picks is not None and user is not None:
+        session = (
+            _picked(front, user, agent) if picks == LIST else front.workspace.session_book.find(user, picks).session
+        )
     if fork == LAST and user is not None:
         fork = last_session(front.workspace, user, agent)
     return {

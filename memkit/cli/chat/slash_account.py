@@ -81,13 +81,19 @@ def _reasons(account: TurnAccount, named: Named) -> Iterator[str]:
 
 def _search(search: Mapping[str, Any], named: Named) -> Iterator[str]:
     found = [str(record_id) for record_id in search["ids"] or ()]
-    asked = f"“{one_line(str(search['query']), 80)}”" if search.get("query") else "words that were not kept"
-    yield f"searched {asked}: {f'{len(found)} recalled' if found else 'nothing relevant'}"
+    yield f"searched {_asked(search.get('query'))}: {f'{len(found)} recalled' if found else 'nothing relevant'}"
     yield from (f"  recalled: {named(record_id)}" for record_id in found)
     lost = search["candidates"] or ()
     yield from (f"  lost: {named(loser['id'])} ({loser['reason']})" for loser in lost[:SHOWN])
     if len(lost) > SHOWN:
         yield f"  and {len(lost) - SHOWN} more that lost"
+
+
+def _asked(query: str | None) -> str:
+    """Return what was searched for; without the user's consent their words are not in the account."""
+    if query is None:
+        return "words that were not kept"
+    return f"“{one_line(query, 80)}”" if query.strip() else "with no words to look for"
 
 
 def _write(event: Mapping[str, Any], named: Named) -> str:

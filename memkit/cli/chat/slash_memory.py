@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from memkit.cli.chat.conversation import OFF_RECORD, Conversation
-from memkit.errors import UsageError
+from memkit.errors import NotFound, UsageError
 from memkit.terminal import one_line
 from memkit.use_cases.search_memory import search_memory
 
@@ -81,7 +81,7 @@ def export(conversation: Conversation, argument: str) -> str:
 def _record(conversation: Conversation, record_id: str) -> str:
     stored = conversation.workspace.archive.get(record_id, user_id=conversation.user)
     if stored is None:
-        raise UsageError(f"There is no record {one_line(record_id, 60)} of yours. /memory lists them.")
+        raise NotFound(f"There is no record {one_line(record_id, 60)} of yours. /memory lists them.")
     record = stored.record
     said = ", ".join(f"{name} {value}" for name, value in _facts(record.to_data()))
     history = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from memkit.cli.chat.conversation import Conversation
 from memkit.cli.output import suggestion
-from memkit.errors import UsageError
+from memkit.errors import NotFound
 from memkit.terminal import one_line
 
 BAR = 30
@@ -71,7 +71,7 @@ def show_skills(conversation: Conversation, argument: str) -> str:
     if not argument:
         return "\n".join(f"{one.name}: {one_line(one.description, 100)}" for one in skills.values()) or "No skills."
     if argument not in skills:
-        raise UsageError(f"There is no skill {one_line(argument, 60)}.{suggestion(argument, skills)}")
+        raise NotFound(f"There is no skill {one_line(argument, 60)}.{suggestion(argument, skills)}")
     skill = skills[argument]
     steps = [f"  {number}. {one_line(step)}" for number, step in enumerate(skill.steps, 1)]
     checks = [f"  check: {one_line(check)}" for check in skill.safety_checks]
@@ -92,7 +92,7 @@ def show_policy(conversation: Conversation, argument: str) -> str:
     if not argument:
         return "\n".join(f"{name}: {one_line(rule, 160)}" for name, rule in rules.items()) or "No policies."
     if argument not in rules:
-        raise UsageError(f"There is no policy {one_line(argument, 60)}.{suggestion(argument, rules)}")
+        raise NotFound(f"There is no policy {one_line(argument, 60)}.{suggestion(argument, rules)}")
     return f"{argument}: {one_line(rules[argument])}\nAll of it: memkit policy show {argument}"
 
 

@@ -28,7 +28,8 @@ def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: 
     data = answer(conversation, text)
     notices = conversation.notices()
     for notice in notices if not front.json else ():
-        front.note(f"({notice['message']})")
+        if notice["message"] != data["message"]:
+            front.note(f"({notice['message']})")
     message = "" if shown and not is_slash(text) else data["message"]
     ok = data["ended"] != "broken_off"
     front.answer(data, message, ok=ok, diagnostics=notices, code=CODES.get(data["ended"], 0))
