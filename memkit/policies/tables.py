@@ -46,11 +46,6 @@ def load_tables(root: Path) -> list[TableCase]:
     return [case for path in paths if path.suffix in _READERS for case in load_table(path)]
 
 
-def is_table(path: Path) -> bool:
-    """Return whether a path is where a store keeps a table."""
-    return path.suffix in _READERS and path.parent.name == "tests" and path.parent.parent.name == FOLDER
-
-
 def load_table(path: Path) -> list[TableCase]:
     """Return the rows of one table."""
     return list(_READERS[path.suffix](path, f"{TABLES}/{path.name}"))

@@ -56,11 +56,6 @@ class VerdictComparison:
     """Questions that were neither answered by a call nor ruled out."""
 
 
-def verdict_changes(before: PolicySet, after: PolicySet) -> list[VerdictChange]:
-    """Return calls whose verdict changes, weakened hard policies first."""
-    return list(compare_verdicts(before, after).changes)
-
-
 def compare_verdicts(before: PolicySet, after: PolicySet) -> VerdictComparison:
     """Return a call for every changed policy whose change shows in a verdict, and what could not be told."""
     old, new = SubjectSet(before.policies), SubjectSet(after.policies)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-SUFFIX = ".jsonl"
 ARCHIVE = "archive"
+SUFFIX = ".jsonl"
 
 _DECODER = json.JSONDecoder()
 _OWNER = re.compile(r'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
@@ -101,12 +101,6 @@ def owners_named(line: bytes) -> set[str]:
         except ValueError:
             continue
     return named
-
-
-def is_shard(path: str) -> bool:
-    """Return whether ``path`` lies in an archive, so that what is torn in it is a remain of a record."""
-    *folders, name = path.split("/")
-    return ARCHIVE in folders and name.endswith(SUFFIX)
 
 
 def holds_lines(path: str) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.skills.sheet import (
-    MAX_DESCRIPTION,
     PROFILES,
     agent_skill,
     compatibility_text,
@@ -188,11 +187,3 @@ def _metadata(value: Any, reading: Reading) -> dict[str, str]:
     for key in value.keys() - kept.keys() - {"memkit-name"}:
         reading.losses.append(f"metadata.{one_line(key, 60)} is no text, and is left out.")
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in kept.items()}
-
-
-def too_long(reading: Reading) -> str:
-    """Return why a description cannot be taken, or nothing."""
-    length = len(reading.data.get("description", ""))
-    return (
-        f"The description has {length} characters, and may have {MAX_DESCRIPTION}." if length > MAX_DESCRIPTION else ""
-    )

@@ -11,7 +11,7 @@ from memkit.errors import UsageError
 from memkit.guard.core import Guard
 from memkit.policies.files import load_policies
 from memkit.policies.proving import prove_set
-from memkit.policies.tables import TABLES, is_table, load_table, load_tables
+from memkit.policies.tables import TABLES, load_table, load_tables
 
 ASK = "name: asks\ndescription: d\nrule: r\nenforcement: hard\neffect: ask\nmatch: {tool: send, args.to: 'a*'}\n"
 DENY = "name: denies\ndescription: d\nrule: r\nenforcement: hard\neffect: deny\nmatch: {tool: send, args.to: 'ab*'}\n"
@@ -158,11 +158,6 @@ def test_only_what_lies_in_the_folder_is_a_table(root: Path) -> None:
         table(root, name, "x")
 
     assert load_tables(root) == []
-    assert [is_table(Path(path)) for path in ("policies/tests/a.csv", "tests/policies/a.csv", "policies/a.yaml")] == [
-        True,
-        False,
-        False,
-    ]
 
 
 def test_a_long_table_compiles_its_policies_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
