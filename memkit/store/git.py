@@ -8,12 +8,15 @@ call, no text of a user is ever an option, and paths stand after ``--``.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memkit.errors import EnvironmentFault, MissingExtra
+from memkit.store.git_lock import writing
 from memkit.store.git_programs import silenced
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ _FORGOTTEN = [
 """What a hook's git passes on: with it, git on *this* repository would read that other one."""
 
 _SECONDS = 60.0
+_LOCKED = re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists")
 
 
 class Git:
@@ -54,6 +58,8 @@ class Git:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._programs: dict[str, str] | None = None
+        self._inherited: tuple[int, ...] = ()
+        """Descriptors of the lock that git keeps as long as it lives."""
 
     def run(self, *arguments: str, check: bool = True) -> str:
         """Run ``git ARGUMENTS`` in the repository and return what it printed.
@@ -111,27 +117,52 @@ class Git:
         What else is staged stays staged. Hooks of the repository do not run.
         """
         self.require_identity()
-        present = [path for path in paths if (self.root / path).exists()]
-        if present:
-            self.run("add", "--", *present)
-        if not self.run("status", "--porcelain", "--", *paths).strip():
-            return None
-        options = ("--quiet", "--only", "--no-verify", "--file=-")  # a message can be longer than an argument may be
-        self.feed(message.encode(), "commit", *options, "--", *paths)
-        return self.run("rev-parse", "--verify", "HEAD").strip()
+        with self._writing():
+            present = [path for path in paths if (self.root / path).exists()]
+            if present:
+                self.run("add", "--", *present)
+            if not self.run("status", "--porcelain", "--", *paths).strip():
+                return None
+            options = (
+                "--quiet",
+                "--only",
+                "--no-verify",
+                "--file=-",
+            )  # a message can be longer than an argument may be
+            self.feed(message.encode(), "commit", *options, "--", *paths)
+            return self.run("rev-parse", "--verify", "HEAD").strip()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Keep other memkits out, and clear away what a git of theirs that was killed left locked."""
+        folder = self._folder()
+        with nullcontext(()) if folder is None else writing(folder, self.head_branch()) as self._inherited:
+            try:
+                yield
+            finally:
+                self._inherited = ()
 
     def head_branch(self) -> str | None:
         """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
-        root = self.root.absolute()
-        folder = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-        dot_git = folder / ".git"
+        folder = self._folder()
         try:
-            if dot_git.is_file():
-                dot_git = folder / dot_git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-            head = (dot_git / "HEAD").read_text(encoding="utf-8").strip()
+            head = "" if folder is None else (folder / "HEAD").read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return None
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
+
+    def _folder(self) -> Path | None:
+        """Return git's folder, that of a linked work tree included, without running git; None without a repository."""
+        root = self.root.absolute()
+        for folder in (root, *root.parents):
+            dot_git = folder / ".git"
+            if dot_git.is_file():
+                with suppress(OSError, UnicodeDecodeError):
+                    return folder / dot_git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+                return None
+            if dot_git.exists():
+                return dot_git
+        return None
 
     def _silenced(self) -> dict[str, str]:
         """Return what keeps git from running the programs of the repository's own configuration, asked once."""
@@ -155,15 +186,26 @@ class Git:
         seconds: float = _SECONDS,
     ) -> bytes:
         words = ["env", *_FORGOTTEN, *(f"{name}={value}" for name, value in variables.items()), "git", *arguments]
-        status, output, errors = _finished(_git_process(self.root), words, environment, given, seconds)
+        process = _git_process(self.root)
+        status, output, errors = _finished(process, words, environment, given, seconds, self._inherited)
         if status != 0 and check:
-            reason = errors.decode("utf-8", "replace").strip().splitlines() or [f"exit {status}"]
-            raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {reason[-1]}")
+            said = errors.decode("utf-8", "replace").strip() or f"exit {status}"
+            if locked := _LOCKED.search(said):
+                raise EnvironmentFault(
+                    f"{locked['path']} is there: another git is at work, or was killed and left it. "
+                    "Try again when it is done; delete the file where there is none."
+                )
+            raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {said.splitlines()[-1]}")
         return output if status == 0 else b""
 
 
 def _finished(
-    process: GitProcess, words: Sequence[str], environment: Mapping[str, str], given: bytes, seconds: float
+    process: GitProcess,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    given: bytes,
+    seconds: float,
+    inherited: Sequence[int] = (),
 ) -> tuple[int, bytes, bytes]:
     """Run git to its end and return its status, output and messages.
 
@@ -173,7 +215,9 @@ def _finished(
     import subprocess  # with GitPython, which needs it as well: a search needs neither
 
     # The handle ends git when it is dropped.
-    handle = process.execute(list(words), istream=subprocess.PIPE, as_process=True, env=dict(environment))
+    handle = process.execute(
+        list(words), istream=subprocess.PIPE, as_process=True, env=dict(environment), pass_fds=inherited
+    )
     child = handle.proc
     assert child is not None
     try:

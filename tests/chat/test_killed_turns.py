@@ -182,6 +182,7 @@ def test_a_turn_that_dies_anywhere_goes_on_and_does_nothing_twice(agreed: Path, 
 
         if is_closed or not was_opened:
             assert resumed is None
+            assert world.said() == [SAID] * is_closed, "words that are kept are words that are answered"
             continue
         opened += 1
         asked += bool(world.questions)
