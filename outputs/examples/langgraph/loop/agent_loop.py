@@ -97,6 +97,7 @@ class AgentLoop:
     def observe(self, text: str) -> None:
         """Open a turn with the user's words."""
         self._open_turn(text)
+        self.journal.opened(self.turn_id, text, by_user=True)  # before older messages give way, which may take long
         self._add({"role": "user", "content": text})
 
     def interrupt(self) -> None:
@@ -120,6 +121,7 @@ class AgentLoop:
         Bounded like any turn. A loop that was handed no chores leaves it to the model whether there is anything to do.
         """
         self._open_turn(None)
+        self.journal.opened(self.turn_id, None, by_user=True)
         if self.chores is not None:
             self._pending = self.chores.run(self.toolbox.note, self._deadline)
             if not self._pending:
@@ -139,6 +141,7 @@ class AgentLoop:
         self._open_turn(None)
         self.toolbox.lower_trust(trust)
         self._instruction = instruction
+        self.journal.opened(self.turn_id, instruction, by_user=False)
         self._add({"role": "user", "name": INSTRUCTION, "content": instruction})
         return self._turn(self.intend(instruction))
 
@@ -180,8 +183,6 @@ class AgentLoop:
 
     def _turn(self, intent: Intent) -> AgentResponse:
         """Go through the steps; whoever listens hears of the end also where one of them fails."""
-        words = self._user_text if self._instruction is None else self._instruction
-        self.journal.opened(self.turn_id, words, by_user=self._instruction is None)
         self.told.tell("turn_opened", turn=self.turn_id, text=self._user_text, intent=intent.kind)
         try:
             self._recalled = self.recall_for(intent)

@@ -158,8 +158,12 @@ def session_owners(folder: Path, session_id: str) -> list[str]:
 
 
 def drop_old_sessions(folder: Path, before: datetime) -> int:
-    """Delete the sessions, or the journals of their turns, that were last written before a moment; return how many."""
-    old = [path for path in sorted(folder.glob("*.json*")) if path.stat().st_mtime < before.timestamp()]
+    """Delete the sessions, or the journals of their turns, that were last written before a moment; return how many.
+
+    What a process that was killed had not put into its place yet goes with them.
+    """
+    kept = [*folder.glob("*.json*"), *folder.glob("*.new")]
+    old = [path for path in sorted(kept) if path.stat().st_mtime < before.timestamp()]
     for path in old:
         path.unlink(missing_ok=True)
     return len(old)
