@@ -12,34 +12,37 @@ LINES = st.sampled_from([*ITEMS, "", "  ", "words", "# head", "```", "```py", "~
 texts = st.lists(LINES, max_size=12).map("\n".join)
 
 
-def cut(text: str, places: list[int]) -> tuple[list[str], str]:
-    """Return the blocks of ``text``, handed over in pieces, and the last one."""
+def cut(text: str, places: list[int]) -> list[tuple[str, str]]:
+    """Return the pieces of ``text``, handed over bit by bit; code that came at once is one piece, as if it had not."""
     blocks, done, begin = Blocks(), [], 0
     for end in [*sorted(places), len(text)]:
         done += blocks.feed(text[begin:end])
         begin = max(begin, end)
-    return done, blocks.close()
+    done += blocks.close()
+    lines = ([(piece.kind, line) for line in piece.text.splitlines(keepends=True)] for piece in done)
+    return [row for piece, rows in zip(done, lines, strict=True) for row in (rows if piece.kind == "code" else [piece])]
 
 
 @settings(max_examples=150)
 @given(texts, st.lists(st.integers(0, 60), max_size=8))
 def test_the_pieces_do_not_matter(text: str, places: list[int]) -> None:
-    """However a text is cut on its way, the blocks are the same, and joined they are the text."""
-    done, last = cut(text, places)
+    """However a text is cut on its way, the pieces are the same, and joined they are the text."""
+    done = cut(text, places)
 
-    assert "".join(done) + last == text
-    assert (done, last) == cut(text, list(range(len(text))))
+    assert "".join(piece for _, piece in done) == text
+    assert done == cut(text, list(range(len(text))))
 
 
 def test_a_block_is_there_as_soon_as_nothing_can_change_it() -> None:
-    """A paragraph ends with the blank line; a list only when something else begins; code only with its fence."""
+    """A paragraph ends with the blank line; a list only when something else begins; each line of code by itself."""
     blocks = Blocks()
 
-    assert blocks.feed("One\nand on.\n\n") == ["One\nand on.\n\n"]
+    assert blocks.feed("One\nand on.\n\n") == [("block", "One\nand on.\n\n")]
     assert blocks.feed("- a\n\n") == []
-    assert blocks.feed("- b\n\n  still b\n\n") == []
-    assert blocks.feed("Then") == ["- a\n\n- b\n\n  still b\n\n"]
-    assert blocks.feed("\n\n```py\nx = 1\n\ny = 2\n") == ["Then\n\n"]
-    assert blocks.feed("```\n") == []
-    assert blocks.feed("\n") == ["```py\nx = 1\n\ny = 2\n```\n\n"]
-    assert blocks.close() == ""
+    assert blocks.feed("- b\n\n  ```\n  still b\n  ```\n\n") == []
+    assert blocks.feed("Then") == [("block", "- a\n\n- b\n\n  ```\n  still b\n  ```\n\n")]
+    assert blocks.feed("\n```py\n") == [("block", "Then\n"), ("opening", "```py\n")]
+    assert blocks.feed("x = ") == []
+    assert blocks.feed("1\n\n``\nno") == [("code", "x = 1\n\n``\n")]
+    assert blocks.feed(" end\n```` \nAnd") == [("code", "no end\n"), ("closing", "```` \n")]
+    assert blocks.close() == [("block", "And")]

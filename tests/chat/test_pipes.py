@@ -15,7 +15,9 @@ import pytest
 
 from memkit.cli.chat import lines
 from memkit.cli.main import run
+from memkit.terminal import harmless
 
+SLOW = str(Path(__file__).with_name("slow_chat.py"))
 Chat = Callable[..., list[dict[str, Any]]]
 
 
@@ -145,3 +147,50 @@ def test_nothing_waits_where_nobody_can_be_asked(store: Path) -> None:
     assert data["policy"][0]["decision"] == "ask"
     assert "Nobody confirmed it" in data["message"]
     assert not (store / "outbox.jsonl").exists()
+
+
+def scripted(folder: Path, *answers: Any) -> tuple[str, str]:
+    """Write a model's answers down and return the options that have them given."""
+    (folder / "script.yaml").write_text(json.dumps(answers), encoding="utf-8")
+    return "--provider", f"scripted:{folder / 'script.yaml'}"
+
+
+def test_a_pipe_reads_the_answer_while_the_model_speaks(store: Path, tmp_path: Path) -> None:
+    """The first words are there long before the last; in the end it is what the answer says, byte for byte."""
+    text = f"{'Long' * 25} ends \x1b[2J\n\n soon."
+    command = [sys.executable, SLOW, "chat", "--store", str(store), *scripted(tmp_path, text), "-p", "Speak!"]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as chat:
+        assert chat.stdout is not None
+        first = os.read(chat.stdout.fileno(), 1000)
+        rest = chat.stdout.read()
+
+    assert len(first) < len(text) - 5
+    assert (first + rest).decode() == f"{harmless(text)}\n"
+
+
+@pytest.mark.parametrize(
+    ("remark", "printed"),
+    [("Let me look.", ""), ("I look for that in what I know of you, and then I say what I found " * 2, "as it is")],
+)
+def test_a_remark_before_a_call_is_no_part_of_the_answer(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], remark: str, printed: str
+) -> None:
+    """Unless it is so long that it was printed while nobody could know; then the answer begins on its own line."""
+    search = {"text": remark, "tool": "archival_memory_search", "args": {"query": "dog"}}
+    options = ["--store", str(store), *scripted(tmp_path, search, "You have no dog.")]
+
+    assert run(["chat", *options, "-p", "Have I a dog?"]) == 0
+
+    assert capsys.readouterr().out == (f"{remark.strip()}\n" if printed else "") + "You have no dog.\n"
+
+
+def test_an_answer_that_fails_ends_its_line(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was printed stays, then comes what went wrong; what was held back is told with it and printed once."""
+    for said in ("It was " * 20, "It was"):
+        assert run(["chat", "--store", str(store), *scripted(tmp_path, {"text": said, "error": "x"}), "-p", "Go"]) == 3
+        printed = capsys.readouterr().out
+        assert printed.startswith(f"{said.strip()}\n(The answer broke off: ") and printed.count("It was") == said.count(
+            "It"
+        )
+        assert printed.endswith(")\n")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from memkit.cli.chat.markdown_page import MarkdownPage
 from memkit.cli.chat.showing import Showing
@@ -20,11 +22,18 @@ class NotedPage:
 
     def __init__(self) -> None:
         self.shown: list[str] = []
+        self.open = ""
         self.waits = False
 
-    def block(self, text: str) -> None:
-        """Note a block."""
-        self.shown.append(text.strip())
+    def say(self, text: str) -> None:
+        """Take in more of an answer."""
+        self.open += text
+
+    def end(self, *, is_remark: bool = False) -> None:
+        """Note an answer, or a remark."""
+        self.shown += [f"({self.open})" if is_remark else self.open] if self.open else []
+        self.open = ""
+        self.still()
 
     def aside(self, text: str) -> None:
         """Note a line beside the answer."""
@@ -64,7 +73,7 @@ def test_what_was_streamed_is_not_shown_again() -> None:
     pieces = [("text", {"delta": delta}) for delta in ("First.\n", "\nSec", "ond.")]
 
     assert shown(*pieces, answered("First.\n\nSecond."), closed("First.\n\nSecond.\n(stored: 01A)")) == [
-        "First.", "Second.\n(stored: 01A)",
+        "First.\n\nSecond.", "\n(stored: 01A)",
     ]  # fmt: skip
 
 
@@ -84,10 +93,10 @@ def test_what_the_end_says_holds_where_the_stream_said_something_else() -> None:
 
 
 def test_an_interrupted_answer_shows_what_came() -> None:
-    """The open paragraph is shown with the mark that the loop put behind it."""
+    """What the model left open is ended before the mark that the loop put behind it."""
     assert shown(("text", {"delta": "The beginn"}), closed("The beginn\n(interrupted)")) == [
-        "The beginn\n(interrupted)"
-    ]
+        "The beginn", "\n(interrupted)",
+    ]  # fmt: skip
 
 
 def test_a_turn_that_fails_shows_what_came_before() -> None:
@@ -111,7 +120,7 @@ def test_what_happens_beside_the_answer_has_a_line_each() -> None:
     )
 
     assert lines[:4] == [
-        "· recalled constraints [01A], [01B]", "Let me look.", "· archival_memory_search(query: dog)",
+        "· recalled constraints [01A], [01B]", "(Let me look.)", "· archival_memory_search(query: dog)",
         "· paged in [01C] (not in core or messages)",
     ]  # fmt: skip
     assert lines[4] == f"· outbox(to: bob rm, message: {'x' * 39}…)"
@@ -126,7 +135,9 @@ def drawn(text: str, width: int = 60) -> str:
     """Return what a terminal gets to show for a block of Markdown, without styles."""
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False, color_system=None)
-    MarkdownPage(console).block(text)
+    page = MarkdownPage(console)
+    page.say(text)
+    page.end()
     return stream.getvalue()
 
 
@@ -178,3 +189,51 @@ def test_the_end_of_a_line_is_one() -> None:
 def test_a_list_that_goes_on_keeps_its_numbers() -> None:
     """A list cut in two by the stream goes on with its own number."""
     assert "3" in drawn("3. three")
+
+
+def test_code_is_drawn_line_by_line() -> None:
+    """Each line as soon as it is whole, in the colours that those before it call for; the fence itself is not shown."""
+    stream = io.StringIO()
+    page = MarkdownPage(Console(file=stream, width=60, highlight=False, color_system="standard", force_terminal=True))
+
+    def rows(text: str) -> list[str]:
+        begin = stream.tell()
+        page.say(text)
+        return [row.rstrip() for row in Text.from_ansi(stream.getvalue()[begin:]).plain.splitlines()]
+
+    assert rows("Look:\n```py\ntext = ") == ["Look:"]
+    assert rows('"""one\n') == ["", 'text = """one']
+    assert rows("\n") == []
+    assert rows('two\n  three""') == ["", "two"]
+    colour = re.search(r"(\x1b\[[\d;]*m)two", stream.getvalue())
+    assert colour is not None and f"{colour[1]}one" in stream.getvalue()
+    assert rows('"\n\n```\nThat') == ['  three"""']
+    page.end()
+    assert Text.from_ansi(stream.getvalue()).plain.rstrip().split("\n")[-2:] == ["", "That"]
+
+
+def test_what_the_end_adds_to_open_code_is_no_code() -> None:
+    """A model that was interrupted within a fence, or forgot to close it, does not take the remark into its code."""
+    stream = io.StringIO()
+    showing = Showing(MarkdownPage(Console(file=stream, width=60, color_system=None)))
+    for kind, data in (("text", {"delta": "```md\n# one\n# tw"}), closed("```md\n# one\n# tw\n# (interrupted)")):
+        showing(Event(kind, data))
+
+    assert stream.getvalue().split() == ["#", "one", "#", "tw", "(interrupted)"]
+
+
+def test_drawn_bit_by_bit_it_is_the_same() -> None:
+    """Whatever comes at once, the screen in the end is the same, and an empty line stands between two blocks."""
+    text = "Head:\n```py\n\nif x:\n\n    y\n\n```\n- a\n\n  ```\n  b\n  ```\n\n\n"
+    text += "~~~\n```\n~~~\n\n```\n```\n\nlast\n\n```c\nint"
+    stream = io.StringIO()
+    page = MarkdownPage(Console(file=stream, width=60, highlight=False, color_system=None))
+
+    for char in text:
+        page.say(char)
+    page.end()
+
+    assert stream.getvalue() == drawn(text)
+    assert [row.rstrip() for row in drawn(text).splitlines()] == [
+        "Head:", "", "", "if x:", "", "    y", "", " • a", "   b", "", "```", "", "last", "", "int",
+    ]  # fmt: skip

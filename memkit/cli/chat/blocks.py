@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import re
+from typing import Literal, NamedTuple
 
-_FENCE = re.compile(r" *(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
+FENCE = re.compile(r"(?P<indent> *)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)])(\s|$)")
 _GOES_ON = re.compile(r"[ \t]+\S|([-*+]|\d{1,9}[.)])\s")
 _UNDECIDED = re.compile(r"[ \t]*$|[-*+]$|\d{1,9}[.)]?$")
+_MOST_INDENTED = 3
+"""Spaces before a fence; behind more of them it is text, or belongs to an item of a list."""
+_IN_ITEM = 2
+"""Spaces from which on a fence may belong to an item."""
+
+
+class Piece(NamedTuple):
+    """Text that nothing which follows can change any more."""
+
+    kind: Literal["block", "opening", "code", "closing"]
+    """A block as a whole, or of fenced code that stands by itself: the opening fence, lines, the closing fence."""
+    text: str
 
 
 class Blocks:
-    r"""Cuts a text into paragraphs, lists and fenced code, the same however it arrives; joined, they are the text.
+    r"""Cuts a text into paragraphs, lists and lines of code, the same however it arrives; joined, they are the text.
 
     >>> blocks = Blocks()
-    >>> blocks.feed("First.\n"), blocks.feed("\nSec"), blocks.feed("ond."), blocks.close()
-    ([], ['First.\n\n'], [], 'Second.')
+    >>> [[piece.text for piece in blocks.feed(text)] for text in ("First.\n", "\nSec", "ond.\n```\nx =", " 1\n")]
+    [[], ['First.\n\n'], ['Second.\n', '```\n'], ['x = 1\n']]
+    >>> blocks.close()
+    []
     """
 
     def __init__(self) -> None:
@@ -24,48 +39,81 @@ class Blocks:
         """What came of the line that has not ended yet."""
         self._fence = ""
         """What opened the code that runs."""
+        self._shows_code = False
+        """Whether the code that runs stands by itself, so that its lines are pieces."""
         self._paused = False
         """Whether the block, a list, may end with the next line."""
 
-    def feed(self, text: str) -> list[str]:
-        """Take in more of the text and return the blocks that it completes."""
-        done: list[str] = []
+    def feed(self, text: str) -> list[Piece]:
+        """Take in more of the text and return the pieces that it completes."""
+        done: list[Piece] = []
         *lines, rest = (self._rest + text).split("\n")
         for line in lines:
             done += self._take(f"{line}\n")
         self._rest = rest
         if self._paused and not _UNDECIDED.match(rest) and not _GOES_ON.match(rest):
-            done.append(self._end())
-        return done
+            done += self._end()
+        return _joined(done)
 
-    def close(self) -> str:
-        """Return what is left, which is the last block."""
-        left = self._block + self._rest
-        self._block = self._rest = self._fence = ""
-        self._paused = False
-        return left
+    def close(self) -> list[Piece]:
+        """Return what is left."""
+        left = self._take(self._rest) if self._rest else []
+        left += self._end()
+        self._rest = self._fence = ""
+        self._shows_code = False
+        return _joined(left)
 
-    def _take(self, line: str) -> list[str]:
-        done = []
+    def _take(self, line: str) -> list[Piece]:
+        done: list[Piece] = []
+        fence = FENCE.match(line)
+        if self._shows_code:
+            return [Piece("closing" if self._closes(fence) else "code", line)]
         if self._paused and line.strip():
             if not _GOES_ON.match(line):
-                done.append(self._end())
+                done += self._end()
             self._paused = False
-        self._block += line
-        fence = _FENCE.match(line)
         if self._fence:
-            if fence and fence["marks"].startswith(self._fence) and not fence["info"].strip():
-                self._fence = ""
+            self._block += line
+            self._closes(fence)
             return done
         if fence and not (fence["marks"][0] == "`" and "`" in fence["info"]):
             self._fence = fence["marks"]
-        elif not line.strip() and self._block.strip():
-            if _ITEM.match(self._block.lstrip("\n")):
+            self._shows_code = self._stands_alone(fence)
+            if self._shows_code:
+                return [*done, *self._end(), Piece("opening", line)]
+        self._block += line
+        if not self._fence and not line.strip() and self._block.strip():
+            if self._is_list():
                 self._paused = True
             else:
-                done.append(self._end())
+                done += self._end()
         return done
 
-    def _end(self) -> str:
+    def _stands_alone(self, fence: re.Match[str]) -> bool:
+        """Return whether code belongs to no item of a list."""
+        return len(fence["indent"]) < (_IN_ITEM if self._is_list() else _MOST_INDENTED + 1)
+
+    def _closes(self, fence: re.Match[str] | None) -> bool:
+        """Return whether a line ends the code that runs, and note it."""
+        if fence is None or not fence["marks"].startswith(self._fence) or fence["info"].strip():
+            return False
+        self._fence, self._shows_code = "", False
+        return True
+
+    def _is_list(self) -> bool:
+        return bool(_ITEM.match(self._block.lstrip("\n")))
+
+    def _end(self) -> list[Piece]:
         block, self._block, self._paused = self._block, "", False
-        return block
+        return [Piece("block", block)] if block else []
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """Return pieces in which lines of code that came together are one."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if joined and joined[-1].kind == piece.kind == "code":
+            joined[-1] = Piece("code", joined[-1].text + piece.text)
+        else:
+            joined.append(piece)
+    return joined

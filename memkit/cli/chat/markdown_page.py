@@ -1,30 +1,45 @@
-"""What a conversation shows on a terminal: Markdown, drawn block by block, each once."""
+"""What a conversation shows on a terminal: Markdown, drawn block by block, code line by line, each once."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from markdown_it import MarkdownIt
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markdown import CodeBlock, Heading, Markdown
+from rich.segment import SegmentLines
 from rich.status import Status
-from rich.syntax import Syntax
 from rich.text import Text
 
+from memkit.cli.chat.blocks import Blocks, Piece
+from memkit.cli.chat.code_lines import CodeLines, code
 from memkit.terminal import harmless
 
 
 class MarkdownPage:
-    """Draws the blocks of an answer, dim lines beside it, and a sign of waiting that leaves nothing behind."""
+    """Draws an answer as it comes, dim lines beside it, and a sign of waiting that leaves nothing behind."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._sign: Status | None = None
+        self._blocks = Blocks()
+        self._code: CodeLines | None = None
+        """The code that runs."""
+        self._is_apart = False
+        """Whether an empty line belongs between what was drawn of the answer and what comes."""
 
-    def block(self, text: str) -> None:
-        """Draw a block of the answer."""
+    def say(self, text: str) -> None:
+        """Draw what of the answer is complete now."""
+        for piece in self._blocks.feed(text):
+            self._take(piece)
+
+    def end(self, *, is_remark: bool = False) -> None:
+        """Draw what is left of the answer."""
         self.still()
-        self._console.print(Answer(harmless(text.strip("\n"))))
+        for piece in self._blocks.close():
+            self._take(piece)
+        self._code = None
+        self._is_apart = False
 
     def aside(self, text: str) -> None:
         """Draw a dim line on what happens beside the answer."""
@@ -32,7 +47,7 @@ class MarkdownPage:
         self._console.print(Text(harmless(f"· {text}"), style="dim"))
 
     def wait(self, doing: str) -> None:
-        """Show what is worked on, until the next thing is drawn."""
+        """Show what is worked on, below the answer as it grows, until it ends or something else is drawn."""
         self.still()
         self._sign = self._console.status(Text(harmless(doing), style="dim", no_wrap=True, overflow="ellipsis"))
         self._sign.start()
@@ -42,6 +57,34 @@ class MarkdownPage:
         if self._sign is not None:
             self._sign.stop()
             self._sign = None
+
+    def _take(self, piece: Piece) -> None:
+        text = harmless(piece.text)
+        if piece.kind == "opening":
+            self._code = CodeLines(text)
+        elif piece.kind == "closing" and self._code is not None:
+            self._is_apart |= self._code.is_begun
+            self._code = None
+        elif self._code is not None:
+            for drawing in self._code.more(text):
+                self._set_apart()
+                self._console.print(drawing)
+        elif text.strip():
+            self._set_apart()
+            self._draw(Answer(text.strip("\n")))
+            self._is_apart = True
+
+    def _set_apart(self) -> None:
+        if self._is_apart:
+            self._console.print()
+        self._is_apart = False
+
+    def _draw(self, block: RenderableType) -> None:
+        """Draw a block without the empty lines that some have around them."""
+        rows = self._console.render_lines(block, pad=False)
+        full = [number for number, row in enumerate(rows) if any(segment.text.strip() for segment in row)]
+        if full:
+            self._console.print(SegmentLines(rows[full[0] : full[-1] + 1], new_lines=True))
 
 
 class _PlainHeading(Heading):
@@ -55,12 +98,11 @@ class _PlainHeading(Heading):
 
 
 class _BareCode(CodeBlock):
-    """Code in colours, on the terminal's own background."""
+    """Code that belongs to something else, such as an item of a list."""
 
     def __rich_console__(self, console: Any, options: Any) -> Any:
         """Yield the code."""
-        code = str(self.text).rstrip()
-        yield Syntax(code, self.lexer_name, theme="ansi_dark", background_color="default", word_wrap=True)
+        yield code(str(self.text).rstrip(), self.lexer_name)
 
 
 class Answer(Markdown):

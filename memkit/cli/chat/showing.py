@@ -1,11 +1,10 @@
-"""A turn as it is shown while it happens: the answer block by block, with a line on each thing beside it."""
+"""A turn as it is shown while it happens: the answer as it comes, with a line on each thing beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memkit.cli.chat.blocks import Blocks
 from memkit.cli.chat.plain_page import Page
 from memkit.loop.events import Event
 from memkit.terminal import one_line
@@ -21,16 +20,17 @@ class Showing:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._blocks = Blocks()
-        self._heard = ""
-        """What came of the model's present answer; all of it is shown or in ``_blocks``."""
+        self._said = ""
+        """What came of the model's present answer and was handed to the page."""
+        self._space = ""
+        """What came behind it and is nothing unless more comes."""
         self._kinds: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "turn_opened": lambda data: self._begin(),
             "model_asked": lambda data: self._begin(),
             "text": lambda data: self._hear(data["delta"]),
-            "model_answered": lambda data: self._settle(data["text"], ended=bool(data["tool_calls"])),
+            "model_answered": self._settle,
             "call_started": self._call,
-            "turn_closed": lambda data: self._settle(data.get("message", self._heard), ended=True),
+            "turn_closed": self._close,
         }
 
     def __call__(self, event: Event) -> None:
@@ -41,32 +41,44 @@ class Showing:
             self._page.aside(line)
 
     def _begin(self) -> None:
-        self._heard = ""
+        self._said = self._space = ""
         self._page.wait(THINKING)
 
     def _hear(self, text: str) -> None:
-        self._heard += text
-        for block in self._blocks.feed(text):
-            self._page.block(block)
-            self._page.wait(THINKING)
+        text = self._space + text
+        body = text.rstrip()
+        self._space = text[len(body) :]
+        self._say(body if self._said else body.lstrip())
 
-    def _settle(self, text: str, *, ended: bool) -> None:
-        """Show of ``text``, which is what holds, what was not shown while it came."""
-        said = self._heard.strip()
-        if not text.strip().startswith(said):
-            self._end()
+    def _say(self, text: str) -> None:
+        if text:
+            self._said += text
+            self._page.say(text)
+
+    def _settle(self, data: Mapping[str, Any]) -> None:
+        """Show what an answer holds that was not shown while it came."""
+        self._say(self._unsaid(data["text"]))
+        if data["tool_calls"]:
+            self._page.end(is_remark=True)
+            self._said = ""
+
+    def _close(self, data: Mapping[str, Any]) -> None:
+        """Show what the end of the turn adds, by itself: the model may have left a paragraph or its code open."""
+        rest = self._unsaid(data.get("message", self._said))
+        if rest and self._said:
+            self._page.end()
+        self._say(rest)
+        self._page.end()
+        self._said = ""
+
+    def _unsaid(self, text: str) -> str:
+        """Return what of ``text``, which is what holds, was not said; all of it where something else was said."""
+        text, self._space = text.strip(), ""
+        if not text.startswith(self._said):
+            self._page.end()
             self._page.aside("the answer, once more from the beginning:")
-            self._heard = said = ""
-        self._hear(text.strip()[len(said) :])
-        if ended:
-            self._end()
-            self._heard = ""
-
-    def _end(self) -> None:
-        rest = self._blocks.close()
-        self._page.still()
-        if rest.strip():
-            self._page.block(rest)
+            self._said = ""
+        return text[len(self._said) :]
 
     def _call(self, data: Mapping[str, Any]) -> None:
         self._page.aside(call_line(data["name"], data["args"]))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from memkit.cli.chat.conversation import Conversation
+from memkit.cli.chat.pipe_page import PipePage
+from memkit.cli.chat.showing import Showing
 from memkit.cli.chat.slash import run_slash
 from memkit.cli.output import Front
 from memkit.errors import MemkitError, UsageError
 from memkit.htn.errors import HtnError
 from memkit.loop.errors import LoopError
+from memkit.loop.events import Listener
 from memkit.memory.errors import ArchiveError
 
 CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
@@ -25,12 +29,17 @@ ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
 
 def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: bool = False) -> None:
     """Answer ``text`` and end the run; ``shown`` where whoever listens showed the answer while it came."""
-    data = answer(conversation, text)
+    pipe = None if front.json or shown else PipePage()
+    try:
+        data = answer(conversation, text, None if pipe is None else Showing(pipe))
+    finally:
+        if pipe is not None:
+            pipe.still()
     notices = conversation.notices()
     for notice in notices if not front.json else ():
         if notice["message"] != data["message"]:
             front.note(f"({notice['message']})")
-    message = "" if shown and not is_slash(text) else data["message"]
+    message = data["message"] if is_slash(text) else ""
     ok = data["ended"] != "broken_off"
     front.answer(data, message, ok=ok, diagnostics=notices, code=CODES.get(data["ended"], 0))
 
@@ -44,14 +53,15 @@ def run_heartbeat(front: Front, conversation: Conversation, *, shown: bool = Fal
     front.answer(data, lines or ["Nothing is due."], diagnostics=conversation.notices())
 
 
-def answer(conversation: Conversation, text: str) -> dict[str, Any]:
-    """Answer one message or slash command and return its data."""
+def answer(conversation: Conversation, text: str, listen: Listener | None = None) -> dict[str, Any]:
+    """Answer one message or slash command and return its data; ``listen`` hears of this turn alone."""
     if not text.strip():
         raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
     if is_slash(text):
         return _asked_of_the_program(conversation, run_slash(conversation, text))
     resumed = finish_turn(conversation)
-    data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
+    with nullcontext() if listen is None else conversation.agent.heard_by(listen):
+        data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
     return data if resumed is None else data | {"resumed": resumed}
 
