@@ -42,17 +42,26 @@ YEAR = re.compile(
     r"\b(?:in|during|back in) (?P<year>(?:19|20)\d\d)\b|\b(?:on|as of) (?P<day>(?:19|20)\d\d-\d\d-\d\d)\b"
 )
 EARLIER = re.compile(r"\b(?:before(?: that| then)?|previously|formerly|earlier|used to)\b", re.IGNORECASE)
-TRADE = re.compile(
-    r"an? (?:\w+ )?\w+(?:er|or|ist|ian|ect|yst|ant|man|woman|nurse|chef|cook|judge|pilot|ceo|cto|vet|coach|"
-    r"guide)\b",
-    re.IGNORECASE,
+TRADE = (
+    r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:\w+(?:er|or|ist|ian|ect|yst|ant|man|woman)|nurse|chef|cook|judge|pilot|ceo|"
+    r"cto|cfo|vet|coach|guide|lead|head|boss|clerk|student|intern|captain|chief|surgeon|dean|smith|freelance)\b"
 )
 """What somebody does, by how the word for it ends."""
+HAS_TRADE = re.compile(rf"(?:'s|'re|\b(?:is|are|was|as|became)) {TRADE}|\bpromoted to \w", re.IGNORECASE)
+FAVOURITE = re.compile(r"(?:my|our) (?:favou?rite|fave?)\b", re.IGNORECASE)
 RANKING = re.compile(r" (?:over|rather than|more than|instead of|to) ")
 DONE_YET = re.compile(r"(?:did|have|has|is|are|was|were)\b", re.IGNORECASE)
 """How somebody asks whether a goal is reached."""
 FORGOTTEN = re.compile(r"Forgotten: “(.{1,500}?)”\.")
 """What was taken back in this conversation; nobody wants to hear it again."""
+RELATIVE = re.compile(
+    r"\b(?:tomorrow|tonight|today|yesterday|(?:last|next|this) (?:week|weekend|month|year|night|spring|summer|"
+    r"autumn|fall|"
+    r"winter|morning|afternoon|evening)|(?:a|two|three|\d+) (?:day|week|month)s? ago|in (?:a|two|three|\d+) "
+    r"(?:day|week|month)s?)\b",
+    re.IGNORECASE,
+)
+"""What means another day to whoever hears it later."""
 MOST_TOLD = 6
 
 
@@ -122,16 +131,18 @@ def fits(asked: Asked, record: Recalled) -> bool:
     if asked.relation == "taste":
         said = _mentions(record, asked.subject) and bool(key_stems(WORDS["taste"]) & key_stems(record.text))
         own = slot is not None and slot.relation == "taste" and _same(asked, slot)
+        own |= asked.subject == "i" and FAVOURITE.match(record.text) is not None
         return (said or own) and _to_taste(asked, record.text)
     if asked.relation == "is":
         return _mentions(record, asked.subject)
     if asked.relation == "name" and slot is not None and slot.subject.startswith(f"{asked.subject} "):
         return True  # "my wife Clara" says what the wife is called
+    if asked.relation == "work" and _mentions(record, asked.subject) and HAS_TRADE.search(record.text):
+        return True
     if asked.relation:
         akin = slot is not None and any({asked.relation, slot.relation} <= pair for pair in AKIN)
-        akin |= (
-            slot is not None and asked.relation == "work" and slot.relation == "is" and bool(TRADE.match(slot.value))
-        )
+        if slot is not None and (asked.relation, slot.relation) == ("work", "is"):
+            akin |= re.match(TRADE, slot.value, re.IGNORECASE) is not None
         said = _mentions(record, asked.subject) and bool(key_stems(WORDS[asked.relation]) & key_stems(record.text))
         return said or (slot is not None and (slot.relation == asked.relation or akin) and _same(asked, slot))
     wanted = key_stems(asked.text)
@@ -198,7 +209,9 @@ def _told(record: Recalled) -> str:
 def clause(record: Recalled) -> str:
     """Return what a record says, said to the user, and whether nobody confirmed it."""
     doubt = "" if record.facts.get("trust", "verified") == "verified" else " (not confirmed)"
-    return to_second_person(record.text.strip().rstrip(".!")) + doubt
+    dated = record.date and "due" not in record.facts and RELATIVE.search(record.text)
+    said_on = f" (said on {record.date})" if dated else ""
+    return to_second_person(record.text.strip().rstrip(".!")) + said_on + doubt
 
 
 def confirmed(asked: Asked, found: Sequence[Recalled]) -> str:

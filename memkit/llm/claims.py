@@ -18,10 +18,11 @@ CORRECTION = re.compile(
     re.IGNORECASE,
 )
 REMEMBER = re.compile(
-    r"^(?:(?:please|and|also|can you|could you|i want you to|i'd like you to) ){0,3}"
+    r"^(?:(?:please|and|also|can you|could you|would you|will you|i want you to|i'd like you to) ){0,3}"
     r"(?:remember|note(?: down)?|keep in mind|make a note|write down|take note|save|store|don't forget|"
     r"do not forget|memori[sz]e)"
-    r"(?! to\b)(?: that| this| the fact that)?[\s,:]+",
+    r"(?! to\b|,? (?:what|where|when|who|whose|which|how|why|if|whether|me|anything|everything|things)\b)"
+    r"(?: that| this| the fact that)?[\s,:]+",
     re.IGNORECASE,
 )
 SET = re.compile(
@@ -40,7 +41,8 @@ LEAVING = re.compile(
 )
 """What is to be done at once is no goal to keep."""
 GOAL = re.compile(
-    r"^(?:please )?(?:(?:to-?do|note to self|reminder|task)\s*:|remind me (?:to|about|of|that)|(?:don't|"
+    r"^(?:please )?(?:(?:to-?do|note to self|reminder|task)\s*:|remind me (?:[\w:.'-]+ ){0,5}?(?:to|about|of|"
+    r"that)\b|(?:don't|"
     r"do not) (?:let me )?forget to|"
     r"(?:i|we) (?:really |still |also )?(?:need|have|has|want|plan|hope|intend|aim|promised|must|should|got|"
     r"am going|agreed|committed)\b"
@@ -59,7 +61,7 @@ DONE = re.compile(
 )
 DID = re.compile(
     r"^(?:i|we)(?:'ve| have)? (?:(?:already|just|finally) ){0,2}"
-    r"(?P<what>(?:\w{2,20}(?:ed|ent|aid|ote|old|ook|ought|ade)|got|met|put|cut|read) .{1,200})$",
+    r"(?P<what>(?:\w{1,20}(?:ed|ent|aid|ote|old|ook|ought|ade)|got|met|put|cut|read) .{1,200})$",
     re.IGNORECASE,
 )
 """What somebody did may have been a goal; then two of its words are the goal's."""
@@ -69,6 +71,10 @@ DROPPED = re.compile(
     r"(?P<other>.{1,200})$",
     re.IGNORECASE,
 )
+BECAME = re.compile(r"(?:i|we)(?:'m|'re| am| are) (?:an?|the|my|our) \S.{0,200}? now", re.IGNORECASE)
+"""What is so from now on is more than a state of the moment."""
+PLANNED = re.compile(r"\b(?:tomorrow|this (?:coming )?weekend|next \w+)\b", re.IGNORECASE)
+"""What lies ahead is worth a note, as the present moment is not."""
 PASSING = re.compile(
     r"^(?:i'm|i am|we're|we are|it's|it is|i feel|i'm feeling)(?: (?:so|very|really|a bit|just|not|pretty|"
     r"kind of|too)){0,2} "
@@ -85,8 +91,8 @@ EMPTY = re.compile(
     r"how|let|lets|let's|i never said|i didn't say|i have (?:a|one|another) (?:question|request|"
     r"problem|idea|favou?r)|i (?:guess|see|know|understand|agree|hope|"
     r"don't know|"
-    r"do not know|have no idea|wonder|mean|forgot|love (?:it|that|this|you)|like (?:it|that|this|you)|"
-    r"hate (?:it|that|this|you)|asked|said|told you)\b)"
+    r"do not know|have no idea|wonder|mean|forgot|(?:love|like) (?:it|that|this|you)(?! (?:when|if|that|how)\b)|"
+    r"hate (?:it|that|this|you)(?! (?:when|if|that|how)\b)|asked|said|told you)\b)"
     r"(?![\w'])",
     re.IGNORECASE,
 )
@@ -100,15 +106,20 @@ VERBS = (
         own play drive ride speak study eat drink cook read write collect keep listen watch follow avoid require belong
         contain support expire happen deploy ship store manage lead report sit wear smoke feel felt travel visit
         teach learn train turn weigh measure grow finish attend join support handle maintain depend point serve meet
-        move call hold pay charge change celebrate graduate retire earn call sleep wake commute""".split()
+        move call hold pay charge change celebrate graduate retire earn sleep wake commute look buy sell order receive
+        join swim walk cycle climb dance sing paint draw bake volunteer arrive land depart return cause fix build break
+        help know think believe dream suffer recover struggle taste smell sound seem care worry borrow lend rent lease
+        share save spend win lose fight argue agree remind record sign ship store organi[sz]e prepare plan visit
+        collect exercise practi[sc]e meditate pray vote annoy bother excite fascinate""".split()
     )
     + "|quit|quits|stopped|learned|learnt|became|broke|lost|found|won|built|made|met|bought|sold|went|got|grew|"
-    "spoke|taught|left|began|ran|ate|drank|drove|wrote|studied|studies|married|"
+    "spoke|taught|left|began|ran|runs?|go|goes|fl(?:y|ies)|flew|carr(?:y|ies)|stud(?:y|ies)|ate|drank|drove|wrote|studied|studies|married|"
     "i'm|i've|i'll|i'd|we're|we've|we'll|he's|she's|they're|isn't|aren't|wasn't"
 )
 STATES = re.compile(
     r"^(?!(?:what|who|when|where|which|how|why|if|unless|because|although|please|maybe|perhaps|once|whatever|don't|"
-    r"do not)\b)(?:(?:i'm|i've|i'll|i'd|we're|we've|we'll)\b|(?:i|we) [a-z']{2,20} \S|"
+    r"do not|tell|ask|show|give|send|help|let|imagine|suppose|pretend)\b)(?:(?:i'm|i've|i'll|i'd|we're|we've|"
+    r"we'll)\b|(?:i|we) [a-z']{2,20} \S|"
     rf"(?:[\w'.&/+#@,-]{{1,40}} ){{1,7}}?(?:{VERBS})\b|[\w.-]{{1,40}}'s \w)",
     re.IGNORECASE,
 )
@@ -173,6 +184,7 @@ def read_claim(sentence: str) -> Claim | None:
     setting = SET.match(text)
     marker = CORRECTION.match(text)
     body = text[marker.end() :].strip() if marker else text
+    body = body.rstrip("? ") if wanted else body
     if not body or body.endswith("?"):
         return None
     if setting := setting or SET.match(body):
@@ -200,7 +212,8 @@ def _kind(body: str, slot: Slot | None) -> str:
         return "unsure"
     if GOAL.match(body) and not (slot and slot.relation == "taste"):
         return "goal"
-    known = slot is not None and slot.relation not in ("is", "place")
+    known = slot is not None and (slot.relation not in ("is", "place") or BECAME.fullmatch(body) is not None)
+    known |= PLANNED.search(body) is not None
     return "passing" if transient_wording(body) and not known and not re.search(r"\bmet|visited|bought\b", body) else ""
 
 

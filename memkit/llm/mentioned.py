@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from memkit.llm.claims import read_claims
 from memkit.llm.questions import PRONOUN, is_question, read_question
 from memkit.llm.recalled import recalled_records
-from memkit.llm.relations import SELF
+from memkit.llm.relations import SELF, Slot
 from memkit.llm.script import INSERT, SEARCH
 from memkit.llm.speech import sentences_of
 from memkit.loop.interface import Message
@@ -64,6 +64,8 @@ def subject_before(earlier: Sequence[Message]) -> str | None:
     for sentence in _said(earlier):
         asked = read_question(sentence) if is_question(sentence) else None
         claims = [] if asked else read_claims(sentence)
+        if introduced := next(filter(None, (_introduced(claim.slot) for claim in claims)), ""):
+            return introduced
         names = [asked.subject or ""] if asked else [claim.slot.subject for claim in claims if claim.slot]
         for name in names:
             if name and name not in SELF and not PRONOUN.search(name):
@@ -73,6 +75,13 @@ def subject_before(earlier: Sequence[Message]) -> str | None:
         if asked and (named := [name for name in named if name not in ("I", "I'm")]):
             return str(named[0]).removesuffix("'s")
     return None
+
+
+def _introduced(slot: Slot | None) -> str:
+    """Return whom a statement introduces by name, as in "my sister is Ana": "my sister Ana"."""
+    if slot is None or slot.relation not in ("name", "is") or not slot.subject.startswith("my "):
+        return ""
+    return f"My {slot.subject.removeprefix('my ')} {slot.value}" if re.fullmatch(r"[A-Z][\w'-]+", slot.value) else ""
 
 
 def with_antecedent(sentence: str, earlier: Sequence[Message]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memkit.llm.relations import LIKES, NOUNS, WORDS, Slot, slot_of, subject_of
+from memkit.llm.claims import REMEMBER
+from memkit.llm.relations import ADVERBS, LIKES, NOUNS, WORDS, Slot, slot_of, subject_of
 from memkit.memory.stems import stem
 
 BE = r"(?:'s| is| are| am| was| were|'re| will be)"
@@ -18,7 +19,8 @@ ASKING = re.compile(
     r"when|which|"
     r"how|my \w+'s)|i (?:don't|can't|do not) (?:remember|recall)|any idea|do you|have i|has my|did i|what's|"
     r"where's|who's|"
-    r"when's|how's|i wonder|i (?:want|would like|need) to know|i'd like to know)(?![\w-])",
+    r"when's|how's|(?:help me )?plan(?: for)? my (?:day|week|weekend|month)|i wonder|i (?:want|would like|need) to "
+    r"know|i'd like to know)(?![\w-])",
     re.IGNORECASE,
 )
 PREFIX = re.compile(
@@ -44,15 +46,16 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("name", r"^(?:who|what) (?:am|was) (?P<s>i)(?: called| named)?$"),
         ("name", r"^what (?:should|do|can) (?:you|i) call (?P<s>me)$"),
         ("name", r"^(?P<s>my|our) name$"),
-        ("name", rf"^(?:what|who){BE} (?:the name of )?{WHO}(?:'s?)? (?:name|called|named)$"),
-        ("name", rf"^(?:what|who){BE} the name of {WHO}$"),
+        ("name", rf"^(?:what|who){BE} (?:the name of )?{WHO}(?:'s?)? (?:names?|called|named)$"),
+        ("name", rf"^(?:what|who){BE} the names? of {WHO}$"),
         ("name", rf"^what {WHO}{BE} (?:called|named)$"),
         ("name", rf"^(?:what do (?:i|we) call |what did (?:i|we) (?:call|name) ){WHO}$"),
         ("name", rf"^{WHO}'s? name$"),
         ("origin", rf"^where(?: do| does| did|{BE}) {WHO} (?:come )?from(?: originally)?$"),
         ("birthday", rf"^(?:when|what|which day){BE} (?P<s>my|our) (?:birthday|bday|date of birth)$"),
         ("birthday", rf"^(?:when|what){BE} {WHO}'s? (?:birthday|bday|date of birth)$"),
-        ("birthday", rf"^when (?:was|were|is) {WHO} born$|^when does (?P<s2>{NOUNS}) have (?:his|her|their) birthday$"),
+        ("birthday", rf"^(?:when|(?:what|which) (?:day|year)) (?:was|were|is|am) {WHO} born(?: on| in)?$|^when does "
+        rf"(?P<s2>{NOUNS}) have (?:his|her|their) birthday$"),
         ("birthday", r"^(?P<s>my|our) (?:birthday|bday)$"),
         ("age", rf"^(?:how old|what age)(?: am| is| are| was| will)? ?{WHO}(?: be| am| is)?$|"
         rf"^what{BE} (?P<s2>{NOUNS})'s? age$"),
@@ -73,7 +76,11 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("work", rf"^what{BE} {WHO}'s? (?:job|profession|occupation|employer)$"),
         ("taste", rf"^(?:what|which|who)(?P<about>(?: \w+){{0,3}}?) (?:do|does|did|would|don't|doesn't|can't) {WHO} "
         rf"(?:not )?(?:really |usually |also )?(?P<verb>{LIKES}|stand)(?P<rest> .{{0,60}})?$"),
-        ("taste", rf"^(?:what|which){BE} (?P<s>my|our) (?:preferences|tastes|likes|dislikes|favourites)$"),
+        ("taste", rf"^(?:what|which|who)(?P<about>(?: \w+){{0,3}}?) {WHO} {ADVERBS}(?P<verb>{LIKES})(?P<rest> "
+        rf".{{0,60}})?$"),
+        ("taste", rf"^(?:what|which){BE} (?P<s>my|our) (?:preferences|tastes|likes|dislikes|favourites|hobbies|"
+        rf"interests)$"),
+        ("is", rf"^(?:what|which) (?:kind|sort|type|breed|make|model|brand|colou?r)(?: of [\w-]+){{0,2}}{BE} {WHO}$"),
         ("place", rf"^where{BE} {WHO}(?: located| hosted| running| stored| kept| parked)?$|"
         rf"^where {WHO.replace('<s>', '<s2>')}{BE}$"),
         ("is", rf"^(?:what|which|who|how|when){BE} {WHO}(?: like)?$|^(?:what|which|who|when) (?P<s2>{NOUNS}){BE}$"),
@@ -100,7 +107,7 @@ FILLER = re.compile(
     r"a|an|and|am|are|about|any|anything|be|been|can|could|did|do|does|for|from|had|has|have|how|i|in|is|it|if|know|me|"
     r"my|of|on|or|our|please|remember|tell|that|the|there|this|to|at|us|was|we|were|what|what's|when|where|which|who|"
     r"whom|whose|why|will|with|you|your|again|still|now|say|said|told|mention|mentioned|kind|sort|many|much|often|"
-    r"who's|where's|when's|should|would|i'm|ever|get|got|by|so|as|these|those|some"
+    r"who's|where's|when's|should|would|i'm|ever|get|got|by|so|as|these|those|some|best|most|lot"
 )
 
 
@@ -108,9 +115,15 @@ SPELLINGS = {
     "colour": "color", "favourite": "favorite", "colours": "colors", "favourites": "favorites", "bought": "buy",
     "met": "meet", "went": "go", "ate": "eat", "drank": "drink", "drove": "drive", "wrote": "write", "spoke": "speak",
     "sold": "sell", "left": "leave", "began": "begin", "ran": "run", "grew": "grow", "gave": "give", "took": "take",
-    "saw": "see", "sent": "send", "paid": "pay", "mum": "mom", "bday": "birthday",
+    "saw": "see", "sent": "send", "paid": "pay", "mum": "mom", "bday": "birthday", "fav": "favorite",
+    "fave": "favorite", "film": "movie", "films": "movie", "wedding": "married", "made": "make", "told": "tell",
+    "taught": "teach", "built": "build", "chose": "choose", "flew": "fly", "swam": "swim", "won": "win", "lost": "lose",
 }  # fmt: skip
 """Words that mean the same to whoever asks."""
+
+
+CLAUSE = re.compile(r"(?:i|we|you|he|she|it|they) \w", re.IGNORECASE)
+"""How no subject begins, but a clause with a verb of its own."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +148,7 @@ def is_question(sentence: str) -> bool:
     >>> is_question("remind me what my cat is called"), is_question("remind me to feed the cat")
     (True, False)
     """
-    return ASKING.search(sentence) is not None
+    return ASKING.search(sentence) is not None and not REMEMBER.match(sentence)
 
 
 def read_question(sentence: str) -> Asked:
@@ -149,7 +162,7 @@ def read_question(sentence: str) -> Asked:
         if match := pattern.match(text):
             found = match.groupdict()
             subject = subject_of(found["s"] or found.get("s2") or "")
-            if relation == "is" and subject in {"i", "you"}:
+            if (relation == "is" and subject in {"i", "you"}) or CLAUSE.match(subject):
                 continue
             about = " ".join(key_words(f"{found.get('about') or ''} {found.get('rest') or ''}"))
             query = " ".join(filter(None, (_named(subject), about, WORDS[relation])))

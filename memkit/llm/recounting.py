@@ -44,7 +44,10 @@ LISTING = re.compile(
     r"|^(?:and )?my (?:open )?(?:goals|to-?dos|tasks|reminders)\W*$|^what(?: is|'s) on my (?:to-?do )?list\W*$"
     r"|^what(?: am i supposed to do| (?:do|did) i (?:still )?(?:have|need|want|promise) to do| should i do|"
     r" did i promise|"
-    r"(?: is|'s) (?:still )?(?:open|left|due|pending))(?: to do| next| today| this week)?\W*$",
+    r"(?: is|'s)? ?(?:else )?(?:is )?(?:still )?(?:open|left|due|pending))(?: to do| next| today| this week)?\W*$"
+    r"|^(?:(?:please |(?:can|could|would|will) you |help me |to ){0,4})plan(?: for)? (?:my|our|the) (?:day|week|"
+    r"weekend|"
+    r"morning|evening|month)\W*$",
     re.IGNORECASE,
 )
 SOURCE = re.compile(

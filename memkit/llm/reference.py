@@ -84,9 +84,10 @@ def _respond(heard: Heard) -> Script:
     if gap is not None:
         return (yield from acting.propose(gap))
     short = text[:LONGEST_MESSAGE]
-    said = small_talk.small_talk(short, heard.earlier)
+    bare = small_talk.OPENING.sub("", short)
+    said = small_talk.small_talk(short, heard.earlier) or small_talk.small_talk(bare, heard.earlier)
     if said is None:
-        said = yield from _request(heard, small_talk.OPENING.sub("", short))
+        said = yield from _request(heard, bare)
     return (
         said
         or small_talk.beyond_rules(text)
@@ -116,7 +117,9 @@ def _sentences(heard: Heard, text: str) -> Script:
     sentences = sentences_of(small_talk.OPENING.sub("", text))
     if len(sentences) > 1 and "" in map(read_forget, sentences):
         return NOT_KEPT
-    for sentence in sentences:
+    before = list(heard.earlier)
+    for place, sentence in enumerate(sentences):
+        before += [{"role": "user", "content": sentences[place - 1]}] if place else []
         if consent_in(sentence) is not None:
             continue
         if is_question(sentence):
@@ -126,7 +129,7 @@ def _sentences(heard: Heard, text: str) -> Script:
         if replacement is not None:
             answers.append((yield from replace_value(heard, replacement, spoken_of(heard.earlier))))
             continue
-        sentence = with_antecedent(sentence, heard.earlier)
+        sentence = with_antecedent(sentence, before)
         closed = yield from finish(heard, sentence.rstrip(".! "))
         for claim in read_claims(sentence) if not closed else ():
             if claims == MOST_CLAIMS:

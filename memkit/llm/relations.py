@@ -16,6 +16,7 @@ NOUNS = (
 """A few words that may name somebody or something, as few as the rest of the pattern lets them be."""
 WHO = rf"(?P<s>{NOUNS})"
 IS = r"(?: is| are| was| were| am|'s|'m|'re)"
+NAMES = r"(?-i:[A-Z][\w'-]{0,30}(?:(?:,? and|,)? [A-Z][\w'-]{0,30}){0,5})"
 VALUE = r"(?P<v>\S.{0,400})"
 AGE = (
     r"(?P<v>\d{1,3}(?: ?(?:years?|yrs?|y/?o|months?)(?: old)?)?"
@@ -40,6 +41,12 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             rf"everyone) ){{0,2}}calls? (?P<s>me) (?!back\b|later\b|when\b|tomorrow\b|on\b){VALUE}$",
         ),
         ("name", rf"^(?:i|we)(?: have|'ve got| own| got) an? (?P<mine>[\w -]{{1,30}}?) (?:called|named) {VALUE}$"),
+        (
+            "name",
+            r"^(?:i|we)(?: have|'ve got| own| got) (?:an?|two|three|four|five|\d) (?P<mine>[\w-]{1,30}(?: "
+            r"[\w-]{1,20})?),"
+            rf" (?P<v>{NAMES})(?:[,.] .{{1,200}})?$",
+        ),
         ("name", rf"^(?:the |my )name(?P<s>)(?: is|'s) {VALUE}$"),
         ("name", rf"^(?P<s>i) go by {VALUE}$"),
         ("origin", rf"^{WHO}(?:{IS}| comes?| came) {ADVERBS}from {VALUE}$"),
@@ -55,8 +62,8 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("home", rf"^{WHO}(?:'m|'re) {ADVERBS}(?:based|living) (?:in|at|near|on|with) {VALUE}$"),
         (
             "home",
-            rf"^{WHO}(?: have| has|'ve|'s)? {ADVERBS}(?:moved|relocated|am moving|is moving)(?: back|"
-            rf" over)? (?:to|into) {VALUE}$",
+            rf"^{WHO}(?: have| has|'ve|'s)? {ADVERBS}(?:moved|relocated|am moving|is moving)"
+            rf"(?: from \S.{{0,40}}?)?(?: back| over)? (?:to|into) {VALUE}$",
         ),
         ("home", rf"^(?P<s>my|our) (?:home|address|city|town|home town){IS}(?: now)?(?: in| at)? {VALUE}$"),
         ("home", rf"^{WHO}'s? (?:home|address|city|town|home town){IS}(?: now)?(?: in| at)? {VALUE}$"),

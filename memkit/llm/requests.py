@@ -39,16 +39,28 @@ DEPLOY = re.compile(
     re.IGNORECASE,
 )
 SEND = re.compile(
-    r"^(?:send|write|message|tell)\s+(?:a message |an? e?mail |the message )?(?P<what>.+?)\s+to\s+(?P<who>[\w.@-]+)"
+    r"^(?:send|write|message|forward)\s+(?!me\b|us\b)(?:a message |an? e?mail |the message )?(?P<what>.+?)"
+    r"\s+to\s+(?P<who>[\w.@-]+)"
     r"(?:\s+(?:with|via|using|through|by|in)\s+(?:the\s+)?(?P<tool>\w+))?\W*$",
     re.IGNORECASE | re.DOTALL,
 )
+TELL = re.compile(
+    r"^(?:tell|message|text|let)\s+(?!me\b|us\b|you\b)(?P<who>(?:my |our |the )?[\w.@-]+)(?: know)?\s*(?:\b(?:that|"
+    r"about|to)\s|"
+    r":|(?=\s(?:i|i'm|i'll|we|we're|my|our|the|it|he|she|they)\b))\s*(?P<what>\S.{0,2000}?)[.! ]*$"
+    r"|^(?:send|write)\s+(?:a message|an? e?-?mail|an? (?:text|note|line))\s+to\s+(?P<who2>(?:my |our |the "
+    r")?[\w.@-]+)\s+"
+    r"(?:saying|that says|with the text)(?: that)?\s*:?\s*(?P<what2>\S.{0,2000}?)[.! ]*$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A message that names who it is for first."""
 CALL = re.compile(
     r"^(?:call|use)(?: the)?(?: tool)?\s+`?(?P<tool>[a-z]\w*)`?(?:\s+with)?\s*(?P<args>.*)$", re.IGNORECASE | re.DOTALL
 )
 PAIR = re.compile(r"(\w+)\s*[=:]\s*(\"(?:[^\"\\]|\\[\s\S])*\"|'[^']*'|\S+)")
 PLAN = re.compile(
-    r"^(?:(?:make|show me|give me|find) a plan (?:to|for|how to)|plan(?: to| for| how to)?|what(?:'s|"
+    r"^(?:(?:make|show me|give me|find) a plan (?:to|for|how to)|"
+    r"plan(?!(?: for)? (?:my|our|the) (?:day|week|weekend|month|morning|evening)\b)(?: to| for| how to)?|what(?:'s|"
     r" is) the plan (?:to|for))"
     r"[\s:]+(?P<task>.{1,2000})$",
     re.IGNORECASE,
@@ -164,16 +176,19 @@ def _deployment(match: re.Match[str]) -> Action:
 
 
 def _message(request: str, tools: Sequence[ToolSpec]) -> Action | None:
-    match = SEND.match(request)
-    if not match:
+    told, match = TELL.match(request), SEND.match(request)
+    if told:
+        tool, what, who = "outbox", told["what"] or told["what2"], told["who"] or told["who2"]
+    elif match:
+        tool, what, who = match["tool"] or "outbox", match["what"], match["who"]
+    else:
         return None
-    tool = match["tool"] or "outbox"
-    what = match["what"].strip("\"'“”` ")
+    what = what.strip("\"'“”` ")
     spec = next((spec for spec in tools if spec.name == tool), None)
     names = list(spec.parameters.get("properties", ())) if spec else []
     said = next((name for name in ("message", "text", "body", "content") if name in names), "message")
     whom = next((name for name in ("to", "recipient", "address") if name in names), "to")
-    return Action(tool, {said: what, whom: match["who"]})
+    return Action(tool, {said: what, whom: who})
 
 
 def _direct(request: str, tools: Sequence[ToolSpec]) -> Action | None:

@@ -21,7 +21,8 @@ HELLO = (
 GREETING = re.compile(rf"^{HELLO}(?:,? (?:\w+|memkit agent))?\W*$", re.IGNORECASE)
 OPENING = re.compile(rf"^{HELLO}(?:,? (?!i\b|my\b|we\b|i'm\b|im\b)\w+)?\s*[,.!]+\s*(?=\w)", re.IGNORECASE)
 HELP = re.compile(
-    r"^(?:help(?: me)?|what can (?:you|i) (?:do|ask(?: you)?|say)(?: here)?(?: for me)?|how does this work|"
+    r"^(?:help(?: me)?|do you have a name|what (?:should|do|can|may) i call you|what can (?:you|i) (?:do|ask(?: "
+    r"you)?|say)(?: here)?(?: for me)?|how does this work|"
     r"how do (?:you work|"
     r"i use (?:this|you))|who are you|"
     r"what are you|what(?:'s| is) (?:this|your name)|are you (?:a |an )?(?:human|robot|bot|ai|llm|real|"
@@ -44,7 +45,8 @@ DATA_TEXT = (
     "hand over or remove all of it."
 )
 ABOUT_YOU = re.compile(
-    r"^(?:where|how old|when|what|who|which|do|are|can|have)\b(?: \w+){0,3} you (?:live|from|born|like(?: me)?|"
+    r"^what(?:'s| is| are) your (?!source\b)\w+(?: \w+)?\W*$|^(?:where|how old|when|what|who|which|do|are|can|"
+    r"have)\b(?: \w+){0,3} you (?:live|from|born|like(?: me)?|"
     r"feel|think|dream|sleep|eat|"
     r"alive|married|happy|sad|made by|made you)\W*$|^(?:how old|where) are you(?: from)?\W*$|^who (?:made|built|"
     r"wrote) you\W*$",
@@ -53,15 +55,21 @@ ABOUT_YOU = re.compile(
 ABOUT_YOU_TEXT = "I am a program: rules that remember, plan and call tools. “help” says what I understand."
 HELP_TEXT = """I am memkit's reference model: simple rules, no network. You can
 - tell me things ("My dog is called Rex", "I prefer espresso") and correct them ("no, it's Max"),
-- ask about them later, also in another session ("What is my dog called?", "What do you know about me?"): I answer with
-  the record's id, and "how do you know?" tells where it is from,
+- ask about them later, also in another session ("What is my dog called?", "What do you know about "
+"me?"): I answer with \
+the record's id, and "how do you know?" tells where it is from,
 - have something forgotten ("don't remember that", "forget where I live"),
-- leave me goals ("I need to file my taxes by Friday"), ask for them ("What are my open goals?") and close them ("done
-  with the taxes"),
+- leave me goals ("I need to file my taxes by Friday"), ask for them ("What are my open goals?") and close them ("done \
+with the taxes"),
 - ask for a task of a domain ("deliver book shop", "plan: release web production") or a skill ("how do I …?"),
 - ask for an action ("run `rm -rf /srv`", "deploy to production", "send hello to bob"); policies judge it first."""
 HOW_ARE_YOU = re.compile(
     r"^(?:how are you(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up|sup|you ok|how do you feel)\W*$",
+    re.I,
+)
+THERE = re.compile(
+    r"^(?:are you (?:still )?(?:there|here|awake|listening|ready)|can (?:we|you|i) (?:talk|chat|hear me|ask you "
+    r"something|help me|help))\W*$",
     re.I,
 )
 THANKS = re.compile(
@@ -133,10 +141,14 @@ CODE = re.compile(
 CODE_TEXT = (
     "That looks like code. I neither run nor store it; to run a command, say: run `command`. Policies judge it first."
 )
+SMALL, ACCENTED = r"[a-zß-öø-ÿ\u0101-\u017f]", r"[ß-öø-ÿ\u0101-\u017f]"
 FOREIGN = re.compile(
     r"\b(?:ich|nicht|und|der|das|ist|mein|meine|wohne|heiße|je|suis|est|mon|ma|les|c'est|j'ai|j'habite|yo|soy|"
     r"es|mi|vivo|tengo|una|el|los|"
-    r"sono|che|mio|abito|sou|meu|minha|moro|jestem|nazywam|ik|ben|mijn|een|het|jag|är|heter|bor)\b",
+    r"sono|che|mio|abito|sou|meu|minha|moro|jestem|nazywam|ik|ben|mijn|een|het|jag|är|heter|bor|czy|się|nie|po|mam|jak|"
+    r"wie|wer|warum|heißt|hast|du|kannst|bitte|danke|où|quel|quelle|tu|vous|parles|como|cómo|qué|que|dónde|eres|puedes|"
+    r"por|para|cosa|chi|sei|você|onde|hoe|waar|jij|hur|vad)\b"
+    rf"|(?<!\w)(?-i:(?=[a-z]{{0,20}}{ACCENTED}){SMALL}{{2,40}})(?!\w)",
     re.IGNORECASE,
 )
 FOREIGN_TEXT = (
@@ -155,6 +167,7 @@ ANSWERS = (
     (DATA, DATA_TEXT),
     (ABOUT_YOU, ABOUT_YOU_TEXT),
     (HOW_ARE_YOU, "I am well, as rules are. How can I help you?"),
+    (THERE, "Yes. Tell me something to remember, ask me about it, or say 'help'."),
     (THANKS, "You are welcome."),
     (BYE, "Goodbye."),
     (PRAISE, "Thank you. I only follow rules."),

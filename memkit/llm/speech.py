@@ -21,10 +21,13 @@ HASTE = {
     "abt": "about", "cuz": "because",
 }  # fmt: skip
 """How people type, and how the same is read."""
+ASKING = frozenset({"what", "when", "where", "which", "who", "why", "how", "whose"})
 HASTY = re.compile(
     r"(?<![\w'./@-])(?:" + "|".join(sorted(map(re.escape, HASTE), key=len, reverse=True)) + r")(?![\w'/@-]|\.\w)", re.I
 )
-END = re.compile(r"(?<=[.!?])\s+(?=\S)|\s*\n+\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?|;\s+")
+SHORTENED = ("dr", "mr", "mrs", "ms", "prof", "st", "vs", "approx", "e.g", "i.e")
+NO_END = "".join(rf"(?<!\b{re.escape(word)}\.)" for word in SHORTENED)
+END = re.compile(rf"(?<=[.!?]){NO_END}\s+(?=\S)|\s*\n+\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?|;\s+", re.IGNORECASE)
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 LEAD = re.compile(
     r"^(?:(?:btw|by the way|fyi|oh|ah|aha|um+|uh+|hm+|so|well|ok(?:ay)?|alright|right|yes|yeah|yep|sure|also|and|but|"
@@ -47,7 +50,7 @@ TAIL = re.compile(
 def sentences_of(text: str) -> list[str]:
     """Return the sentences that a message holds, each on its own.
 
-    >>> sentences_of("btw im vegetarian 🙂 and i live in Porto!! lol")
+    >>> sentences_of("btw im vegetarian 🙂 and i live in Porto lol!!")
     ["I'm vegetarian and I live in Porto!"]
     """
     parts = END.split(text[:LONGEST_MESSAGE].translate(QUOTES))[: 2 * MOST_SENTENCES]
@@ -62,7 +65,24 @@ def plain_sentence(sentence: str) -> str:
     bare = re.sub(r"([!?.])[!?.]{1,500}$", r"\1", bare)
     bare = TAIL.sub(lambda match: match["mark"], bare)
     bare = HASTY.sub(lambda match: HASTE[match[0].lower()], bare)
-    return LEAD.sub("", bare).strip(" ,-")
+    return _question_word(LEAD.sub("", bare).strip(" ,-"))
+
+
+def _question_word(sentence: str) -> str:
+    """Return a sentence whose first word is a question word mistyped, with the word that is meant.
+
+    >>> _question_word("Whta do I like?"), _question_word("Were you there?")
+    ('what do I like?', 'Were you there?')
+    """
+    first, _, rest = sentence.partition(" ")
+    typed = first.lower()
+    if not rest or typed in ASKING | {"were", "how"} or not typed.startswith(("w", "hw")):
+        return sentence
+    for word in sorted(ASKING):
+        short = {word[:at] + word[at + 1 :] for at in range(1, len(word))} if len(word) > 3 else set()
+        if sorted(typed) == sorted(word) or typed in short:
+            return f"{word} {rest}"
+    return sentence
 
 
 def _is_picture(letter: str) -> bool:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from memkit.cli.chat.markdown_page import MarkdownPage
-from memkit.cli.chat.showing import Showing
+from memkit.cli.chat.showing import Showing, line_on
 from memkit.loop.events import Event
 from memkit.terminal import harmless
 
@@ -129,6 +129,16 @@ def test_what_happens_beside_the_answer_has_a_line_each() -> None:
         "· paged out 1 message (90 tokens); /search and questions still find them",
         "Done.",
     ]  # fmt: skip
+
+
+def test_what_was_paged_in_is_named_shortly() -> None:
+    """Turns of a conversation are told by session and number, each once, and of many records the first."""
+    turns = [
+        {"session": session, "turn": turn, "at": "…"} for session, turn in [("mon", 7), ("mon", 2), ("tue", 3)] * 2
+    ]
+
+    assert line_on(Event("paged_in", {"paged_in": turns})) == "paged in turns 2, 7 of mon; turn 3 of tue"
+    assert line_on(Event("paged_in", {"paged_in": ["a", *"bcdefg"]})) == "paged in [a], [b], [c], [d], [e] and 2 more"
 
 
 def drawn(text: str, width: int = 60) -> str:

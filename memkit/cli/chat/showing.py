@@ -11,6 +11,7 @@ from memkit.terminal import one_line
 
 WIDTH = 100
 VALUE, VALUES = 40, 6
+MOST_IDS = 5
 """How much of an argument is shown, and how many."""
 THINKING = "thinking …"
 
@@ -97,7 +98,7 @@ def line_on(event: Event) -> str | None:
         return f"recalled {', '.join(found)}" if found else None
     if event.kind == "paged_in":
         missed = f" (not in {' or '.join(data['missed'])})" if data.get("missed") else ""
-        return f"paged in {_ids(data['paged_in'])}{missed}"
+        return f"paged in {_found(data['paged_in'])}{missed}"
     if event.kind == "paged_out":
         size = f"{data['messages']} message{'' if data['messages'] == 1 else 's'} ({data['tokens']} tokens)"
         return f"paged out {size}; /search and questions still find them"
@@ -121,5 +122,20 @@ def call_line(name: str, args: Mapping[str, Any]) -> str:
     return f"{one_line(name, VALUE)}({', '.join([*shown, *more])})"
 
 
+def _found(found: Sequence[str | Mapping[str, Any]]) -> str:
+    """Return what a search brought: the ids of records, or the turns of each session."""
+    turns: dict[str, dict[int, None]] = {}
+    for one in found:
+        if not isinstance(one, str):
+            turns.setdefault(one["session"], {})[one["turn"]] = None
+    said = [
+        f"turn{'' if len(places) == 1 else 's'} {', '.join(map(str, sorted(places)))} of {session}"
+        for session, places in turns.items()
+    ]
+    ids = _ids([one for one in found if isinstance(one, str)])
+    return one_line("; ".join([*filter(None, [ids]), *said]), 2 * WIDTH)
+
+
 def _ids(ids: Sequence[str]) -> str:
-    return ", ".join(f"[{id}]" for id in ids)
+    more = f" and {len(ids) - MOST_IDS} more" if len(ids) > MOST_IDS else ""
+    return ", ".join(f"[{id}]" for id in ids[:MOST_IDS]) + more
