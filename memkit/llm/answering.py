@@ -62,6 +62,7 @@ RELATIVE = re.compile(
     re.IGNORECASE,
 )
 """What means another day to whoever hears it later."""
+LOOK_BACK = "conversation_search"
 MOST_TOLD = 6
 
 
@@ -254,23 +255,30 @@ def _no(record: Recalled) -> str:
 
 def look_back(heard: Heard, sentence: str, asked: Asked, known: Collection[str] = ()) -> Script:
     """Answer from what was said in conversations, when long-term memory has nothing."""
-    unknown = GENERAL_TEXT if GENERAL.match(sentence) else UNKNOWN if PERSONAL.search(sentence) else WORLD
-    if not heard.offers("conversation_search"):
-        return unknown
-    wanted = key_stems(sentence)
     taken_back = {text for message in heard.earlier for text in FORGOTTEN.findall(message.get("content") or "")}
-    for turn in said_turns((yield "conversation_search", {"query": asked.query})):
-        if turn.role != "user":
-            continue
-        for said in _statements(turn.text):
-            slot = slot_of(said)
-            same = slot is not None and slot.relation == asked.relation and _same(asked, slot)
-            alike = 2 * len(wanted & key_stems(said)) > len(wanted)
-            if said in known or to_second_person(said.rstrip(".!")) in taken_back:
-                continue
-            if same if asked.relation in ONE_VALUE - {"is"} else alike:
-                return f"You said on {turn.at}: “{said.rstrip('.')}”. I have no record of it in long-term memory."
-    return unknown
+    skipped = taken_back.union(map(to_second_person, known))
+    turns = said_turns((yield LOOK_BACK, {"query": asked.query})) if heard.offers(LOOK_BACK) else []
+    for turn in turns:
+        if turn.role == "user" and (said := _statement_on(asked, sentence, turn.text, skipped)):
+            return f"You said on {turn.at}: “{said}”. I have no record of it in long-term memory."
+    # What nobody agreed to keep stands in the messages of this conversation only.
+    for text in reversed(heard.said):
+        if said := _statement_on(asked, sentence, text, skipped):
+            return f"You said before: “{said}”. I have no record of it in long-term memory."
+    return GENERAL_TEXT if GENERAL.match(sentence) else UNKNOWN if PERSONAL.search(sentence) else WORLD
+
+
+def _statement_on(asked: Asked, question: str, text: str, skipped: Collection[str]) -> str:
+    """Return what of ``text`` answers a question, without its full stop; empty where nothing does."""
+    wanted = key_stems(question)
+    for said in _statements(text):
+        slot = slot_of(said)
+        same = slot is not None and slot.relation == asked.relation and _same(asked, slot)
+        alike = 2 * len(wanted & key_stems(said)) > len(wanted)
+        fits_it = same if asked.relation in ONE_VALUE - {"is"} else alike
+        if fits_it and to_second_person(said.rstrip(".!")) not in skipped:
+            return said.rstrip(".")
+    return ""
 
 
 def _statements(text: str) -> Iterator[str]:

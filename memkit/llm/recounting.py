@@ -11,7 +11,6 @@ from memkit.llm.mentioned import spoken_of
 from memkit.llm.questions import is_question, key_stems, key_words
 from memkit.llm.recalled import Recalled, said_turns
 from memkit.llm.script import SEARCH, Heard, Script, search
-from memkit.loop.interface import Message
 
 ABOUT_ME = re.compile(
     r"^(?:(?:please )?(?:tell|show) me )?(?:what|everything|all)(?: do| have| all)?(?: that)? you (?:really |"
@@ -168,18 +167,14 @@ def _how_many(heard: Heard, match: re.Match[str]) -> Script:
 
 def _just_said(heard: Heard, match: re.Match[str]) -> Script:
     yield from ()
-    said = [message.get("content", "") for message in heard.earlier if _is_users(message)]
+    said = heard.said
     return f"You said: “{said[-1][:300]}”" if said else "Nothing before this, in this conversation."
 
 
 def _first_said(heard: Heard, match: re.Match[str]) -> Script:
     yield from ()
-    said = [message.get("content", "") for message in heard.earlier if _is_users(message)]
+    said = heard.said
     return f"The first that I still see is: “{said[0][:300]}”" if said else "This is the first."
-
-
-def _is_users(message: Message) -> bool:
-    return message.get("role") == "user" and not message.get("name")
 
 
 def _said(heard: Heard, match: re.Match[str]) -> Script:
@@ -194,7 +189,7 @@ def _said(heard: Heard, match: re.Match[str]) -> Script:
 
 
 def _in_this_conversation(heard: Heard) -> str:
-    said = [message.get("content", "") for message in heard.earlier if _is_users(message)]
+    said = heard.said
     told = [text for text in said if not is_question(text) and len(text.split()) > 1]
     return "\n".join(["You said:", *(f"- “{text[:200]}”" for text in told[-MOST_SAID:])]) if told else "Nothing yet."
 

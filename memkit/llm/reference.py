@@ -117,9 +117,8 @@ def _sentences(heard: Heard, text: str) -> Script:
     sentences = sentences_of(small_talk.OPENING.sub("", text))
     if len(sentences) > 1 and "" in map(read_forget, sentences):
         return NOT_KEPT
-    before = list(heard.earlier)
     for place, sentence in enumerate(sentences):
-        before += [{"role": "user", "content": sentences[place - 1]}] if place else []
+        told: list[Message] = [{"role": "user", "content": one} for one in sentences[:place]]
         if consent_in(sentence) is not None:
             continue
         if is_question(sentence):
@@ -129,7 +128,7 @@ def _sentences(heard: Heard, text: str) -> Script:
         if replacement is not None:
             answers.append((yield from replace_value(heard, replacement, spoken_of(heard.earlier))))
             continue
-        sentence = with_antecedent(sentence, before)
+        sentence = with_antecedent(sentence, [*heard.earlier, *told])
         closed = yield from finish(heard, sentence.rstrip(".! "))
         for claim in read_claims(sentence) if not closed else ():
             if claims == MOST_CLAIMS:

@@ -38,6 +38,12 @@ class Heard:
         """Return whether there is a tool of this name."""
         return any(tool.name == name for tool in self.tools)
 
+    @property
+    def said(self) -> list[str]:
+        """Return what the user said before in this conversation, as far as its messages show it."""
+        spoken = (message for message in self.earlier if message.get("role") == "user" and not message.get("name"))
+        return [message.get("content") or "" for message in spoken]
+
 
 def search(query: str, **more: Any) -> Found:
     """Search long-term memory once and return the records that it shows."""

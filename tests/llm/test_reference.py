@@ -159,6 +159,19 @@ def test_a_miss_in_the_archive_looks_back_in_the_conversation(archive: ArchivalS
     assert "no record of it" in reply.message or reply.citations
 
 
+def test_what_may_not_be_kept_is_known_as_long_as_the_conversation_shows_it() -> None:
+    """Without any memory the messages themselves answer, unless the user took it back."""
+    told = [
+        {"role": "user", "content": "My dog is called Rex"},
+        {"role": "assistant", "content": "I may not keep that for later."},
+    ]
+    asked = {"role": "user", "content": "What is my dog called?"}
+    back = {"role": "assistant", "content": "Forgotten: “Your dog is called Rex”."}
+
+    assert "“My dog is called Rex”" in ReferenceModel().complete([*told, asked], ()).text
+    assert "Rex" not in ReferenceModel().complete([*told, back, asked], ()).text
+
+
 def test_a_denied_action_names_policy_and_reason(archive: ArchivalStore) -> None:
     """The answer to a denied action says which policy stopped it and why."""
     reply = agent_of(archive, guard=Guard([NO_PRODUCTION])).step("Please deploy the shop to production.")
@@ -244,6 +257,8 @@ def test_a_heartbeat_is_silent(archive: ArchivalStore) -> None:
         ("deploy web to prod", "deploy", {"environment": "production", "service": "web"}),
         ('call sql_query {"query": "SELECT 1"}', "sql_query", {"query": "SELECT 1"}),
         ("use weather with city=Paris", "weather", {"city": "Paris"}),
+        ("tell bob to call me", "outbox", {"message": "call me", "to": "bob"}),
+        ("let my boss know that I'm ill", "outbox", {"message": "I'm ill", "to": "my boss"}),
     ],
 )
 def test_an_action_in_words_is_a_tool_call(text: str, tool: str, args: dict[str, Any]) -> None:
@@ -254,7 +269,10 @@ def test_an_action_in_words_is_a_tool_call(text: str, tool: str, args: dict[str,
     assert (action.tool, action.args) == (tool, args)
 
 
-@pytest.mark.parametrize("text", ["I live in Paris", "What is my name?", "My cat runs a lot", "hello", "use your head"])
+@pytest.mark.parametrize(
+    "text",
+    ["I live in Paris", "What is my name?", "My cat runs a lot", "hello", "use your head", "tell me what to eat"],
+)
 def test_a_statement_is_no_action(text: str) -> None:
     """Ordinary sentences call no tool."""
     assert read_action(text, ()) is None
