@@ -9,7 +9,7 @@ from .periods import Period, read_period
 from .record import EMPTY, MAX_TEXT_BYTES, Draft, Origin, Record
 from .stems import stem
 from .transient import hedged_wording
-from .wording import FUNCTION_WORDS, content_words, is_negation, plain, sentences, words
+from .wording import APOSTROPHES, FUNCTION_WORDS, content_words, is_negation, plain, sentences, words
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
@@ -35,7 +35,8 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "goal",
             rf"^(?:to-?do|note to self|reminder|task) ?: ?(?=\w)|^(?:(?:the|my|our) )?deadline (?:for|of|is)"
-            rf"|remind me (?:to|about|of|that)|don't (?:let me )?forget to"
+            rf"|remind me (?:[\w:.'-]+ ){{0,5}}?(?:to|about|of|that)|(?:need|set|want) a reminder (?:to|for|about|"
+            rf"that)|don't (?:let me )?forget to"
             rf"|(?:i|we)(?:'ve|(?: still| really| also)*) {COMMITS}"
             rf"|(?:i|we)(?:'ll|'m going to| am going to| will)(?: have to)? {ERRANDS}",
         ),
@@ -53,7 +54,7 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "preference",
             r"prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like"
-            r"|doesn't like|can't stand",
+            r"|doesn't like|can't stand|(?:am|'m|is|are|'re) (?:(?:really|very|so|not) )*(?:into|keen on)",
         ),
         ("outcome", r"(?:i|we)(?:'ve|'m| have| am)?(?: already| just| finally)* (?:done with|finished|completed)"),
         ("goal", r"goals?|wants? to|plans? to|aims? to|intends? to|hopes? to|would love to|trying to|working towards?"),
@@ -67,6 +68,12 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 """The first rule that matches names the type; otherwise a fact."""
 
 INTERJECTION = re.compile(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
+ASKED_FOR = re.compile(
+    r"(?i)^(?:please,? )?(?:(?:can|could|would|will) you (?:please )?)?(?:remember|note|keep in mind|make a note|"
+    r"save|store|"
+    r"memori[sz]e)(?: that)? (?=(?:i|i'm|my|we|we're|our|the)\b)"
+)
+"""How somebody asks, as a question too, that what follows is remembered."""
 CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)")
 """Where a clause of its own begins, whose negations are not those of the clause before."""
 BREAK = re.compile(r"[,;]")
@@ -121,14 +128,16 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
 
 def _is_statement(sentence: str, text: str) -> bool:
     """Return whether ``sentence`` is neither question nor condition, and no guess unless ``text`` is one too."""
-    if sentence.rstrip().endswith(("?", "？")) or _is_conditional(sentence):
+    if sentence.rstrip().endswith(("?", "？")) and not ASKED_FOR.match(sentence.translate(APOSTROPHES)):
+        return False
+    if _is_conditional(sentence):
         return False
     return not hedged_wording(sentence) or bool(hedged_wording(text))
 
 
 def _spans(sentence: str) -> list[str]:
     """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, and its later clauses."""
-    said = INTERJECTION.sub("", sentence)
+    said = ASKED_FOR.sub("", INTERJECTION.sub("", sentence).translate(APOSTROPHES))
     return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0]))]
 
 

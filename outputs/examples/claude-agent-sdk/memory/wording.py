@@ -52,6 +52,10 @@ CONTRACTIONS = {
 """Also as they are typed in haste: a negation without its apostrophe still turns the statement round."""
 
 
+SHORTENED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$", re.IGNORECASE)
+"""What a full stop behind ends no sentence."""
+
+
 def plain(text: str) -> str:
     """Return ``text`` as it reads: one form of each letter, lower case, single blanks, nothing invisible."""
     if text.isascii():
@@ -107,9 +111,15 @@ def is_number(word: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of ``text``, each with the mark that ends it."""
-    return [
-        part.strip()
-        for part in re.findall(r"[^.!?。！？\n]+(?:[.!?。！？]+(?=\s|$|\W)|\.(?=\S)[^.!?。！？\n]*)*[.!?。！？]*", text)
-        if part.strip()
-    ]
+    """Return the sentences of ``text``, each with the mark that ends it.
+
+    >>> sentences("I met Dr. Brown. He helped.")
+    ['I met Dr. Brown.', 'He helped.']
+    """
+    found: list[str] = []
+    for part in re.findall(r"[^.!?。！？\n]+(?:[.!?。！？]+(?=\s|$|\W)|\.(?=\S)[^.!?。！？\n]*)*[.!?。！？]*", text):
+        if found and SHORTENED.search(found[-1]) and not part.startswith("\n"):
+            found[-1] = f"{found[-1]} {part.strip()}"
+        elif part.strip():
+            found.append(part.strip())
+    return found

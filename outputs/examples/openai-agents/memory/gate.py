@@ -216,7 +216,8 @@ class WriteGate:
             return judgement
         if view.session_writes(origin.user_id, origin.session_id) < most:
             return judgement
-        return Judgement("refused", (Reason("quota", f"This session has written {most} times, the most allowed."),))
+        told = f"This session has written {most} times, the most allowed. A new session begins at none."
+        return Judgement("refused", (Reason("quota", told),))
 
     def _is_grounded(self, text: str, origin: Origin, view: ArchiveView) -> bool:
         """Return whether every line of a core section was said by the user, is verified, or a person writes it."""
