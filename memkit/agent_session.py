@@ -6,6 +6,7 @@ import copy
 import errno
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from memkit.loop.agent import MemGPTAgent
 from memkit.loop.journal import OpenTurn, SessionJournal
 from memkit.loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
 from memkit.loop.turn import AgentResponse
-from memkit.memory.errors import StoreFull, StoreReadOnly
+from memkit.memory.errors import InvalidRecord, StoreFull, StoreReadOnly
 from memkit.memory.masking import masked
 from memkit.memory.recall import RecallMemory
 from memkit.memory.sealing import NoSealer, Sealer, shown
@@ -249,11 +250,12 @@ class AgentSession:
         return True
 
     def _restore_working(self, agent: MemGPTAgent) -> None:
-        """Put back the running task, unless nobody went on with it for too long."""
+        """Put back the running task, unless nobody went on with it for too long, or it cannot be read."""
         working = dict(self._kept.working or {})
         at = working.pop("at", None)
-        if at and (self._clock() - parse_time(str(at))).total_seconds() <= self._settings.working.ttl:
-            agent.loop.tasks.restore(working)
+        with suppress(InvalidRecord, ValueError, KeyError, TypeError, AttributeError):
+            if at and (self._clock() - parse_time(str(at))).total_seconds() <= self._settings.working.ttl:
+                agent.loop.tasks.restore(working)
 
     def _set_aside(self, turn: OpenTurn, agent: MemGPTAgent) -> None:
         """Leave a turn unfinished; recall memory tells later what it was and how far it came."""

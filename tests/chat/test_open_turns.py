@@ -363,13 +363,15 @@ def test_a_call_with_a_secret_is_not_made_from_the_journal(agreed: Path) -> None
     assert secret not in lines_of(agreed, "")
 
 
-@pytest.mark.parametrize("damage", [b"{}\n", b"nonsense\n", b'{"op": "held", "format": 99}\n'])
+@pytest.mark.parametrize(
+    "damage", [b"{}\n", b"nonsense\n", b'{"op": "held", "format": 99}\n', b'{"op": "answered", "calls": ["send"]}\n']
+)
 def test_a_damaged_journal_is_named(damage: bytes, agreed: Path) -> None:
     """Nobody can know what was done, so nothing is guessed; a last line that was cut short is no damage."""
     leave_open(agreed, "Hi", ("send", "fish"))
     (path,) = (agreed / ".memkit/state/checkpoints").glob("*.jsonl")
     whole = path.read_bytes()
-    path.write_bytes(damage + whole)
+    path.write_bytes(whole + damage)
     with pytest.raises(JournalError, match=path.name), talking(agreed, "Hello."):
         pass
 
@@ -407,6 +409,19 @@ def test_the_task_at_hand_stays_with_the_session(agreed: Path) -> None:
     clock.now += timedelta(hours=25)
     with talking(agreed, clock=clock) as agent:
         assert agent.tasks.working.task is None
+
+
+def test_a_task_that_cannot_be_read_is_over(agreed: Path) -> None:
+    """What another version kept, or somebody edited, is no reason not to go on with the session."""
+    with talking(agreed, "Fine.") as agent:
+        agent.tasks.start_task("move house")
+        agent.step("Hi")
+    (path,) = (agreed / ".memkit/state/sessions").glob("*.json")
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**kept, "working": {**kept["working"], "mood": "good"}}), encoding="utf-8")
+
+    with talking(agreed) as agent:
+        assert agent.tasks.working.task is None and agent.main.messages[0]["content"] == "Hi"
 
 
 def test_a_step_between_two_turns_is_kept(agreed: Path) -> None:

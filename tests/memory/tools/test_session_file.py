@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from memkit.memory.context import MainContext
-from memkit.memory.session_file import Kept, SessionFile
+from memkit.memory.sealing import NoSealer
+from memkit.memory.session_file import Kept, SessionFile, held_sessions
 
 KEY = "AKIA" + "QXJ7NZ4WLP2KD8RT"
 
@@ -38,7 +39,25 @@ def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
     assert KEY in str(main.messages)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"turns": "x", "known": []}', '{"known": []}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"turns": "x", "known": []}',
+        '{"turns": 1e999, "known": []}',
+        '{"known": []}',
+        '{"turns": 1, "known": [[]]}',
+        '{"turns": 1, "known": [], "name": 5}',
+        '{"turns": 1, "known": [], "working": "move house"}',
+        '{"turns": 1, "known": [], "summary": null}',
+        '{"turns": 1, "known": [], "messages": null}',
+        '{"turns": 1, "known": [], "messages": ["Hello"]}',
+        '{"turns": 1, "known": [], "messages": [{"role": "user", "content": {}}]}',
+        '{"turns": 1, "known": [], "messages": [{"role": "assistant", "tool_calls": ["send"]}]}',
+    ],
+)
 def test_a_damaged_file_is_no_session(content: str, tmp_path: Path) -> None:
     """Rubbish is passed over: recall memory still has the turns."""
     file = SessionFile(tmp_path, "ada", "s")
@@ -46,6 +65,19 @@ def test_a_damaged_file_is_no_session(content: str, tmp_path: Path) -> None:
     next(tmp_path.glob("*.json")).write_text(content, encoding="utf-8")
 
     assert file.load(MainContext(max_tokens=500)) is None
+
+
+def test_a_copy_of_a_file_is_listed_beside_it(tmp_path: Path) -> None:
+    """Somebody may have kept the file of a session aside, where it was another one."""
+    file = SessionFile(tmp_path, "ada", "s")
+    file.save(None, Kept(1))
+    (path,) = tmp_path.glob("*.json")
+    (tmp_path / "kept-aside.json").write_bytes(path.read_bytes())
+    file.save(None, Kept(2))
+
+    held = held_sessions(tmp_path, "ada", NoSealer())
+
+    assert sorted((session, content["turns"]) for session, content in held) == [("s", 1), ("s", 2)]
 
 
 def test_a_forgotten_session_is_off_the_disk(tmp_path: Path) -> None:
