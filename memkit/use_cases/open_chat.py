@@ -72,14 +72,43 @@ def open_chat(
     Raises:
         NotFound: There is no such session to go on with or to fork.
         UsageError: The name cannot be given, or the fork would take the place of a session.
+        Refused: A name holds a secret.
     """
+    parts = _parts(workspace, user, provider, model)
+    session = _session(workspace, user, session, agent_id, resume=resume)
+    _check_names(user or NOBODY, session, agent_id)
+    if user and name is not None:
+        require_name(workspace, name, user=user, session=session)
+    origin = _forked(workspace, fork_of, user=user, session=session) if user and fork_of is not None else None
+    setting = Setting(
+        user=user or NOBODY,
+        session=session,
+        context=dict(context or {}),
+        remembers=remembers,
+        incognito=incognito,
+        name=name,
+        fork_of=origin,
+        long_term=user is not None and workspace.settings["privacy.long_term"] != "off",
+        approve=approve,
+        agent_id=agent_id,
+        listen=listen,
+        settle=settle,
+        max_seconds=parse_duration(str(workspace.settings["turn.within"])),
+    )
+    agent = ReferenceAgent(adapt(parts), setting)
+    workspace.release_at_close(agent.close)
+    return agent
+
+
+def _parts(workspace: Workspace, user: str | None, provider: str | None, model: str | None) -> Parts:
+    """Return what the agent of the store is made of."""
     settings, domains = workspace.settings, load_domains(workspace.root)
     learned = {
         name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice) for name, domain in domains.items()
     }
     provider = provider or settings["provider"]
     opened, spent = workspace.language_model(provider, model), dict[str, int]()
-    parts = Parts(
+    return Parts(
         archive=workspace.archive,
         root=workspace.root,
         sessions=workspace.sessions,
@@ -105,31 +134,6 @@ def open_chat(
         ),
         spent=spent,
     )
-    session = (
-        _session(workspace, user, session, agent_id, resume=resume) if user else session or _new_session(workspace)
-    )
-    _check_names(user or NOBODY, session, agent_id)
-    if user and name is not None:
-        require_name(workspace, name, user=user, session=session)
-    origin = _forked(workspace, fork_of, user=user, session=session) if user and fork_of is not None else None
-    setting = Setting(
-        user=user or NOBODY,
-        session=session,
-        context=dict(context or {}),
-        remembers=remembers,
-        incognito=incognito,
-        name=name,
-        fork_of=origin,
-        long_term=user is not None and settings["privacy.long_term"] != "off",
-        approve=approve,
-        agent_id=agent_id,
-        listen=listen,
-        settle=settle,
-        max_seconds=parse_duration(str(settings["turn.within"])),
-    )
-    agent = ReferenceAgent(adapt(parts), setting)
-    workspace.release_at_close(agent.close)
-    return agent
 
 
 def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Method]]) -> Iterator[Procedure]:
@@ -163,11 +167,13 @@ def _new_session(workspace: Workspace) -> str:
     return f"{workspace.clock():%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
-def _session(workspace: Workspace, user: str, given: str | None, agent_id: str | None, *, resume: bool) -> str:
-    """Return the id of the session that is meant, or of a new one."""
-    if given is not None:
+def _session(workspace: Workspace, user: str | None, given: str | None, agent_id: str | None, *, resume: bool) -> str:
+    """Return the id of the session that is meant, or of a new one; only somebody's sessions have names."""
+    if user and given is not None:
         return workspace.session_book.called(user, given) or given
-    return last_session(workspace, user, agent_id) if resume else _new_session(workspace)
+    if user and resume:
+        return last_session(workspace, user, agent_id)
+    return given or _new_session(workspace)
 
 
 def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -> str:
