@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
 
 from .errors import DoesNotApply
+
+Tree = TypeVar("Tree", bound=ast.AST)
+
+_TRIES = 20
+"""So often a tree is begun again that other threads had a part in."""
+
+
+def undisturbed(parse: Callable[[], Tree]) -> Tree:
+    """Return the syntax tree that ``parse`` makes, whatever other threads parse meanwhile."""
+    for _ in range(_TRIES):
+        with suppress(SystemError):  # CPython 3.11 counts the depth of all their trees in one place (gh-106905)
+            return parse()
+    return parse()
 
 
 def require_python(text: str) -> ast.Module:
@@ -17,7 +33,7 @@ def require_python(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a program looks odd for is not said on its author's behalf
-            tree = ast.parse(text)
+            tree = undisturbed(lambda: ast.parse(text))
             compile(text, "<program>", "exec", dont_inherit=True)  # a `return` outside of a function parses
     except SyntaxError as problem:
         line = (problem.text or "").strip()

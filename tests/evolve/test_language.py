@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 
 import pytest
@@ -264,6 +267,34 @@ def test_a_random_tree_has_bounded_depth(seed: int, depth: int) -> None:
 
     assert random_tree(Vocabulary(("x",), kinds), Random(seed), depth).depth <= depth
     assert random_tree(EVERYTHING, Random(seed), depth).depth <= depth + 3
+
+
+@contextmanager
+def parsing_in_between() -> Iterator[None]:
+    """Parse something when memory is next tidied up, as another thread does that gets its turn in that moment."""
+    left = ["0"]
+
+    def meanwhile(*_: object) -> None:
+        if left:
+            ast.parse(left.pop())
+
+    before = gc.get_threshold()
+    gc.set_threshold(20)
+    gc.callbacks.append(meanwhile)
+    try:
+        yield
+    finally:
+        gc.callbacks.remove(meanwhile)
+        gc.set_threshold(*before)
+    assert not left
+
+
+def test_a_program_is_read_while_another_thread_parses() -> None:
+    """What CPython 3.11 mixes up then is sorted out, so that a run does not depend on who is faster."""
+    with parsing_in_between():
+        program = read_program("lambda x: " + "-" * 30 + "x")
+
+    assert program(3) == 3
 
 
 def test_letters_of_other_scripts_are_no_way_around() -> None:
