@@ -11,6 +11,7 @@ from typing import Any
 
 from .errors import RefusedProgram, UndefinedValue
 from .operations import CALLS, MAX_BITS, NUMBER, OPERATIONS, TRUTH
+from .syntax import undisturbed
 from .tree import MAX_WHOLE, Node, constant, name, operation
 from .values import column, why_undefined
 
@@ -108,7 +109,7 @@ def read_program(source: str) -> Expression:
 def _syntax(source: str) -> ast.expr:
     """Return the syntax of one expression; whatever the parser cannot take is refused."""
     try:
-        return ast.parse(source, mode="eval").body
+        return undisturbed(lambda: ast.parse(source, mode="eval")).body
     except SyntaxError as problem:
         raise RefusedProgram(f"The program is not a Python expression: {problem.msg} ({source[:60]!r}).") from problem
     except (ValueError, RecursionError, MemoryError) as problem:

@@ -53,16 +53,16 @@ class SessionFile:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
         try:
             data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
-            told = {key: data.get(key) for key in TITLE}
-            books = {"working": data.get("working"), "usage": _counts(data.get("usage"))}
-            kept = Kept(int(data["turns"]), tuple(data["known"]), **told, **books)
-            messages, summary = data.get("messages", []), data.get("summary", "")
+            is_whole = _is_whole(data)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            is_whole = False
+        if not is_whole:
             # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
             return None
         if main is not None:
-            main.restore(messages, summary)
-        return kept
+            main.restore(data.get("messages", []), data.get("summary", ""))
+        told = {key: data.get(key) for key in (*TITLE, "working")}
+        return Kept(data["turns"], tuple(data["known"]), usage=_counts(data.get("usage")), **told)
 
     def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
         """Keep the books and, where ``main`` is given, what it holds.
@@ -122,6 +122,25 @@ class SessionFile:
         self._path.unlink(missing_ok=True)
 
 
+def _is_whole(data: Any) -> bool:
+    """Return whether ``data`` has the shape in which sessions are kept."""
+    texts = [data.get("summary", ""), *data["known"], *(data[key] for key in TITLE if data.get(key) is not None)]
+    return (
+        type(data["turns"]) is int
+        and all(isinstance(text, str) for text in texts)
+        and isinstance(data.get("working"), dict | None)
+        and all(map(_is_message, data.get("messages", [])))
+    )
+
+
+def _is_message(message: Any) -> bool:
+    return (
+        isinstance(message["role"], str)
+        and isinstance(message.get("content"), str | None)
+        and all(isinstance(call["id"], str) and isinstance(call["name"], str) for call in message.get("tool_calls", []))
+    )
+
+
 def session_digest(user_id: str, session_id: str) -> str:
     """Return the stem of every file of a session; it names nobody."""
     return hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
@@ -129,7 +148,8 @@ def session_digest(user_id: str, session_id: str) -> str:
 
 def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
     """Return what is kept of every session of a user, by the session's name."""
-    return sorted((session, content) for _, session, content in files_of_sessions(folder, user_id, sealer))
+    held = ((session, content) for _, session, content in files_of_sessions(folder, user_id, sealer))
+    return sorted(held, key=lambda one: one[0])
 
 
 def files_of_sessions(folder: Path, user_id: str, sealer: Sealer) -> Iterator[tuple[Path, str, dict[str, Any]]]:

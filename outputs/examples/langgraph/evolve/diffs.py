@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .blocks import Blocks, lines_of, newline_of, read_blocks, require_same_outside
 from .errors import BrokenMarkers, DoesNotApply
-from .source.reading import require_python
+from .syntax import require_python
 
 SEARCH, MIDDLE, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _MARKERS = (SEARCH, MIDDLE, REPLACE)

@@ -207,15 +207,21 @@ def read_entries(path: Path) -> list[Entry]:
             entry = json.loads(line)
             operation, version = str(entry["op"]), entry.get("format", FORMAT)
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise JournalError(
-                f"{path}:{number} is damaged, so nobody can know which steps of the turn were done. "
-                "Look at it and delete the file, or talk in another session."
-            ) from None
+            raise damaged(path, number) from None
         if not isinstance(version, int) or version > FORMAT:
             raise JournalError(f"{path} was written by a newer version. Update memkit to go on with this session.")
         if operation != "held":
             entries.append(entry)
     return entries
+
+
+def damaged(path: Path, line: int | None = None) -> JournalError:
+    """Return the error that says that nobody can go by a journal, and what to do about it."""
+    place = path if line is None else f"{path}:{line}"
+    return JournalError(
+        f"{place} is damaged, so nobody can know which steps of the turn were done. "
+        "Look at it and delete the file, or talk in another session."
+    )
 
 
 def _in_use(path: Path) -> str:

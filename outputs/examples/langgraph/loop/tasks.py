@@ -104,7 +104,7 @@ class TaskMemory:
         self.working.trim()
         if working.task is None or working.current_phase in ENDED:
             return
-        self.episode = Episode(working.task, used=dict.fromkeys(data["used"]))
+        self.episode = Episode(working.task, used=dict.fromkeys(data.get("used", ())))
         for step in working.completed_steps:
             self.episode.add_step(step.action, step.result, succeeded=step.succeeded)
 

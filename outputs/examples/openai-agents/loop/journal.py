@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from .interface import JSON, CallData, CallKey, Completion, ToolCall
-from .journal_file import Entry, JournalError, JournalFile
+from .journal_file import Entry, JournalError, JournalFile, damaged
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,13 @@ class SessionJournal:
         self._file.hold()
         try:
             entries = self._file.entries()
+            left = _open_turn(entries)
         except JournalError:
             self._file.close()
             raise
-        left = _open_turn(entries)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self._file.close()
+            raise damaged(self._file.path) from None
         if left is None or (left.turn_id <= turns if turns is not None else entries[-1]["op"] == "closed"):
             return None
         return left

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..blocks import Blocks, require_same_outside
 from ..errors import DoesNotApply
+from ..syntax import require_python
 from .kinds import Kinds
 from .parsed import Parsed
-
-_FROM_COMPILER = (SyntaxError, ValueError, RecursionError, MemoryError)
-
 
 _BRANCHES = (ast.If, ast.For, ast.While, ast.Try, ast.Match, ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp)
 
@@ -42,26 +39,6 @@ class Read:
         """Return how many decisions and loops the blocks hold."""
         nodes = (node for node in ast.walk(self.parsed.tree) if isinstance(node, _BRANCHES))
         return sum(1 for node in nodes if self.parsed.is_open(node))
-
-
-def require_python(text: str) -> ast.Module:
-    """Return the syntax tree of ``text``, which compiles.
-
-    Raises:
-        DoesNotApply: It does not; the message names the line.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a program looks odd for is not said on its author's behalf
-            tree = ast.parse(text)
-            compile(text, "<program>", "exec", dont_inherit=True)  # a `return` outside of a function parses
-    except SyntaxError as problem:
-        line = (problem.text or "").strip()
-        shown = f": {line!r:.80}" if line else ""
-        raise DoesNotApply(f"The program does not parse: line {problem.lineno}, {problem.msg}{shown}.") from None
-    except _FROM_COMPILER as problem:  # a null byte; nested too deeply
-        raise DoesNotApply(f"The program does not parse: {problem or type(problem).__name__}.") from None
-    return tree
 
 
 class Library:

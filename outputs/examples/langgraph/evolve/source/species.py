@@ -12,11 +12,12 @@ from ..blocks import read_blocks
 from ..diffs import changed_program
 from ..errors import DoesNotApply, EvolveError
 from ..interface import Opening
+from ..syntax import require_python
 from .exchange import same_function, with_block, with_function
 from .expressions import Context, changes_for, copied, iterated, number
 from .kinds import NUMBER
 from .parsed import Place
-from .reading import Library, Read, Source, require_python
+from .reading import Library, Read, Source
 from .statements import CHANGES, Work, taken
 
 _TRIES = 12

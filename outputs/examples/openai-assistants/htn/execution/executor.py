@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..domain import Domain, Problem
 from ..interface import Reason, Result, Step
@@ -22,6 +22,7 @@ from .interface import (
     Execution,
     Objection,
     Observe,
+    Planner,
     Settle,
     StepRecord,
     Tell,
@@ -32,9 +33,6 @@ from .observation import read_observation
 from .remaining import remaining_tasks
 from .untried import GUARD, without_failures
 from .world import Changes, World
-
-if TYPE_CHECKING:
-    from ..planner import HTNPlanner
 
 EXCERPT = 2000
 """Characters of a tool's result that the account of a run keeps."""
@@ -50,7 +48,7 @@ class Executor:
 
     def __init__(
         self,
-        planner: HTNPlanner,
+        planner: Planner,
         act: Act = call_function,
         *,
         objection: Objection | None = None,

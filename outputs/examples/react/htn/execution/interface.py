@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..domain import Operator
+from ..domain import Domain, Operator, Problem
 from ..interface import Reason, Result, Step
 from ..start import value_text
 from ..terms import VARIABLE, Term, term_text
@@ -56,6 +56,23 @@ class Action:
             return None
         values = {f"?{name}": str(value) for name, value in self.arguments.items()}
         return {name: VARIABLE.sub(lambda found: values[found[0]], text) for name, text in self.operator.arguments}
+
+
+class Planner(Protocol):
+    """What an executor gets its plans from."""
+
+    @property
+    def domain(self) -> Domain:
+        """Return the operators and methods that it plans with."""
+        ...
+
+    def solve_problem(self, problem: Problem) -> Result:
+        """Return the plan for a problem, or what stood in its way."""
+        ...
+
+    def over(self, domain: Domain) -> Planner:
+        """Return a planner like this one over another domain."""
+        ...
 
 
 class Answered(Protocol):
