@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
-from memkit.agent_session import AgentSession, Place, Resumed
+from memkit.agent_session import AgentSession, Place
 from memkit.errors import UsageError
 from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.guard.core import Judge
@@ -23,6 +23,7 @@ from memkit.loop.events import Listener
 from memkit.loop.interface import Approval, Model, Settle
 from memkit.loop.off_record import PromptHeld
 from memkit.loop.procedures import Procedures, skills_section
+from memkit.loop.resumed import Resumed
 from memkit.loop.session_memory import SessionTools
 from memkit.loop.turn import AgentResponse
 from memkit.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory

@@ -16,9 +16,9 @@ from memkit.errors import UsageError
 from memkit.loop.agent import MemGPTAgent
 from memkit.loop.journal import OpenTurn, SessionJournal
 from memkit.loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
+from memkit.loop.resumed import Resumed, done_in
 from memkit.loop.turn import AgentResponse
 from memkit.memory.errors import InvalidRecord, StoreFull, StoreReadOnly
-from memkit.memory.masking import masked
 from memkit.memory.recall import RecallMemory
 from memkit.memory.sealing import NoSealer, Sealer, shown
 from memkit.memory.session_file import Kept, SessionFile, masked_tree, session_digest
@@ -44,32 +44,6 @@ class Place:
     folder: Path
     """Where sessions are kept; the journals lie beside it."""
     sealer: Sealer | None = None
-
-
-@dataclass(frozen=True)
-class Resumed:
-    """What became of a turn that was cut off."""
-
-    turn: OpenTurn
-    reply: AgentResponse | None = None
-    """None where the turn is too old to go on and was set aside."""
-
-    def to_data(self) -> dict[str, Any]:
-        """Return it as the data of a chat tells it."""
-        told = {"turn": self.turn.turn_id, "at": to_text(self.turn.opened_at), "text": self.turn.text}
-        if self.reply is None:
-            return {**told, "message": None, "tool_calls": [], "memory_operations": [], "set_aside": True}
-        done = {key: self.reply.data[key] for key in ("message", "tool_calls", "memory_operations")}
-        return {**told, **done, "set_aside": False}
-
-    @property
-    def line(self) -> str:
-        """Return what a person is told of it."""
-        said = f" (“{_short(self.turn.text)}”)" if self.turn.text else ""
-        when = f"{self.turn.opened_at:%Y-%m-%d %H:%M} UTC"
-        if self.reply is not None:
-            return f"The turn of {when}{said} had been cut off. It is finished now."
-        return f"An unfinished turn of {when}{said} is set aside. {done_in(self.turn)}"
 
 
 class AgentSession:
@@ -266,15 +240,6 @@ class AgentSession:
         self.journal.closed()
 
 
-def done_in(turn: OpenTurn) -> str:
-    """Return which calls of a turn were carried out, and which may have been."""
-    calls = [call for answer in turn.answers for call in answer.tool_calls]
-    done = [call.name for call in calls if call.id in turn.finished]
-    unknown = [call.name for call in calls if call.id in turn.started and call.id not in turn.finished]
-    told = f"Done in it: {', '.join(done)}." if done else "Nothing was done in it."
-    return f"{told} Of unknown outcome: {', '.join(unknown)}." if unknown else told
-
-
 def _is_of_disk(error: Exception) -> bool:
     return not isinstance(error, OSError) or error.errno in NO_DISK
 
@@ -284,8 +249,3 @@ def _told(error: Exception, *, was_opened: bool) -> str:
     if was_opened:
         return f"{said} What you said is kept: the turn goes on with your next message once that is mended."
     return f"{said} Nothing was done. Say it again once that is mended."
-
-
-def _short(text: str) -> str:
-    line = " ".join(masked(text).split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
