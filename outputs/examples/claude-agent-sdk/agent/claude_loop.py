@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -43,8 +43,6 @@ class ClaudeLoop(AgentLoop):
         self.exchange = Exchange(self._follow)
         self.begin_anew = False
         """Set by a hook that ended the run, because the next request has to be made from the main context."""
-        self.checkpoint: Callable[[], None] = _nothing
-        """Writes the session down; a run that dies goes on later with the calls that were made, and makes none again."""
         self._endpoint = endpoint
         self._rooms = rooms
         self._events = events
@@ -133,7 +131,6 @@ class ClaudeLoop(AgentLoop):
         for name, call, text in results:
             self._add({"role": "tool", "tool_call_id": name, "name": own_name(call.name), "content": text})
         self.window.settle()
-        self.checkpoint()
 
     def _stamp(self) -> str:
         """Return an id that no other call of the session has, whatever ids the server gives."""
@@ -174,10 +171,6 @@ async def _spoken(words: Sequence[Message]) -> AsyncIterator[dict[str, Any]]:
     """Yield the user's words as they are: no command and no mention of a file in them is carried out."""
     message = {"role": "user", "content": blocks_of(words)}
     yield {"type": "user", "message": message, "parent_tool_use_id": None, "client_composed": True}
-
-
-def _nothing() -> None:
-    """Write down nothing."""
 
 
 def _unheard(line: str) -> None:

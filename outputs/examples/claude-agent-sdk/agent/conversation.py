@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
-from typing import cast
 
 from agent.assembly import Rooms
 from agent.claude_loop import ClaudeLoop
@@ -26,7 +25,5 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, open_workplace() as workplace:
         made = partial(ClaudeLoop, endpoint=endpoint, rooms=rooms, events=events, workplace=workplace)
-        agent = rooms.agent(loop=made)
-        session = KeptSession(agent, rooms)
-        cast(ClaudeLoop, agent.loop).checkpoint = session.keep
-        yield session
+        with closing(KeptSession(rooms.agent(loop=made), rooms)) as session:
+            yield session

@@ -198,7 +198,7 @@ class Toolbox:
             return ToolOutcome(self._refuse(name, args, verdict), True, verdict)
         self._take(name, args)
         begin()
-        text, error = self._run(name, args, verdict.decision, key)
+        text, error = self.carry_out(name, args, verdict.decision, key)
         return ToolOutcome(text, error, verdict)
 
     def take_over(self, books: Mapping[str, JSON]) -> None:
@@ -218,7 +218,7 @@ class Toolbox:
         decision = self._take(name, args)
         if decision is None:
             return self.call(name, args)
-        text, error = self._run(name, args, decision)
+        text, error = self.carry_out(name, args, decision)
         return ToolOutcome(text, error, Allowed(decision))
 
     def foresee(self, name: str, args: Mapping[str, JSON] | str) -> Verdict:
@@ -256,9 +256,13 @@ class Toolbox:
         with self._asking:
             return self._approve(name, args, verdict)
 
-    def _run(
+    def carry_out(
         self, name: str, args: Mapping[str, JSON] | str, decision: str, key: CallKey | None = None
     ) -> tuple[str, bool]:
+        """Run a call that may run, and record it; return what came of it, and whether that is an error.
+
+        Whatever is to happen around every body that runs belongs into a subclass's version of this method.
+        """
         text, error = self._answer(name, read_arguments(args), key)
         self._record(name, args, text, error=error, decision=decision)
         return text, error

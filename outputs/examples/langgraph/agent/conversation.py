@@ -28,9 +28,9 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
             GraphLoop, chat_model=chat_model(endpoint), endpoint=endpoint, rooms=rooms, checkpoints=checkpoints
         )
         agent = rooms.agent(loop=loop)
-        session = KeptSession(agent, rooms, messages=False)
-        cast(GraphLoop, agent.loop).resume()
-        yield session
+        with closing(KeptSession(agent, rooms, messages=False)) as session:
+            cast(GraphLoop, agent.loop).resume()
+            yield session
 
 
 def chat_model(endpoint: Endpoint) -> StrictChatOpenAI:

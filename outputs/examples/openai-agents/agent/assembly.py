@@ -8,14 +8,15 @@ from functools import partial
 from typing import Any
 
 from agent.consent import Consent
+from agent.interface import Host
+from agent.journalled_toolbox import JournalledToolbox
 from agent.offered import OfferedTools
 from agent.settings import Settings
 from evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from guard.core import Guard
 from guard.errors import PolicySetError
 from htn.core import HTNPlanner
-from loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, Toolbox
-from loop.interface import Approval
+from loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals
 from memory.archive import ArchivalStore
 from memory.context import MainContext
 from memory.recall import RecallMemory
@@ -28,6 +29,7 @@ EVOLVING = "evolve_expression"
 STORING = "archival_memory_insert"
 SEARCHING = "conversation_search"
 """The only memory tool where nothing may be stored long-term, whatever the user says."""
+NO_HOST = Host()
 SEED = 0
 """Of evolutionary search: the same question has the same answer."""
 
@@ -40,11 +42,12 @@ class Rooms:
     archive: ArchivalStore
     main: MainContext
     memory: OfferedTools
-    toolbox: Toolbox
+    toolbox: JournalledToolbox
     consent: Consent
     persona: Persona
     user_id: str
     session_id: str
+    host: Host
 
     def agent(self, **parts: Any) -> MemGPTAgent:
         """Return the loop room's agent over these rooms; ``parts`` name the model or another loop."""
@@ -56,6 +59,7 @@ class Rooms:
             durable=self.consent.granted,
             user_id=self.user_id,
             session_id=self.session_id,
+            listen=self.host.listen,
             **parts,
         )
 
@@ -64,7 +68,7 @@ class Rooms:
         self.archive.close()
 
 
-def open_rooms(settings: Settings, user: str | None, session: str, approve: Approval | None = None) -> Rooms:
+def open_rooms(settings: Settings, user: str | None, session: str, host: Host = NO_HOST) -> Rooms:
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
     limits = settings.limits
     user_id = user if user is not None else "nobody"
@@ -81,9 +85,9 @@ def open_rooms(settings: Settings, user: str | None, session: str, approve: Appr
         consented=consent.granted,
         names=settings.tools if user is not None and not switched_off else settings.tools & {SEARCHING},
     )
-    toolbox = _toolbox(settings, memory, archive, consent, approve)
+    toolbox = _toolbox(settings, memory, archive, consent, host)
     persona = Persona(name=str(settings.values["name"]), description=str(settings.values["persona"]))
-    return Rooms(settings, archive, main, memory, toolbox, consent, persona, user_id, session)
+    return Rooms(settings, archive, main, memory, toolbox, consent, persona, user_id, session, host)
 
 
 def guard_of(policies: Iterable[Any]) -> Guard:
@@ -107,17 +111,18 @@ def searcher(pairs: list[tuple[float, float]], seed_program: str | None = None) 
 
 
 def _toolbox(
-    settings: Settings, memory: OfferedTools, archive: ArchivalStore, consent: Consent, approve: Approval | None
-) -> Toolbox:
+    settings: Settings, memory: OfferedTools, archive: ArchivalStore, consent: Consent, host: Host
+) -> JournalledToolbox:
     proposals = Proposals()
 
     def retire(record_id: str, reason: str) -> str:
         stored = archive.get(record_id, user_id=memory.user_id)
         origin = Origin(actor="user", user_id=memory.user_id, session_id=memory.session_id)
-        archive.mark("reject", record_id, origin, reason=reason)
+        if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
+            archive.mark("reject", record_id, origin, reason=reason)
         return stored.record.text if stored is not None else ""
 
-    return Toolbox(
+    return JournalledToolbox(
         memory,
         guard_of(settings.policies),
         planner=planners_of(settings, proposals),
@@ -126,7 +131,7 @@ def _toolbox(
         tools=[DeclaredTool(**tool) for tool in settings.values["tools"]],
         context=settings.context,
         root=settings.memory_folder,
-        approve=approve,
+        approve=host.approve,
         consent=consent,
         retire=retire if STORING in memory.names else None,
     )

@@ -33,8 +33,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
         model = AgentModel(endpoint, client)
         agent = rooms.agent(loop=partial(RunnerLoop, endpoint=endpoint, rooms=rooms, events=events), llm_client=model)
         loop = cast(RunnerLoop, agent.loop)
-        with closing(loop):
-            session = KeptSession(agent, rooms, messages=False)
+        with closing(loop), closing(KeptSession(agent, rooms, messages=False)) as session:
             loop.resume()
             yield session
 

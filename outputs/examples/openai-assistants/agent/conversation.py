@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
-from typing import cast
 
 from agent.assembly import Rooms
 from agent.endpoint import endpoint_of
@@ -20,6 +19,5 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the thread."""
     with ResponsesWire(endpoint_of(rooms.settings)) as wire:
         agent = rooms.agent(loop=partial(RunLoop, wire=wire, rooms=rooms))
-        session = KeptSession(agent, rooms)
-        cast(RunLoop, agent.loop).thread.keep = session.keep
-        yield session
+        with closing(KeptSession(agent, rooms)) as session:
+            yield session

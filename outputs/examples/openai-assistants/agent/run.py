@@ -69,7 +69,6 @@ class Run:
     def _advance(self, ask: Callable[[], Step]) -> None:
         self.status = "in_progress"
         try:
-            self._thread.keep()  # so that a process that dies while it waits repeats nothing later
             self._step = ask()
         except BaseException:
             self.status = "failed"

@@ -17,8 +17,6 @@ class Thread:
 
     def __init__(self, id: str, messages: Callable[[], Sequence[Message]], add: Callable[[Message], None]) -> None:
         self.id = id
-        self.keep: Callable[[], None] = lambda: None
-        """Writes the thread down; called before each step of a run, when every call in the thread has its output."""
         self._messages = messages
         self._add = add
 

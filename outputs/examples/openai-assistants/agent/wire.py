@@ -16,7 +16,7 @@ to a server. It asks the server and reads the answer; it runs no tool, judges no
 - ``closing=True``: the bound on tool calls is reached. The model has to answer in words; where a server cannot be told
   so, the wire ends the run and says nothing.
 - What a wire needs of a run besides, such as the server's own writing of a step, it keeps in the run that it opened. The
-  thread holds what is written down for later processes, before every request, so nothing but text, calls and outputs.
+  thread holds what is written down for later processes, so nothing but text, calls and outputs.
 - ``cancel()`` is called when a run ends otherwise than by its last step, an interrupt included. It must not fail.
 - Failures of the server leave a wire as ``EnvironmentFault`` (``agent.endpoint.clear_faults``).
 """

@@ -6,9 +6,11 @@ fails the test that made it, in the agent's processes too.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import ssl
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -183,3 +185,22 @@ def talk(tmp_path: Path, compiled: Path, capsys: pytest.CaptureFixture[str], pro
         return printed.out, printed.err
 
     return Talk(tmp_path, compiled, capture, processes)
+
+
+class Terminal(io.StringIO):
+    """A stream with a person at the other end."""
+
+    def isatty(self) -> bool:
+        """Return that somebody is there."""
+        return True
+
+
+@pytest.fixture
+def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that puts a terminal in place, at which a person types the given lines."""
+
+    def typed(*lines: str) -> None:
+        monkeypatch.setattr(sys, "stdin", Terminal("".join(f"{line}\n" for line in lines)))
+        monkeypatch.setattr(sys, "stderr", Terminal())
+
+    return typed

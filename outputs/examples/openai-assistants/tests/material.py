@@ -69,8 +69,12 @@ def files(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with two tools of their own: one that writes into ``folder``, and one that fails."""
-    program = f"import sys; open({str(folder / 'notes')!r}, 'a').write(sys.stdin.read()); print('noted')"
+    """Return settings with two tools of their own: one that writes into ``folder``, and one that fails.
+
+    After a note that says "fatal", the process of the agent is no more.
+    """
+    write = f"import os, sys; said = sys.stdin.read(); open({str(folder / 'notes')!r}, 'a').write(said)"
+    program = f"{write}; 'fatal' in said and os.kill(os.getppid(), 9); print('noted')"
     text = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     nothing: dict[str, Any] = {"type": "object", "properties": {}}
     return {
@@ -84,6 +88,7 @@ def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
         "forget": {},
         "consolidate": {},
         "importance": 0.5,
+        "checkpoint": {},
         "privacy": {"consent": "agent", "long_term": "on"},
         "agent": dict(offered),
         "tools": [

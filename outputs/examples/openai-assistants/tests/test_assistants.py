@@ -126,18 +126,16 @@ def test_a_complete_run_cannot_be_given_up() -> None:
     assert (run.status, wire.cancelled) == ("completed", 0)
 
 
-def test_a_thread_is_written_down_before_each_step() -> None:
-    """Whenever the model is asked, every call in it has its output, and nothing is in it that only the server can read."""
+def test_a_thread_holds_each_call_with_its_output() -> None:
+    """Whenever the model is asked, and with what the server calls a text that comes before its calls."""
     messages: list[Any] = []
     thread = Thread("one", lambda: messages, messages.append)
-    kept: list[int] = []
-    thread.keep = lambda: kept.append(len(messages))
     wire = ScriptedWire(Step("", (LOOK,), "commentary"), Step("Blue."))
 
     run = Assistant("Ada", "local", lambda: "Be kind.", (), wire).run(thread)
     run.submit_tool_outputs([ToolOutput("call_1", "blue")])
 
-    assert kept == [0, 2]
+    assert [message["role"] for message in messages] == ["assistant", "tool"]
     assert messages[0]["phase"] == "commentary" and thread.call_ids() == {"call_1"}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,25 +9,6 @@ import pytest
 
 from tests.conftest import Talk
 from tests.material import notes
-
-
-class Terminal(io.StringIO):
-    """A stream with a person at the other end."""
-
-    def isatty(self) -> bool:
-        """Return that somebody is there."""
-        return True
-
-
-@pytest.fixture
-def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that puts a terminal in place, at which a person types the given lines."""
-
-    def typed(*lines: str) -> None:
-        monkeypatch.setattr(sys, "stdin", Terminal("".join(f"{line}\n" for line in lines)))
-        monkeypatch.setattr(sys, "stderr", Terminal())
-
-    return typed
 
 
 def test_consent_is_asked_once(talk: Talk, type_in: Callable[..., None]) -> None:

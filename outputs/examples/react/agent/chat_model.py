@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -28,6 +28,10 @@ class ChatModel:
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls; raises ``EnvironmentFault`` when the server cannot serve."""
+        return self.stream(messages, tools, _unheard)
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
+        """Return the same, and hand the text to ``say`` part by part while it comes."""
         request: dict[str, Any] = {"model": self._endpoint.model, "messages": [wire_message(one) for one in messages]}
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
@@ -36,7 +40,7 @@ class ChatModel:
                 **request, stream=True, stream_options={"include_usage": True}
             )
             with stream, readable(self._endpoint):
-                completion = gathered(stream)
+                completion = gathered(stream, say)
         if completion is None:
             raise malformed(self._endpoint, "nothing arrived")
         return completion
@@ -72,10 +76,35 @@ class Parts:
         return ToolCall(self.id, self.name, text if given is None else given)
 
 
-def gathered(chunks: Iterable[Any]) -> Completion | None:
+def _unheard(text: str) -> None:
+    """Let a part of an answer pass."""
+
+
+@dataclass
+class Text:
+    """What is said while it arrives, and who hears it."""
+
+    say: Callable[[str], None]
+    parts: list[str] = field(default_factory=list)
+    _waiting: str = ""
+
+    def add(self, part: str) -> None:
+        """Take in one part; the first half of a character is said with the other one."""
+        self.parts.append(part)
+        self._waiting += part
+        if self._waiting and not "\ud800" <= self._waiting[-1] <= "\udbff":
+            self.say(sendable_text(self._waiting))
+            self._waiting = ""
+
+    def whole(self) -> str:
+        """Return all of it, as it can be sent back."""
+        return sendable_text("".join(self.parts))
+
+
+def gathered(chunks: Iterable[Any], say: Callable[[str], None] = _unheard) -> Completion | None:
     """Return the completion that a stream of chunks adds up to; None where it holds none."""
     arrived = False
-    texts: list[str] = []
+    text = Text(say)
     calls: dict[int, Parts] = {}
     numbers = CallNumbers()
     usage: dict[str, int] = {}
@@ -84,10 +113,10 @@ def gathered(chunks: Iterable[Any]) -> Completion | None:
             usage = {"input": chunk.usage.prompt_tokens, "output": chunk.usage.completion_tokens}
         for choice in chunk.choices:
             arrived = True
-            texts.append(choice.delta.content or choice.delta.refusal or "")
+            text.add(choice.delta.content or choice.delta.refusal or "")
             for delta in choice.delta.tool_calls or ():
                 calls.setdefault(numbers.number_of(delta.index, delta.id), Parts()).add(delta)
-    said = Completion(sendable_text("".join(texts)), tuple(parts.call() for parts in calls.values()), usage)
+    said = Completion(text.whole(), tuple(parts.call() for parts in calls.values()), usage)
     return said if arrived else None
 
 

@@ -15,10 +15,12 @@ from agent import PROJECT
 from agent.assembly import Rooms, open_rooms
 from agent.consolidation import as_data, consolidate
 from agent.errors import AgentError, EnvironmentFault
-from agent.interface import Conversation
+from agent.interface import Conversation, Host, Resumable
+from agent.questions import Questions
 from agent.settings import load_settings
+from agent.showing import Showing
 from agent.terminal import harmless
-from loop.interface import Verdict
+from loop.resumed import Resumed
 from memory.identifiers import new_id
 
 SCHEMA = "memkit.chat/1"
@@ -89,16 +91,22 @@ def converse(options: argparse.Namespace, environment: Mapping[str, str] | None,
     open_conversation = conversation_of_this_target()
     settings = load_settings(environment)
     user = options.user or settings.environment.get("AGENT_USER") or settings.values.get("user")
-    approve = asker(streams) if streams.interactive else None
-    rooms = open_rooms(settings, user, options.session or new_id(), approve)
+    questions = Questions(streams.given, streams.messages)
+    showing = None if options.json else Showing(streams.result)
+    host = Host(questions.approve, questions.settle, showing) if streams.interactive else Host()
+    rooms = open_rooms(settings, user, options.session or new_id(), host)
     try:
         if options.consent:
             rooms.consent.record(True, actor="person")
         elif streams.interactive and rooms.consent.unasked():
-            rooms.consent.record(confirmed(ASK_CONSENT, streams))
+            rooms.consent.record(questions.confirmed(ASK_CONSENT))
         with open_conversation(rooms) as conversation:
+            resumed = conversation.finish() if isinstance(conversation, Resumable) else None
+            if resumed is not None and showing is not None:
+                tell_resumed(resumed, showing, streams)
             for text in turns(options.prompt, streams):
-                answer(text, conversation, rooms, options.json, streams)
+                answer(text, conversation, rooms, resumed, showing, streams)
+                resumed = None
     finally:
         rooms.close()
     return 0
@@ -158,19 +166,34 @@ def spoken(streams: Streams) -> Any:
         yield line
 
 
-def answer(text: str, conversation: Conversation, rooms: Rooms, as_json: bool, streams: Streams) -> None:
-    """Answer one turn and print it."""
+def tell_resumed(resumed: Resumed, showing: Showing, streams: Streams) -> None:
+    """Print what became of a turn that was cut off in an earlier process."""
+    print(harmless(resumed.line), file=streams.messages)
+    if resumed.reply is not None:
+        showing.settle(resumed.reply.message)
+
+
+def answer(
+    text: str,
+    conversation: Conversation,
+    rooms: Rooms,
+    resumed: Resumed | None,
+    showing: Showing | None,
+    streams: Streams,
+) -> None:
+    """Answer one turn and print it, as an envelope where there is nothing to show it on."""
     if not text.strip():
         raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
     if is_broken(text):
         raise AgentError("What you said is no UTF-8 text. Convert it first.")
     data = {**conversation.step(text).data, "session": rooms.session_id}
     missing = rooms.consent.missing()
-    if as_json:
+    if showing is None:
         notes = [diagnostic("consent", missing, "info")] if missing else []
-        print(envelope(data, notes), file=streams.result, flush=True)
+        told = {} if resumed is None else {"resumed": resumed.to_data()}
+        print(envelope({**data, **told}, notes), file=streams.result, flush=True)
         return
-    print(harmless(str(data["message"])), file=streams.result, flush=True)
+    showing.settle(str(data["message"]))
     if missing:
         print(f"consent: {missing}", file=streams.messages)
 
@@ -201,20 +224,3 @@ def envelope(
 def diagnostic(code: str, message: str, severity: str) -> dict[str, Any]:
     """Return one finding in the envelope's shape."""
     return {"code": code, "severity": severity, "message": message, "path": None, "line": None}
-
-
-def asker(streams: Streams) -> Callable[[str, Mapping[str, Any], Verdict], bool]:
-    """Return a function that asks the person whether a call that a policy holds back may run."""
-
-    def ask(name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
-        finding = verdict.deciding
-        why = f" ({finding.name}: {finding.reason})" if finding is not None else ""
-        return confirmed(f"Run {name} with {json.dumps(dict(args), ensure_ascii=False)}?{why}", streams)
-
-    return ask
-
-
-def confirmed(question: str, streams: Streams) -> bool:
-    """Return whether the person at the terminal says yes."""
-    print(harmless(f"{question} [y/N] "), end="", file=streams.messages, flush=True)
-    return streams.given.readline().strip().lower() in {"y", "yes"}

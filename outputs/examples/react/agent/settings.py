@@ -19,7 +19,7 @@ from memory.settings import MemorySettings
 COMPILED = Path(__file__).resolve().parent / "compiled"
 PROJECT_FOLDER = COMPILED.parent.parent
 MANIFEST = "memkit.yaml"
-MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "importance")
+MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "importance", "checkpoint")
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)(?:\s+#.*)?""")
 _COMMENT = re.compile(r"(?:^|\s+)#.*")
 

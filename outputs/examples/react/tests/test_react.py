@@ -1,15 +1,23 @@
-"""What is this target's own: the client that reads a stream of Chat Completions, and a session kept step by step."""
+"""What is this target's own: the client that reads a stream of Chat Completions, shown while it comes."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from agent.assembly import open_rooms
 from agent.chat_model import gathered
+from agent.conversation import open_conversation
+from agent.interface import Host
+from agent.settings import load_settings
+from agent.showing import Showing
 from loop.interface import Completion
+from tests import wire
 from tests.conftest import Talk
 from tests.material import notes
+from tests.model_server import FakeServer
 
 
 def chunk(content: str | None = None, *calls: tuple[int, str | None, str | None, str]) -> Any:
@@ -37,8 +45,27 @@ def test_calls_that_share_an_index_stay_two_calls() -> None:
 
 
 def test_a_character_that_was_cut_in_two_is_put_together() -> None:
-    """The halves arrive in two chunks, as JSON allows."""
-    assert gathered([chunk("fine \ud83d"), chunk("\ude42")]) == Completion("fine \U0001f642")
+    """The halves arrive in two chunks, as JSON allows; whoever listens hears neither of them alone."""
+    heard: list[str] = []
+
+    assert gathered([chunk("fine"), chunk(" \ud83d"), chunk("\ude42")], heard.append) == Completion("fine \U0001f642")
+    assert heard == ["fine", " \U0001f642"]
+
+
+def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:
+    """Part by part, and at the end only what was not shown yet."""
+    printed = io.StringIO()
+    showing = Showing(printed)
+    with FakeServer(wire.PROTOCOL, ["It is a fine day by the sea."]) as server:
+        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one", Host(listen=showing))
+        with open_conversation(rooms) as conversation:
+            reply = conversation.step("How is it?")
+        rooms.close()
+
+    assert printed.getvalue() == reply.message
+    showing.settle(f"{reply.message}\n(stored: 1)")
+    assert printed.getvalue() == f"{reply.message}\n(stored: 1)\n"
+    assert reply.data["usage"]["requests"] == 1
 
 
 def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
