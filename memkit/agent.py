@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
 from memkit.agent_session import AgentSession, Place
@@ -117,12 +117,14 @@ class ReferenceAgent:
         self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer).of_agent(
             setting.agent_id
         )
+        self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, parts.summarise)
         self._origin = origin
         self._before_off: PromptHeld | None = None
         """What the prompt held when memory was switched off in a running conversation."""
         self.session = AgentSession(
             Place(setting.user, setting.session, parts.sessions, parts.sealer),
             Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock())),
+            main=self.main,
             settings=parts.archive.settings,
             recall=self.recall,
             clock=parts.clock,
@@ -134,11 +136,6 @@ class ReferenceAgent:
         self.session.open(self._agent, may_read=self._may_read(), fork_of=setting.fork_of)
         if self.is_off_record:
             self._set_traces(wanted=False)
-
-    @property
-    def main(self) -> Any:
-        """Return the main context."""
-        return self._agent.memory.main
 
     @property
     def memory(self) -> VirtualContextMemory:
@@ -223,7 +220,7 @@ class ReferenceAgent:
     def step(self, text: str) -> AgentResponse:
         """Answer one message, after a turn that was cut off; keep the session if its user agreed to that."""
         resumed = self.finish()
-        self._agent.loop.persona = self._persona(self.main)
+        self._agent.loop.persona = self._persona()
         return self._run(lambda: self._agent.step(text), resumed)
 
     def interrupt(self) -> None:
@@ -268,10 +265,9 @@ class ReferenceAgent:
 
     def _remembering(self) -> MemGPTAgent:
         parts, setting = self.parts, self.setting
-        main = self._main_context()
         tools = MemoryTools(
-            main,
-            cast("Any", parts.archive),
+            self.main,
+            parts.archive,
             recall=self.recall,
             user_id=setting.user,
             session_id=setting.session,
@@ -279,7 +275,7 @@ class ReferenceAgent:
             consented=self.may_remember,
         )
         memory = VirtualContextMemory(
-            main=main,
+            main=self.main,
             archive=parts.archive,
             recall=self.recall,
             user_id=setting.user,
@@ -291,17 +287,13 @@ class ReferenceAgent:
         return self._with(tools, memory, consent=self.consent, retire=self.take_back)
 
     def _forgetful(self) -> MemGPTAgent:
-        main = self._main_context()
         memory = VirtualContextMemory(
-            main=main,
+            main=self.main,
             user_id=self.setting.user,
             session_id=self.setting.session,
             procedures=self.parts.procedures,
         )
         return self._with(SessionTools(memory), memory)
-
-    def _main_context(self) -> MainContext:
-        return MainContext.configured(self.parts.archive.settings, self.setting.max_tokens, self.parts.summarise)
 
     def _with(self, tools: Any, memory: VirtualContextMemory, **more: Any) -> MemGPTAgent:
         proposals = Proposals()
@@ -324,7 +316,7 @@ class ReferenceAgent:
             **more,
         )
         return MemGPTAgent(
-            persona=self._persona(memory.main),
+            persona=self._persona(),
             llm_client=self.parts.model,
             tools=tools,
             memory=memory,
@@ -334,13 +326,13 @@ class ReferenceAgent:
             listen=self.setting.listen,
             journal=self.session.journal,
             settle=self.setting.settle,
-            chores=self._chores(memory.main),
+            chores=self._chores(),
             working=WorkingMemory(max_items=self.parts.archive.settings.working.max_items),
         )
 
-    def _chores(self, main: MainContext) -> Chores:
+    def _chores(self) -> Chores:
         """Return what a heartbeat looks after: the prompt, and what of the user's has come due."""
-        every: list[Chore] = [PageOut(main)]
+        every: list[Chore] = [PageOut(self.main)]
         if self.setting.remembers and self.setting.long_term:
             archive, user, clock = self.parts.archive, self.setting.user, self.parts.clock
             every += [
@@ -350,9 +342,10 @@ class ReferenceAgent:
             ]
         return Chores(every)
 
-    def _persona(self, main: Any) -> Persona:
+    def _persona(self) -> Persona:
         """Return who the agent is, and which skills the store has now."""
         procedures = self.parts.procedures
+        main = self.main
         skills = skills_section(procedures, main.max_tokens, main.count) if procedures is not None else ""
         named = skills if "\n- " in skills else ""  # where not one has room, that there are some takes it as well
         description = "\n\n".join(filter(None, [self.parts.persona, named]))

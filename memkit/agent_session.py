@@ -18,6 +18,7 @@ from memkit.loop.journal import OpenTurn, SessionJournal
 from memkit.loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
 from memkit.loop.resumed import Resumed, done_in
 from memkit.loop.turn import AgentResponse
+from memkit.memory.context import MainContext
 from memkit.memory.errors import InvalidRecord, StoreFull, StoreReadOnly
 from memkit.memory.recall import RecallMemory
 from memkit.memory.sealing import NoSealer, Sealer, shown
@@ -54,6 +55,7 @@ class AgentSession:
         place: Place,
         kept: Kept,
         *,
+        main: MainContext,
         settings: MemorySettings,
         recall: RecallMemory,
         clock: Callable[[], datetime],
@@ -63,6 +65,7 @@ class AgentSession:
         self._place = place
         self._file = self._file_of(place.session)
         self._kept = kept
+        self._main = main
         self._settings = settings
         self._recall = recall
         self._clock = clock
@@ -110,7 +113,7 @@ class AgentSession:
     def _put_back(self, agent: MemGPTAgent, fork_of: str | None) -> None:
         self.journal.hold()  # what is read afterwards nobody else changes
         file = self._file if fork_of is None else self._file_of(fork_of)
-        kept = file.load(agent.memory.main)
+        kept = file.load(self._main)
         self._require_agent(kept, fork_of or self._place.session)
         cut_off = self.journal.pending(None if kept is None else kept.turns)
         self._may_be_cut_off = cut_off is not None
@@ -160,7 +163,7 @@ class AgentSession:
         if self.fault is not None and not self._save():
             raise TurnStopped(f"{self.fault} The last turn is not kept yet, so nothing new is begun.")
         agent = self._running()
-        main, before = agent.memory.main, agent.loop.turn_id
+        main, before = self._main, agent.loop.turn_id
         messages, summary, working = list(main.messages), main.summary, copy.deepcopy(agent.loop.working.__dict__)
         self._is_running = True
         try:
@@ -216,7 +219,7 @@ class AgentSession:
             working=None if working is None else {**working, "at": to_text(self._clock())},
         )
         try:
-            self._file.save(agent.memory.main, self._kept, without=self._unagreed)
+            self._file.save(self._main, self._kept, without=self._unagreed)
         except OSError as error:
             self.fault = f"The session could not be kept: {error.strerror or error}."
             return False

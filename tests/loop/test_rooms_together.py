@@ -24,6 +24,7 @@ from memkit.loop.interface import Completion, ToolCall
 from memkit.loop.retraction import NAME as RETRACT
 from memkit.loop.virtual_context import VirtualContextMemory
 from memkit.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
+from memkit.memory.recall import RecallMemory
 from memkit.memory.settings import MemorySettings
 
 DENY_BASH = {
@@ -489,3 +490,16 @@ def test_only_what_is_sure_enough_enters_the_prompt_before_an_action() -> None:
     assert "Never deploy without a backup" in found
     unfit = {"Never deploy a sixth time", "Never deploy while the baker sleeps", "Never deploy before the fair"}
     assert not unfit & set(found)
+
+
+def test_a_session_goes_on_from_recall_memory_alone() -> None:
+    """Where no context was handed in the newest turns are put back into the one of the session, within its budget."""
+    turns = RecallMemory()
+    for number in range(1, 8):
+        turns.append("ada", "monday", number, "user", f"It is day {number}. " + "The sea is calm. " * 20)
+
+    memory = VirtualContextMemory(max_main_tokens=300, recall=turns, user_id="ada", session_id="monday")
+
+    assert memory.restore(limit=5) == 7
+    assert memory.main.messages[-1]["content"].startswith("It is day 7.") and memory.main.used() <= 300
+    assert memory.paged_out() == []
