@@ -344,6 +344,10 @@ class MainContext(Protocol):
         """Add a message and page out the oldest when the budget is passed."""
         ...
 
+    def restore(self, messages: Sequence[Any], summary: str = "") -> object:
+        """Put back the conversation of an earlier process, which is new to nobody."""
+        ...
+
     def used(self) -> int:
         """Return the tokens in use."""
         ...

@@ -98,8 +98,7 @@ class MemGPTAgent:
     @property
     def core_memory(self) -> Mapping[str, str]:
         """Return the core sections that stand in every prompt."""
-        core: Mapping[str, str] = self.memory.main.core
-        return core
+        return self.memory.main.core
 
     @property
     def persona(self) -> Persona:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .agent_loop import AgentLoop
 from .interface import JSON, Message
@@ -24,7 +23,7 @@ class PromptHeld:
     @classmethod
     def by(cls, loop: AgentLoop) -> PromptHeld:
         """Return what the prompt of ``loop`` holds now."""
-        main: Any = loop.memory.main
+        main = loop.memory.main
         return cls(
             tuple(main.messages),
             main.summary,
@@ -35,7 +34,7 @@ class PromptHeld:
 
     def put_back(self, loop: AgentLoop) -> None:
         """Let the prompt of ``loop`` hold this again; turns are counted on, since calls are told apart by them."""
-        main: Any = loop.memory.main
+        main = loop.memory.main
         main.restore(self.messages, self.summary)
         loop.memory.turns[:] = self.turns
         loop.toolbox.known_ids.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .interface import Message, TokenCounter
@@ -50,6 +50,11 @@ class SessionContext:
     def append(self, message: Message) -> list[Message]:
         """Add a message and return those that were paged out, oldest first."""
         self.messages.append(message)
+        return self._fit()
+
+    def restore(self, messages: Sequence[Message], summary: str = "") -> list[Message]:
+        """Put back the conversation of an earlier process, and return what had to go out for lack of room."""
+        self.messages, self.summary = list(messages), summary
         return self._fit()
 
     def _fit(self) -> list[Message]:

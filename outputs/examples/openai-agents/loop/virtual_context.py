@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .fencing import fence, new_marker
-from .interface import Message, TokenCounter
+from .interface import MainContext, Message, TokenCounter
 from .ledger import trust_of
 from .procedures import Procedures
 from .session_context import SessionContext, estimate_tokens
@@ -76,7 +76,7 @@ class VirtualContextMemory:
         self,
         max_main_tokens: int = 2000,
         *,
-        main: Any = None,
+        main: MainContext | None = None,
         archive: Any = None,
         recall: Any = None,
         user_id: str = "local",
@@ -87,7 +87,7 @@ class VirtualContextMemory:
         durable: Callable[[], bool] = lambda: True,
         marker: Callable[[], str] = new_marker,
     ) -> None:
-        self.main: Any = main if main is not None else SessionContext(max_main_tokens, count)
+        self.main: MainContext = main if main is not None else SessionContext(max_main_tokens, count)
         self.archive = archive
         self.recall_memory = recall
         self.user_id = user_id
@@ -106,7 +106,8 @@ class VirtualContextMemory:
 
     def _gate_recall(self) -> None:
         """Let the main context pass on to recall only what was said or done, and only while turns may be kept."""
-        keep = getattr(self.main, "on_append", None)
+        context: Any = self.main
+        keep = getattr(context, "on_append", None)
         if keep is None:
             return
 
@@ -115,11 +116,12 @@ class VirtualContextMemory:
                 self._passed_on = True
                 keep(message)
 
-        self.main.on_append = pass_on
+        context.on_append = pass_on
 
     def _follow_page_outs(self) -> None:
         """Hear of what leaves the prompt, for whatever reason it does."""
-        tell = getattr(self.main, "on_page_out", None)
+        context: Any = self.main  # each kind of context tells it in words of its own
+        tell = getattr(context, "on_page_out", None)
 
         def note(gone: Any) -> None:
             messages = getattr(gone, "messages", gone)
@@ -128,7 +130,7 @@ class VirtualContextMemory:
             if tell is not None:
                 tell(gone)
 
-        self.main.on_page_out = note
+        context.on_page_out = note
 
     def add(self, message: Message) -> None:
         """Append a message, for which older ones may be paged out."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from .arguments import problems
 from .errors import LoopError
 from .fencing import fence, new_marker
-from .interface import JSON
+from .interface import JSON, MainContext
 from .virtual_context import VirtualContextMemory
 
 SEARCH: dict[str, JSON] = {
@@ -30,7 +29,7 @@ class SessionTools:
         self._memory = memory
 
     @property
-    def main(self) -> Any:
+    def main(self) -> MainContext:
         """Return the context of the session."""
         return self._memory.main
 
