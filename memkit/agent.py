@@ -247,7 +247,8 @@ class ReferenceAgent:
         self.session.close()
 
     def _run(self, turn: Callable[[], AgentResponse], resumed: Resumed | None) -> AgentResponse:
-        reply = self.session.run(turn, is_off_record=self.is_off_record)
+        with self.consent.held():
+            reply = self.session.run(turn, is_off_record=self.is_off_record)
         return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
 
     def take_back(self, record_id: str, reason: str) -> str:

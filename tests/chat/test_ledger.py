@@ -100,6 +100,20 @@ def test_the_last_turn_is_explained_from_the_account(ask: Ask) -> None:
     assert "lost" not in shown
 
 
+def test_a_search_of_the_conversation_is_explained_like_one_of_the_archive(ask: Ask, tmp_path: Path) -> None:
+    """/why names what the prompt missed, and the turns that came in for it."""
+    chat(ask, "The harbour pilot is called Ingrid.")
+    script = tmp_path / "script.yaml"
+    script.write_text(json.dumps([{"tool": "conversation_search", "args": {"query": "pilot"}}, {"text": "Ingrid."}]))
+    options = ("--user", "ada", "--session", "two", "--provider", f"scripted:{script}")
+
+    ask("chat", "-p", "Who is the pilot?", *options)
+
+    shown = ask("chat", "-p", "/why", *options)["message"]
+    assert "searched “pilot” (not in core or messages): " in shown
+    assert "recalled: turn 1 of monday" in shown
+
+
 def test_no_recall_is_said_too(ask: Ask) -> None:
     """Where the intent step looked nothing up, the account holds that and why."""
     chat(ask, "Hello!")

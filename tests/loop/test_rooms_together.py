@@ -78,13 +78,30 @@ def test_an_evicted_turn_is_found_by_conversation_search(script: Callable[..., A
     first = agent.step("The harbour pilot is called Ingrid.")
     turns = [agent.step(f"Number {number}: {filler}") for number in range(11)]
 
-    agent.step("Who is the pilot of the port?")
+    reply = agent.step("Who is the pilot of the port?")
 
     before, after = model.seen[-2], model.seen[-1]
+    search = next(one for one in reply.memory_operations if one["op"] == "conversation_search")
+    assert search["missed"] == ["core", "messages"]
+    assert (search["paged_in"][0]["session"], search["paged_in"][0]["turn"]) == ("", 1)
     assert not any("Ingrid" in message["content"] for message in before if message["role"] == "user")
     assert "Ingrid" in after[-1]["content"]
     assert any(operation["op"] == "page_out" for turn in turns for operation in turn.memory_operations)
     assert first.context_usage <= 700
+
+
+def test_a_tier_that_was_searched_in_vain_is_among_what_missed(script: Callable[..., Any]) -> None:
+    """Miss, search and what was paged in are one event of the same shape, whichever tier was searched."""
+    archive = ArchivalStore()
+    told = Origin(actor="person", user_id="local")
+    record_id = archive.offer(Draft("The cactus is called Spike"), told).id
+    model = script(("conversation_search", {"query": "cactus"}), ("archival_memory_search", {"query": "cactus"}), "Ok.")
+
+    reply = MemGPTAgent(archival_store=archive, llm_client=model).step("What is the cactus called?")
+
+    turns, records = (one for one in reply.memory_operations if "missed" in one)
+    assert (turns["missed"], turns["paged_in"]) == (["core", "messages"], [])
+    assert (records["missed"], records["paged_in"]) == (["core", "messages", "recall"], [record_id])
 
 
 def test_a_policy_stops_a_tool_that_does_not_exist(script: Callable[..., Any]) -> None:

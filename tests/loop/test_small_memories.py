@@ -13,7 +13,7 @@ from memkit.loop.clients import as_completion
 from memkit.loop.consent import consent_in
 from memkit.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
 from memkit.loop.errors import LoopError
-from memkit.loop.fencing import fence
+from memkit.loop.fencing import excerpt, fence
 from memkit.loop.retraction import asks_to_forget
 from memkit.loop.session_context import SHORTENED, SessionContext
 
@@ -143,6 +143,17 @@ def test_a_session_context_keeps_its_budget(contents: list[str], budget: int) ->
     assert main.used() <= budget
     assert len(seen) == len(contents)
     assert all(said.startswith(shown.removesuffix(SHORTENED)) for said, shown in zip(contents, seen, strict=True))
+
+
+@pytest.mark.parametrize("budget", [100, 140])
+def test_a_fence_that_is_cut_stays_closed(budget: int) -> None:
+    """What a tool returned is shortened inside its fence, in the prompt and in the report."""
+    main = SessionContext(budget)
+    main.append({"role": "user", "name": "memory", "content": fence("All hands on deck. " * 90, "outbox", "0a1b")})
+
+    assert main.used() <= budget
+    assert main.messages[0]["content"].endswith(f"{SHORTENED}\n</data 0a1b>")
+    assert excerpt(fence("x" * 900, "outbox", "0a1b"), 100).endswith(" characters left out)\n</data 0a1b>")
 
 
 @given(texts, st.text("0123456789abcdef", min_size=6, max_size=12))

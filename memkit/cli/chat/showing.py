@@ -97,8 +97,7 @@ def line_on(event: Event) -> str | None:
         found = [f"{block['tier']} {_ids(block['ids'])}" for block in data["blocks"]]
         return f"recalled {', '.join(found)}" if found else None
     if event.kind == "paged_in":
-        missed = f" (not in {' or '.join(data['missed'])})" if data.get("missed") else ""
-        return f"paged in {_found(data['paged_in'])}{missed}"
+        return f"paged in {what_came(data['paged_in'])}{missed_by(data)}"
     if event.kind == "paged_out":
         size = f"{data['messages']} message{'' if data['messages'] == 1 else 's'} ({data['tokens']} tokens)"
         return f"paged out {size}; /search and questions still find them"
@@ -111,6 +110,33 @@ def line_on(event: Event) -> str | None:
     return None
 
 
+def what_came(found: Sequence[str | Mapping[str, Any]]) -> str:
+    """Return what a search brought: the ids of records, or the turns of each session.
+
+    >>> what_came([{"session": "monday", "turn": 3}, {"session": "monday", "turn": 1}])
+    'turns 1, 3 of monday'
+    """
+    turns: dict[str, dict[int, None]] = {}
+    for one in found:
+        if not isinstance(one, str) and "session" in one:
+            turns.setdefault(one["session"], {})[one["turn"]] = None
+    said = [
+        f"turn{'' if len(places) == 1 else 's'} {', '.join(map(str, sorted(places)))} of {session}"
+        for session, places in turns.items()
+    ]
+    ids = _ids([one for one in found if isinstance(one, str)])
+    return one_line("; ".join([*filter(None, [ids]), *said]), 2 * WIDTH) or "earlier turns"
+
+
+def missed_by(search: Mapping[str, Any]) -> str:
+    """Return in brackets which tiers did not hold what was searched for, nothing where that was not looked at.
+
+    >>> missed_by({"missed": ["core", "messages"]})
+    ' (not in core or messages)'
+    """
+    return f" (not in {' or '.join(search['missed'])})" if search.get("missed") else ""
+
+
 def call_line(name: str, args: Mapping[str, Any]) -> str:
     """Return a tool call on one line, shortened.
 
@@ -120,20 +146,6 @@ def call_line(name: str, args: Mapping[str, Any]) -> str:
     shown = [f"{one_line(key, VALUE)}: {one_line(str(value), VALUE)}" for key, value in list(args.items())[:VALUES]]
     more = ["…"] if len(args) > VALUES else []
     return f"{one_line(name, VALUE)}({', '.join([*shown, *more])})"
-
-
-def _found(found: Sequence[str | Mapping[str, Any]]) -> str:
-    """Return what a search brought: the ids of records, or the turns of each session."""
-    turns: dict[str, dict[int, None]] = {}
-    for one in found:
-        if not isinstance(one, str):
-            turns.setdefault(one["session"], {})[one["turn"]] = None
-    said = [
-        f"turn{'' if len(places) == 1 else 's'} {', '.join(map(str, sorted(places)))} of {session}"
-        for session, places in turns.items()
-    ]
-    ids = _ids([one for one in found if isinstance(one, str)])
-    return one_line("; ".join([*filter(None, [ids]), *said]), 2 * WIDTH)
 
 
 def _ids(ids: Sequence[str]) -> str:

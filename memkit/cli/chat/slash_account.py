@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memkit.cli.chat.conversation import Conversation
+from memkit.cli.chat.showing import missed_by, what_came
 from memkit.errors import UsageError
 from memkit.terminal import one_line
 from memkit.use_cases.explain_turn import TurnAccount, explain_turn
@@ -81,8 +82,12 @@ def _reasons(account: TurnAccount, named: Named) -> Iterator[str]:
 
 def _search(search: Mapping[str, Any], named: Named) -> Iterator[str]:
     found = [str(record_id) for record_id in search["ids"] or ()]
-    yield f"searched {_asked(search.get('query'))}: {f'{len(found)} recalled' if found else 'nothing relevant'}"
+    turns = [one for one in search.get("paged_in") or () if not isinstance(one, str)]
+    recalled = len(found) + len(turns)
+    yield f"searched {_asked(search.get('query'))}{missed_by(search)}: {f'{recalled} recalled' if recalled else 'nothing relevant'}"
     yield from (f"  recalled: {named(record_id)}" for record_id in found)
+    if turns:
+        yield f"  recalled: {what_came(turns)}"
     lost = search["candidates"] or ()
     yield from (f"  lost: {named(loser['id'])} ({loser['reason']})" for loser in lost[:SHOWN])
     if len(lost) > SHOWN:

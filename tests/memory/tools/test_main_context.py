@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.memory.context import SHORTENED, MainContext, Message, fair_share, groups
+from memkit.memory.context import MainContext, Message, groups
+from memkit.memory.shortening import SHORTENED, fair_share, shortened
 from memkit.memory.tokens import estimate
 
 
@@ -98,6 +99,22 @@ def test_a_message_larger_than_the_budget_is_shortened_visibly() -> None:
     assert main.messages[0]["content"].endswith(SHORTENED)
     assert main.used() <= 200
     assert len(heard[0]["content"]) == 10_000
+
+
+@pytest.mark.parametrize("tokens", [70, 90, 120])
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [('<data 0a1b from="outbox">', "</data 0a1b>"), ("<memory-data 0a1b>", "</memory-data 0a1b>")],
+)
+def test_a_block_of_data_that_is_cut_stays_closed(opening: str, closing: str, tokens: int) -> None:
+    """Wherever the cut falls, the closing line comes after the mark, once, and within the budget."""
+    block = f"Error: {opening}\n" + "All hands on deck. " * 90 + f"\n{closing}"
+
+    cut = shortened(f"{opening}\nsent\n{closing}\n{block}", tokens, estimate)
+
+    assert cut.endswith(f"{SHORTENED}\n{closing}")
+    assert cut.count(opening) == cut.count(closing)
+    assert estimate(cut) <= tokens
 
 
 def test_the_summary_is_bounded_and_says_that_there_was_more() -> None:
