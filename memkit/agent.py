@@ -341,7 +341,8 @@ class ReferenceAgent:
                 CutOffPlans(self.parts.cut_off_plans),
                 Consolidation(archive, user, clock),
             ]
-        return Chores(every)
+        bounds = self.parts.archive.settings.heartbeat
+        return Chores(every, bounds.most, bounds.within)
 
     def _persona(self) -> Persona:
         """Return who the agent is, and which skills the store has now."""

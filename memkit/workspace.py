@@ -14,7 +14,7 @@ from memkit.memory.archive import ArchivalStore
 from memkit.memory.archive_reader import ArchiveReader
 from memkit.memory.record import Origin
 from memkit.memory.sealing import NoSealer, Sealer
-from memkit.memory.settings import MemorySettings
+from memkit.memory.settings import MemorySettings, PrivacySettings
 from memkit.memory.times import seconds_before
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
 
-_MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "working", "checkpoint")
 BATCH = 100
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 
@@ -195,9 +194,12 @@ class Workspace:
     @cached_property
     def memory_settings(self) -> MemorySettings:
         """Return the memory room's settings."""
-        wanted: dict[str, Any] = {name: self.settings.section(name) for name in _MEMORY_SECTIONS}
-        privacy = {name: self.settings[f"privacy.{name}"] for name in ("consent", "long_term")}
-        return MemorySettings.from_mapping(wanted | {"importance": self.settings["importance"], "privacy": privacy})
+        wanted: dict[str, Any] = {
+            "importance": self.settings["importance"],
+            "privacy": {name: self.settings[f"privacy.{name}"] for name in PrivacySettings._fields},
+        }
+        sections = (name for name in MemorySettings._fields if name not in wanted)
+        return MemorySettings.from_mapping(wanted | {name: self.settings.section(name) for name in sections})
 
     @cached_property
     def guard(self) -> Guard:

@@ -9,6 +9,7 @@ from memkit.errors import UsageError
 from memkit.evolution.task import Task
 from memkit.evolve.interface import ProposedChange
 from memkit.evolve.prompting import Ask, Prompt, PromptedProposer
+from memkit.llm.patience import Patience
 from memkit.llm.providers import open_model
 from memkit.llm.scripted import ScriptExhausted
 from memkit.loop.interface import Message, Model
@@ -17,7 +18,12 @@ _USAGE = {"input": "input_tokens", "output": "output_tokens"}
 
 
 def open_proposers(
-    providers: Sequence[str], task: Task, *, model: str | None = None, folder: Path | None = None
+    providers: Sequence[str],
+    task: Task,
+    *,
+    model: str | None = None,
+    folder: Path | None = None,
+    patience: Patience | None = None,
 ) -> list[PromptedProposer]:
     """Return a proposer for each of ``providers``; how often each is asked, the search learns from what came of it.
 
@@ -27,6 +33,7 @@ def open_proposers(
         task: What models are to be told about.
         model: The model of providers that name none.
         folder: Where a relative file name starts; the current directory without it.
+        patience: How long vendors' models are waited for, and how often they are asked again.
 
     Raises:
         UsageError: There is no such provider, or it cannot write programs.
@@ -35,12 +42,12 @@ def open_proposers(
     proposers = list[PromptedProposer]()
     for at, provider in enumerate(providers):
         name = provider if provider not in providers[:at] else f"{provider}#{at + 1}"
-        ask = _asking(_opened(provider, model, folder))
+        ask = _asking(_opened(provider, model, folder, patience))
         proposers.append(PromptedProposer(name, ask, task.settings.instructions, task.settings.rewrites))
     return proposers
 
 
-def _opened(provider: str, model: str | None, folder: Path | None) -> Model:
+def _opened(provider: str, model: str | None, folder: Path | None, patience: Patience | None) -> Model:
     """Return the model of one provider.
 
     Raises:
@@ -54,7 +61,7 @@ def _opened(provider: str, model: str | None, folder: Path | None) -> Model:
             "The reference model follows rules and writes no programs. Leave out --provider: evolution "
             "varies programs by itself. Or name anthropic, openai or scripted:FILE."
         )
-    return open_model(name, chosen if slash else model, folder=folder)
+    return open_model(name, chosen if slash else model, folder=folder, patience=patience)
 
 
 def _asking(model: Model) -> Ask:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from memkit.memory.times import parse_duration
+from memkit.store.config import load_settings
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class Patience:
             key: value if key == "retries" else parse_duration(value) for key, value in section.items()
         }
         return cls(**given)
+
+    @classmethod
+    def of_store(cls, root: Path | None) -> Patience:
+        """Return the patience that the settings of the store at ``root`` ask for, or the environment without one."""
+        return cls.of(load_settings(root).section("requests"))
 
     def read_timeout(self, *, stream: bool) -> float:
         """Return how long a connection may stay silent; the clock over what arrives is the stricter one."""

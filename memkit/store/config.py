@@ -40,6 +40,7 @@ DEFAULTS: Mapping[str, Any] = {
         "summary_model": "off",
     },
     "turn": {"within": "10m"},
+    "heartbeat": {"most": 5, "within": "30s"},
     "working": {"max_items": 20, "ttl": "1d"},
     "recall": {"max_items": 1000, "ttl": "7d", "at_session_start": 3},
     "conversation": {"max_messages": 50, "summarize_at": 30, "keep": 10},

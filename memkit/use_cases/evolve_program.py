@@ -20,6 +20,7 @@ from memkit.evolution.runs.record import RunRecord, Settings, settle
 from memkit.evolution.runs.task_files import digests, task_files
 from memkit.evolution.runs.workshop import Workshop
 from memkit.evolution.task import Task, find_task
+from memkit.llm.patience import Patience
 from memkit.sandbox import usable_runtime
 
 
@@ -60,7 +61,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
     folder.require_free()
     answers = Answers(folder.path, price=settings.price)
     here = Path.cwd()
-    with Workshop(task, settings, answers, here) as workshop, folder.held():
+    with Workshop(task, settings, answers, here, Patience.of_store(root)) as workshop, folder.held():
         record = RunRecord(
             name=folder.path.name,
             made_at=now(),

@@ -131,7 +131,7 @@ def planner_over(domain: Domain, *, root: Path | None, budget: Budget, help: Hel
 
 def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, learned: list[str]) -> dict[str, Any]:
     """Return what makes a planner ask the model that was named, and keep what it learns."""
-    model = _open(help)
+    model = _open(help, root)
     store = root if help.learned is None else None
 
     def keep(problem: Problem, lessons: Sequence[Lesson]) -> None:
@@ -147,12 +147,13 @@ def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, 
     return {"keep": keep, **_asking(model, help, domain, shelf)}
 
 
-def _open(help: Help) -> Model | None:
+def _open(help: Help, root: Path | None) -> Model | None:
     if help.provider is None:
         return None
+    from memkit.llm.patience import Patience
     from memkit.llm.providers import open_model
 
-    return open_model(help.provider, help.model, folder=Path.cwd())
+    return open_model(help.provider, help.model, folder=Path.cwd(), patience=Patience.of_store(root))
 
 
 def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None) -> dict[str, Any]:

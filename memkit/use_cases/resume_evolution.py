@@ -17,6 +17,7 @@ from memkit.evolution.runs.record import RunRecord
 from memkit.evolution.runs.task_files import differences, digests, task_files
 from memkit.evolution.runs.workshop import Workshop
 from memkit.evolution.task import Task, find_task
+from memkit.llm.patience import Patience
 from memkit.terminal import counted
 
 
@@ -54,7 +55,8 @@ def resume_evolution(
         _require_further(record, changes, after)
         record = _with_settings(record, changes, after)
         answers = Answers(folder.path, price=record.settings.price)
-        with Workshop(task, record.settings, answers, Path(record.started_in)) as workshop:
+        here, models = Path(record.started_in), Patience.of_store(root)
+        with Workshop(task, record.settings, answers, here, models) as workshop:
             return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), found, seed=task.seed)
 
 

@@ -54,6 +54,16 @@ def test_a_quiet_store_needs_nothing(beat: Any, workspace: Workspace, store: Pat
     assert subprocess.run(["git", "status", "--porcelain"], cwd=store, capture_output=True, check=True).stdout == before
 
 
+def test_the_settings_bound_what_one_heartbeat_does(beat: Any, store: Path) -> None:
+    """What no longer fits is said to be left for the next."""
+    with (store / "memkit.yaml").open("a", encoding="utf-8") as manifest:
+        manifest.write("heartbeat: {most: 0}\n")
+
+    told = chores(beat())
+
+    assert {(one["done"], one["text"]) for one in told.values()} == {(False, "left for later")}
+
+
 def test_goals_whose_date_has_come_are_told(beat: Any, workspace: Workspace) -> None:
     """Due ones of this user, with their record; not what is due later, and not what is another user's."""
     for user, text, due in (

@@ -11,6 +11,7 @@ from memkit.errors import StoreFault, UsageError
 from memkit.memory.settings import CHOICES, MemorySettings, WriteSettings
 from memkit.store.config import DEFAULTS, load_settings
 from memkit.store.schema import load_schema
+from memkit.workspace import Workspace
 
 
 def write(root: Path, text: str) -> Path:
@@ -21,9 +22,19 @@ def write(root: Path, text: str) -> Path:
 
 def test_the_documented_defaults_are_the_rooms_defaults() -> None:
     """The table that config shows and the values that the memory room uses are the same."""
-    sections = ("write", "retrieval", "context", "recall", "forget", "importance")
+    sections = {name: DEFAULTS[name] for name in MemorySettings._fields if name != "privacy"}
 
-    assert MemorySettings.from_mapping({name: DEFAULTS[name] for name in sections}) == MemorySettings()
+    assert MemorySettings.from_mapping(sections) == MemorySettings()
+
+
+def test_every_section_of_the_room_is_handed_to_it(tmp_path: Path) -> None:
+    """What memkit.yaml says of conversations and heartbeats reaches the room like the rest."""
+    root = write(tmp_path, "name: x\nformat: 1\nconversation: {max_messages: 7}\nheartbeat: {most: 2, within: 5s}\n")
+
+    settings = Workspace(root).memory_settings
+
+    assert settings.conversation.max_messages == 7
+    assert settings.heartbeat == (2, 5.0)
 
 
 def test_the_schema_knows_the_words_of_the_room() -> None:

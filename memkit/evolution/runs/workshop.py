@@ -19,6 +19,7 @@ from memkit.evolution.runs.record import Settings
 from memkit.evolution.task import Task
 from memkit.evolve.core import EvolutionarySearcher, Score
 from memkit.evolve.prompting import Prompt, PromptedProposer
+from memkit.llm.patience import Patience
 from memkit.sandbox import Grants, Limits, Sandbox, Scratch
 
 UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
@@ -31,7 +32,9 @@ EXPRESSION = "program"
 class Workshop:
     """Owns what a run needs beside its folder, for the time of a block."""
 
-    def __init__(self, task: Task, settings: Settings, answers: Answers, folder: Path) -> None:
+    def __init__(
+        self, task: Task, settings: Settings, answers: Answers, folder: Path, models: Patience | None = None
+    ) -> None:
         """Open everything, so that whatever is wrong with it is said before anything is written.
 
         Args:
@@ -39,6 +42,7 @@ class Workshop:
             settings: How.
             answers: What models answered so far, and where their next answers are kept.
             folder: Where the relative file names of providers start.
+            models: How long models are waited for, and how often they are asked again.
 
         Raises:
             UsageError: The evaluator cannot be used or is not deterministic, or something is granted that is not there.
@@ -48,7 +52,7 @@ class Workshop:
         self._task, self._settings = task, settings
         self._stack = ExitStack()
         try:
-            proposers = [_recorded(each, answers, settings.budget) for each in self._proposers(folder)]
+            proposers = [_recorded(each, answers, settings.budget) for each in self._proposers(folder, models)]
             self._sandbox = None if settings.unsafe else self._stack.enter_context(_sandbox(settings))
             self._judging = self._stack.enter_context(self._judge())
             self._judging.begin()
@@ -76,8 +80,9 @@ class Workshop:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
 
-    def _proposers(self, folder: Path) -> list[PromptedProposer]:
-        return open_proposers(self._settings.providers, self._task, model=self._settings.model, folder=folder)
+    def _proposers(self, folder: Path, models: Patience | None) -> list[PromptedProposer]:
+        settings = self._settings
+        return open_proposers(settings.providers, self._task, model=settings.model, folder=folder, patience=models)
 
     def _judge(self) -> Judging:
         settings = self._settings
