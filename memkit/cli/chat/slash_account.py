@@ -83,8 +83,9 @@ def _reasons(account: TurnAccount, named: Named) -> Iterator[str]:
 def _search(search: Mapping[str, Any], named: Named) -> Iterator[str]:
     found = [str(record_id) for record_id in search["ids"] or ()]
     turns = [one for one in search.get("paged_in") or () if not isinstance(one, str)]
-    recalled = len(found) + len(turns)
-    yield f"searched {_asked(search.get('query'))}{missed_by(search)}: {f'{recalled} recalled' if recalled else 'nothing relevant'}"
+    count = len(found) + len(turns)
+    outcome = f"{count} recalled" if count else "nothing relevant"
+    yield f"searched {_asked(search.get('query'))}{missed_by(search)}: {outcome}"
     yield from (f"  recalled: {named(record_id)}" for record_id in found)
     if turns:
         yield f"  recalled: {what_came(turns)}"
