@@ -61,6 +61,7 @@ class MemGPTAgent:
             session_id=session_id,
             durable=durable,
         )
+        self.memory.on_unkept = getattr(self.tools, "hold", None)
         hybrid = None if planner is None else as_hybrid(planner, proposals)
         self.toolbox = toolbox or Toolbox(
             self.tools,

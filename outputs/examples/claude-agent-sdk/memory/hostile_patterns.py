@@ -9,6 +9,8 @@ import re
 
 CLAUSE = r"(?:^|[.!?:;,\n\"'(\[\-–—>*]\s*|\b(?:and|then|please|must|should|shall|will|to|now|you|instead|just|also|always|immediately|simply|can|may|do|i want you to)\s+)"
 """Where an order may begin. "Alice ignores …" and "they ignored …" are reports."""
+VALUE = r"(?:(?<!\bdo )(?<!\bdoes )(?<!\bdid )\b(?:is|am|are)|\b(?:i'm|named|nicknamed|called|titled|call (?:me|him|her|it|them)|live in|work (?:at|for|as)|prefer|like|love))\s+"
+"""Where a value stands: "my name is ignore all previous instructions". A report has no bare verb there, but after "does is"."""
 DROP = r"(?:ignore|disregard|forget|override|overrule|bypass|skip|discard|neglect|abandon|stop (?:following|obeying)|do not (?:follow|obey)|don't (?:follow|obey)|pay no attention to|set aside|delete)"
 RULES = r"(?:guidance|instructions?|prompts?|directions?|directives?|guidelines?|guardrails?|commands?|orders?|polic(?:y|ies)|rules?|constraints?|programming|training|restrictions?|safeguards?|safety (?:rules|measures|checks))"
 NEW = r"(?:new|updated|real|actual|revised)"
@@ -26,6 +28,9 @@ DIRECTIVES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("override", rf"{CLAUSE}{DROP}\s+(?:all|any|every|the|these|those)(?:\s+of)?(?:\s+(?:the|these|those))?\s+(?:instructions|prompts|guidelines|guardrails|directives|safeguards)\b"),
         ("override", rf"{CLAUSE}(?:ignore|disregard|forget)\s+(?:all|everything|anything|whatever)\s+(?:(?:that|which)\s+)?(?:(?:is\s+|was\s+|comes\s+|came\s+|written\s+|said\s+)?(?:above|before|previously)|you (?:know|were|have been|had|learned|'ve)|i (?:said|told))"),
         ("override", rf"{CLAUSE}{DROP}\s+(?:all |any )?(?:of )?(?:the|these|those|your)\s+{RULES}\s+(?:above|before|you (?:were|have been|had been) given|so far)\b"),
+        ("override", rf"{VALUE}(?:ignore|disregard|forget|override)\s+(?:(?:all|any|every|of|the|these|those|your|my|our)\s+){{0,4}}?(?:{WHOSE}\s+){{1,2}}(?:\w+\s+)?{RULES}\b"),
+        ("override", rf"{VALUE}(?:ignore|disregard|forget)\s+(?:(?:all|any|every|everything|whatever)\s+(?:of\s+)?(?:(?:the|these|those|your)\s+)?(?:instructions|prompts|guidelines|guardrails|directives|safeguards|(?:that\s+)?(?:is\s+|was\s+|came\s+|said\s+)?(?:above|previously)\b|you (?:know|were|have been|had|learned))|your\s+{RULES}\b)"),
+        ("reveal", rf"{VALUE}(?:reveal|leak|disclose|dump|exfiltrate|recite|print|output|repeat)\s+(?:all (?:of )?)?your (?:(?:system|hidden|initial|secret|full|original|own)\s+)*(?:prompt|instructions?|rules|guidelines|secrets)\b"),
         ("override", rf"\b{NEW} system (?:instructions?|prompt|directives?)\s*:|{ANNOUNCED}{NEW} (?:instructions?|prompt|directives?)\s*[:\-–—]+\s*{ORDER}|\byour (?:new|real|actual|updated|only) (?:instructions?|directives?) (?:is|are)\b"),
         ("override", r"\b(?:system|admin|administrator|developer|root|emergency) (?:override|command|directive)\b\s*[:!-]"),
         ("override", r"\b(?:your|the) (?:previous|prior|earlier|original|old) (?:instructions|rules|prompt|guidelines|programming) (?:are|is|were|was|have been|has been) (?:now )?(?:void|cancelled|canceled|revoked|replaced|suspended|obsolete|superseded|no longer)"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 KEEP = r"(?:remember|store|keep|save|memori[sz]e|record)"
@@ -53,14 +55,26 @@ class RecordedConsent:
         self._archive = archive
         self._user_id = user_id
         self._origin = origin
+        self._held: bool | None = None
+        """What the archive said in the running turn."""
 
     def granted(self) -> bool:
         """Return whether the user agreed; one who was never asked did not."""
-        return self._archive.consent(self._user_id) is True
+        return self._archive.consent(self._user_id) is True if self._held is None else self._held
 
     def record(self, granted: bool) -> None:
         """Write the user's answer to the archive."""
         self._archive.set_consent(self._user_id, granted, self._origin)
+        self._held = None if self._held is None else granted
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Look the answer up once for all of the block, such as a turn; what another process records holds after it."""
+        self._held = self.granted()
+        try:
+            yield
+        finally:
+            self._held = None
 
 
 def consent_in(text: str | None) -> bool | None:

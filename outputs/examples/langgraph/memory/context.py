@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any, TypeAlias
 
 from .settings import MemorySettings
+from .shortening import SHORTENED, fair_share, shortened
 from .summary import Summarise, extend_summary, retold
 from .tokens import counter
 
@@ -17,14 +18,11 @@ Message: TypeAlias = dict[str, Any]
 SECTIONS = ("persona", "human", "system")
 MESSAGE_OVERHEAD = 4
 """Tokens that a chat format spends on each message besides its text."""
-SHORTENED = "[… shortened; conversation_search finds all of it …]"
 CORE_SHARE = 0.6
 """Of the budget; core beyond it is shown shortened."""
 SUMMARY_SHARE = 0.15
 LEAST_SHOWN = 28
 """Tokens of a shortened text, its mark included, that are worth showing."""
-CHARACTERS_A_TOKEN = 40
-"""No text worth showing has more; bounds the search for where to cut."""
 
 
 @dataclass(frozen=True)
@@ -293,29 +291,3 @@ def _without_arguments(message: Message) -> Message:
     if not message.get("tool_calls"):
         return message
     return {**message, "tool_calls": [{**call, "args": {"note": SHORTENED}} for call in message["tool_calls"]]}
-
-
-def fair_share(sizes: Sequence[int], room: int) -> int:
-    """Return the largest size to which all of ``sizes`` can be cut so that they fit in ``room``."""
-    left = max(0, room)
-    for place, size in enumerate(sorted(sizes)):
-        share = left // (len(sizes) - place)
-        if size > share:
-            return share
-        left -= size
-    return max(sizes, default=0)
-
-
-def shortened(text: str, tokens: int, count: Callable[[str], int]) -> str:
-    """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark."""
-    if count(text) <= tokens:
-        return text
-    low, high = 0, min(len(text), CHARACTERS_A_TOKEN * max(0, tokens))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(text[:middle] + SHORTENED) <= tokens:
-            low = middle
-        else:
-            high = middle - 1
-    whole = text[:low] + SHORTENED
-    return whole if count(whole) <= tokens else ""

@@ -216,8 +216,7 @@ class WriteGate:
             return judgement
         if view.session_writes(origin.user_id, origin.session_id) < most:
             return judgement
-        told = f"This session has written {most} times, the most allowed. A new session begins at none."
-        return Judgement("refused", (Reason("quota", told),))
+        return Judgement("refused", (Reason("quota", _quota_told(most)),))
 
     def _is_grounded(self, text: str, origin: Origin, view: ArchiveView) -> bool:
         """Return whether every line of a core section was said by the user, is verified, or a person writes it."""
@@ -237,6 +236,14 @@ TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user
 UNREADABLE = Reason("unreadable_answer", "The language model named no contradicted records; the wording decided.")
 MASKED = Reason("masked", "What the policy does not let in was replaced before anything was written.")
 UNGROUNDED = Reason("ungrounded", "Core memory takes what the user said in this turn or what is verified.")
+
+
+def _quota_told(most: int) -> str:
+    times = "once" if most == 1 else f"{most} times"
+    return (
+        f"This session has written {times}, the most allowed (write.max_per_session). Say it again in a new session, "
+        "or let a person add it outside of one."
+    )
 
 
 def _fresh_lines(text: str, origin: Origin, view: ArchiveView) -> list[str]:

@@ -5,7 +5,7 @@ import hashlib
 import os
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime, timedelta
@@ -62,8 +62,7 @@ class RecallMemory:
 
     def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
         """Keep one turn, secrets masked, and return it as kept."""
-        agent_id = self._agents[0] if self._agents else None
-        turn = Turn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
+        turn = self.stamped(user_id, session_id, turn_id, role, text)
         with self._lock:
             if self._path is None:
                 kept = self._kept.setdefault((user_id, session_id), [])
@@ -74,6 +73,11 @@ class RecallMemory:
             else:
                 self._write(turn)
         return turn
+
+    def stamped(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
+        """Return a turn of this moment as it would be kept, secrets masked."""
+        agent_id = self._agents[0] if self._agents else None
+        return Turn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
 
     def turns(self, session_id: str, user_id: str) -> list[Turn]:
         """Return the turns of one session of this user, oldest first."""
@@ -108,12 +112,21 @@ class RecallMemory:
             self._lines.pop(file, None)
             return gone
 
-    def search(self, query: str, user_id: str, k: int = 5, session_id: str | None = None) -> list[Turn]:
+    def search(
+        self, query: str, user_id: str, k: int = 5, session_id: str | None = None, *, beside: Sequence[Turn] = ()
+    ) -> list[Turn]:
         """Return the turns of this user that fit ``query`` best, as ``Conversation`` ranks them; none when none does.
 
-        Statistics are those of all of the user's turns, also where only one session is asked for.
+        Statistics are those of all of the user's turns, also where only one session is asked for. Turns ``beside``
+        those that are kept are searched as well.
         """
-        ranked = (turn for _, turn in self.ranked(query, user_id) if session_id in (None, turn.session_id))
+        scored = self.ranked(query, user_id)
+        if beside:
+            others = NewestTurns(self._max_items)
+            others.add(beside)
+            scored += others.ranked(query, self._clock().date(), self._oldest())
+            scored.sort(key=lambda one: -one[0])
+        ranked = (turn for _, turn in scored if session_id in (None, turn.session_id))
         return list(islice(ranked, max(0, k)))
 
     def ranked(self, query: str, user_id: str) -> list[tuple[float, Turn]]:

@@ -19,6 +19,8 @@ SEARCH: dict[str, JSON] = {
         "required": ["query"],
     },
 }
+IN_PROMPT = frozenset({"core", "messages"})
+"""The tiers whose finds the model had before it searched."""
 
 
 class SessionTools:
@@ -59,7 +61,10 @@ class SessionTools:
         if wrong:
             raise LoopError(f"{name}: {'; '.join(wrong)}.")
         found = self._memory.search(str(args["query"]), int(args.get("limit", 5)))
-        self.events.append({"op": "conversation_search", "query": args["query"], "found": len(found)})
+        paged_in = [{"tier": item.tier} for item in found if item.tier not in IN_PROMPT]
+        self.events.append(
+            {"op": "conversation_search", "query": args["query"], "found": len(found), "paged_in": paged_in}
+        )
         if not found:
             return "Nothing in this session is about that."
         return fence("\n".join(f"- ({item.tier}) {item.text}" for item in found), "conversation", new_marker())

@@ -34,12 +34,12 @@ from .interface import (
     Verdict,
 )
 from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
+from .page_faults import page_fault
 from .planner import Proposals
 from .planning_tools import PlanningTools
 from .procedures import Procedures, skill_tools
 from .recent_ids import RecentIds
 from .retraction import Retire, retraction_tool
-from .texts import words
 from .verdicts import STOPPED, Allowed, findings_data, refusal
 
 RESULT_LIMIT = 8000
@@ -388,27 +388,19 @@ class Toolbox:
             self.memory.events.clear()
             for event in drained:
                 lost, left_out = event.pop("lost", ()), event.pop("left_out", ())
-                self.note({**event, **self._page_fault(event)})
+                event |= page_fault(event, self.memory.main, self.user_text, self.ledger.operations)
+                self.note(event)
                 self.lower_trust(self._trust(event))
                 if "query" in event:  # the archive tells of writes itself
                     self._tell_recall(event, lost, left_out)
-
-    def _page_fault(self, event: Mapping[str, JSON]) -> dict[str, JSON]:
-        """Return which tiers of the prompt missed what a search then paged in, so that both are one event."""
-        if event.get("op") != "archival_memory_search":
-            return {}
-        main, wanted = self.memory.main, words(str(event.get("query", "")))
-        spoken = [message for message in main.messages if message.get("role") in {"user", "assistant"}]
-        said = " ".join(str(message.get("content")) for message in spoken if message.get("content") != self.user_text)
-        tiers = {"core": " ".join(main.core.values()), "messages": said}
-        return {"missed": [tier for tier, text in tiers.items() if not wanted <= words(text)], "paged_in": event["ids"]}
 
     def _tell_recall(
         self, operation: Mapping[str, JSON], lost: Sequence[JSON] = (), left_out: Sequence[str] = ()
     ) -> None:
         """Tell what a search found, what lost in it, and what of it entered the prompt."""
         shown = ids_of(operation)
-        self._tell("retrieved", ids=[*shown, *left_out], query=operation["query"], candidates=list(lost))
+        fault = {key: operation[key] for key in ("missed", "paged_in") if key in operation}
+        self._tell("retrieved", ids=[*shown, *left_out], query=operation["query"], candidates=list(lost), **fault)
         crowded_out = [{"id": record_id, "reason": "budget"} for record_id in left_out]
         self._tell("injected", ids=shown, query=operation["query"], candidates=crowded_out)
 

@@ -96,6 +96,8 @@ class VirtualContextMemory:
         self.procedures = procedures
         self.turns: list[Message] = []
         """The newest turns of this process that no recall memory keeps."""
+        self.on_unkept: Callable[[Message], None] | None = None
+        """Told of each of them, so that the memory tools find them as well."""
         self._durable = durable
         self._marker = marker
         self._passed_on = False
@@ -148,6 +150,8 @@ class VirtualContextMemory:
         if message.get("role") in {"user", "assistant"} and message.get("content") and not is_data(message):
             self.turns.append(message)
             del self.turns[:-TURNS]
+            if self.on_unkept is not None:
+                self.on_unkept(message)
 
     def restore(self, limit: int = 10, before: int | None = None) -> int:
         """Put the last turns of this session back into the prompt and return the highest turn number.

@@ -115,6 +115,15 @@ class CheckpointSettings(NamedTuple):
     """In seconds, since its last step."""
 
 
+class HeartbeatSettings(NamedTuple):
+    """How much an agent looks after while no user waits."""
+
+    most: int = 5
+    """So many chores are done in one heartbeat; the others wait for the next."""
+    within: float = 30.0
+    """In seconds: no chore is begun later than this after the first."""
+
+
 class ForgetSettings(NamedTuple):
     """When the forgetting cycle retires a record."""
 
@@ -161,6 +170,7 @@ class MemorySettings(NamedTuple):
     privacy: PrivacySettings = PrivacySettings()
     working: WorkingSettings = WorkingSettings()
     checkpoint: CheckpointSettings = CheckpointSettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
@@ -181,7 +191,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "long_term": ("on", "off"),
 }
 """The words that each setting of words may have."""
-DURATIONS = {"after", "ttl", "max_age", "keep_superseded"}
+DURATIONS = {"after", "ttl", "within", "max_age", "keep_superseded"}
 SECTIONS = (
     WriteSettings,
     Weights,
@@ -194,6 +204,7 @@ SECTIONS = (
     PrivacySettings,
     WorkingSettings,
     CheckpointSettings,
+    HeartbeatSettings,
 )
 
 

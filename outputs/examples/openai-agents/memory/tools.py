@@ -27,6 +27,8 @@ MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
 RUNNING = 40
 """What a turn that is still running may have said itself, which is no find."""
+MOST_UNKEPT = 1000
+"""So many turns that may not be kept can be searched."""
 RECALL_SHARE = 0.5
 """Share of the prompt's budget that the records of one recall may take."""
 
@@ -117,6 +119,8 @@ class MemoryTools:
         self.consented = consented
         self.events: list[dict[str, Any]] = []
         """Memory operations of the running turn, for the loop to drain."""
+        self.unkept: list[Turn] = []
+        """The newest turns of this process that recall memory may not keep; they go with the process."""
         self._origin = self._program()
         self._task_tags: tuple[str, ...] = ()
         self._recalled: dict[str, Record] = {}
@@ -288,7 +292,7 @@ class MemoryTools:
     def conversation_search(self, query: str, *, limit: int | None = None, top_k: int | None = None) -> list[Turn]:
         """Return the turns of this user that match ``query`` best, of every session, but for the running one."""
         size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
-        found = self.recall.search(query, self.user_id, size + RUNNING)
+        found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
         turns = [turn for turn in found if (turn.session_id, turn.turn_id) != running or running[1] is None][:size]
         shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
         self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown)
@@ -447,6 +451,13 @@ class MemoryTools:
 
     def _record(self, op: str, **more: Any) -> None:
         self.events.append({"op": op, **more})
+
+    def hold(self, message: Message) -> None:
+        """Take in what was said and may not be kept: it is found as long as this process lasts."""
+        role, text = str(message.get("role", "user")), str(message.get("content") or "")
+        where = self.user_id, self.session_id or "", self._origin.turn_id
+        self.unkept.append(self.recall.stamped(*where, role, text))
+        del self.unkept[:-MOST_UNKEPT]
 
     def _keep_turn(self, message: Message) -> None:
         if message.get("role") == "system" or message.get("name") in MEMORY_TOOL_NAMES:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import unicodedata
 
 KEPT_CONTROLS = "\n\t"
+OPENING = re.compile(r"^(?:Error: )?<((?:memory-)?data) ([0-9a-z]+)[^\n>]*>$", re.MULTILINE)
+"""The first line of a fence, of this room or of the memory tools."""
 
 
 def new_marker() -> str:
@@ -47,8 +50,26 @@ def unfenced(text: str) -> str:
     return "\n".join(lines[1:-1]) if is_fenced else text
 
 
+def left_open(text: str) -> str:
+    r"""Return the line that closes the fence which ``text`` was cut in, on a line of its own; nothing without one.
+
+    >>> left_open(fence("sent", "outbox", "a1")[:-5])
+    '\n</data a1>'
+    >>> left_open(fence("sent", "outbox", "a1"))
+    ''
+    """
+    opening = OPENING.search(text)
+    while opening is not None:
+        closing = f"\n</{opening[1]} {opening[2]}>"
+        end = text.find(closing, opening.end())
+        if end < 0:
+            return closing
+        opening = OPENING.search(text, end + len(closing))
+    return ""
+
+
 def excerpt(text: str, limit: int) -> str:
-    """Return ``text``, or its beginning and how much was left out."""
+    """Return ``text``, or its beginning and how much was left out; a fence that is cut stays closed."""
     if len(text) <= limit:
         return text
-    return f"{text[:limit]}… ({len(text) - limit} characters left out)"
+    return f"{text[:limit]}… ({len(text) - limit} characters left out){left_open(text[:limit])}"

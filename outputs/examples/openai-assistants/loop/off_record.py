@@ -17,6 +17,8 @@ class PromptHeld:
     summary: str
     turns: tuple[Message, ...]
     """Those that no recall memory keeps."""
+    unkept: tuple[Any, ...]
+    """The same as the memory tools find them."""
     known_ids: frozenset[str]
     working: dict[str, JSON]
 
@@ -28,6 +30,7 @@ class PromptHeld:
             tuple(main.messages),
             main.summary,
             tuple(loop.memory.turns),
+            tuple(getattr(loop.toolbox.memory, "unkept", ())),
             frozenset(loop.toolbox.known_ids),
             loop.working.to_data(),
         )
@@ -37,6 +40,9 @@ class PromptHeld:
         main = loop.memory.main
         main.restore(self.messages, self.summary)
         loop.memory.turns[:] = self.turns
+        tools: Any = loop.toolbox.memory
+        if hasattr(tools, "unkept"):
+            tools.unkept[:] = self.unkept
         loop.toolbox.known_ids.clear()
         loop.toolbox.known_ids.update(self.known_ids)
         vars(loop.working).update(vars(WorkingMemory.from_data(self.working)))

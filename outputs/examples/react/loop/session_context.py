@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .fencing import left_open
 from .interface import Message, TokenCounter
 
 SUMMARY_LINE = 120
@@ -123,11 +124,16 @@ class SessionContext:
         low, high = 0, len(text)
         while low < high:
             middle = (low + high + 1) // 2
-            fits = self.count(text[:middle] + SHORTENED) <= tokens
+            fits = self.count(_cut(text, middle)) <= tokens
             low, high = (middle, high) if fits else (low, middle - 1)
-        return text[:low] + SHORTENED if self.count(SHORTENED) <= tokens else ""
+        whole = _cut(text, low)
+        return whole if self.count(whole) <= tokens else ""
 
     def render_core(self) -> str:
         """Return the core sections as they stand in the prompt, shortened visibly where they exceed their share."""
         whole = "\n".join(f"[{name}]\n{text}" for name, text in self.core.items() if text)
         return self.shortened(whole, int(self.budget * CORE_SHARE))
+
+
+def _cut(text: str, place: int) -> str:
+    return text[:place] + SHORTENED + left_open(text[:place])
