@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .agent_loop import AgentLoop
 from .interface import JSON, Message
