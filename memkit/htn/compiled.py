@@ -9,7 +9,7 @@ from typing import Any
 from .codegen import Program, method_program, method_variables, operator_program
 from .conditions import Condition, Literal
 from .domain import Domain, Method, Operator
-from .joins import Sizes, arrange, conjuncts
+from .joins import Move, Sizes, arrange, conjuncts
 from .needs import facts_changed, pulled_up
 from .terms import ROOT_TYPE, Head, Term, is_variable
 from .wording import counted
@@ -51,6 +51,8 @@ class CompiledOperator:
 
     source: Operator
     head: CompiledHead
+    uses: int = 0
+    """How often it was carried out without generated code."""
     _programs: dict[bool, Program] = field(default_factory=dict, repr=False)
 
     def program(self, *, noted: bool) -> Program:
@@ -75,16 +77,21 @@ class CompiledMethod:
     """What its subtasks need when it begins."""
     whole: CompiledMethod | None = None
     """The method that this is a part of."""
+    uses: int = 0
+    """How often it was expanded without generated code."""
     _programs: dict[tuple[Any, ...], Program] = field(default_factory=dict, repr=False)
 
-    def program(self, sizes: Sizes, *, noted: bool) -> Program:
-        """Return its generated function with the conditions in the order that is cheapest for a state.
+    def moves(self, sizes: Sizes, *, noted: bool) -> tuple[Move, ...]:
+        """Return its conditions in the order that is cheapest for a state.
 
         What is to be noted are the conditions as they were written, so that reasons name those.
         """
         own = self.source.preconditions
         conditions = own if noted else (*own, *(each for each in self.pulled if each not in own))
-        moves = arrange(conditions, self.source.head.args, self.variables, self.types, sizes)
+        return arrange(conditions, self.source.head.args, self.variables, self.types, sizes)
+
+    def program(self, moves: Sequence[Move], *, noted: bool) -> Program:
+        """Return its generated function."""
         key = (noted, *((type(move), id(move.condition), getattr(move, "variable", None)) for move in moves))
         if key not in self._programs:
             self._programs[key] = method_program(self.source, moves, self.types, self.changing, noted=noted)
