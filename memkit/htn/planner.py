@@ -254,7 +254,7 @@ class HTNPlanner:
             learned = [tested(method, self.domain) for method in self.usable]
             everything = compile_domain(self.domain, [*goal_methods(self.domain), *learned], typed=typed)
             able, dead_ends = without_dead_ends(everything)
-            self._ready[typed] = _Ready(everything, able, dead_ends, split(able, typed=typed))
+            self._ready[typed] = _Ready(everything, able, dead_ends, split(able))
         return self._ready[typed]
 
     def _tasks(self, task: object) -> tuple[Term, ...]:

@@ -52,7 +52,8 @@ def test_the_generated_text_in_the_documentation_is_what_is_generated() -> None:
     """The example in the docstring of ``codegen`` is word for word the text for that method."""
     method = Method("m_via", "get_to ?v ?to", ["road ?x ?to"], ["get_to ?v ?x", "drive ?v ?x ?to"])
 
-    text = compile_method(method, Domain()).program(lambda atom, given: 1.0, noted=False).text
+    compiled = compile_method(method, Domain())
+    text = compiled.program(compiled.moves(lambda atom, given: 1.0, noted=False), noted=False).text
 
     assert textwrap.indent(text, "    ") in str(codegen.__doc__)
 
