@@ -22,9 +22,9 @@ Expansion = tuple[CompiledMethod | None, Term, Sequence[Term], int]
 comes first now, and how many subtasks the method has."""
 Expand = Callable[[Term], Iterator[Expansion]]
 
-_USES = 60
-"""How often a method or an operator is used before it is worth generating code for."""
-_ROWS = 1_000
+USES = 60
+"""How often a method or an operator is used before code is generated for it."""
+ROWS = 1_000
 """How many candidates a method may look at without generated code."""
 
 
@@ -59,7 +59,7 @@ class Functions:
 
     def _applied(self, name: str, operator: CompiledOperator) -> Apply:
         """Return an operator's function; one that goes by rows has the generated one take its place in time."""
-        slow = None if self._noted or operator.uses > _USES else applied_by_rows(operator.source, self._world)
+        slow = None if self._noted or operator.uses >= USES else applied_by_rows(operator.source, self._world)
         if slow is None:
             generated: Apply = self._linked(operator.program(noted=self._noted), operator, operator)
             return generated
@@ -67,7 +67,7 @@ class Functions:
 
         def apply(task: Term) -> Term | None:
             operator.uses += 1
-            if operator.uses > _USES:
+            if operator.uses >= USES:
                 self.steps[name] = self._step(name)
             return by_rows(task)
 
@@ -101,7 +101,7 @@ class Functions:
             expand: Expand = self._linked(method.program(moves, noted=self._noted), method, source)
             return expand
 
-        if self._noted or method.uses > _USES or expected_rows(moves, world) > _ROWS:
+        if self._noted or method.uses >= USES or expected_rows(moves, world) > ROWS:
             return generated()
         slow = expanded_by_rows(method.source, moves, method.types, method.changing, world, source)
         if slow is None:
@@ -110,7 +110,7 @@ class Functions:
 
         def expand(task: Term) -> Iterator[Expansion]:
             method.uses += 1
-            if method.uses > _USES:
+            if method.uses >= USES:
                 expanders[at] = generated()
             yield from by_rows(task)
 

@@ -26,6 +26,8 @@ Types = Mapping[str, Sequence[str]]
 Row = tuple[Any, ...]
 _Read = Callable[[Row], Any]
 _Passes = Callable[[Row], bool]
+_MOST_STAGES = 40
+"""Stages are nested calls here; what has more goes on in generated code, however seldom it is used."""
 
 
 class _Stage(NamedTuple):
@@ -180,6 +182,8 @@ def expanded_by_rows(
     layout = _Layout(world, types, args, [*map(_term_of, conditions), *steps])
     for move in moves:
         layout.move(move, changing)
+    if len(layout.stages) > _MOST_STAGES:
+        return None
     values, subtasks = layout.read(method_variables(method)), [layout.read_fact(step) for step in steps]
     before = None if method.ordering is None or len(steps) < 2 else done_before(method.ordering, steps)
     length, width, stages, tick = len(args) + 1, len(steps), layout.stages, world.tick

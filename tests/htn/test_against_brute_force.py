@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 from brute_force import FOUND as SOLVABLE
 from brute_force import NONE, RandomProblem, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memkit.htn import functions
 from memkit.htn.core import FOUND, GAVE_UP, NO_PLAN, Budget, HTNPlanner, verify
 
+FEW = Budget(nodes=5_000, seconds=None)
 many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -19,7 +23,7 @@ def test_search_and_brute_force_give_the_same_answer(seed: int) -> None:
     drawn = RandomProblem(seed)
     domain, problem = drawn.domain(), drawn.problem()
 
-    result = HTNPlanner(domain=domain, budget=Budget(nodes=5_000, seconds=None)).solve_problem(problem)
+    result = HTNPlanner(domain=domain, budget=FEW).solve_problem(problem)
 
     truth = solve(domain, problem)
     if result.plan is not None:
@@ -29,3 +33,17 @@ def test_search_and_brute_force_give_the_same_answer(seed: int) -> None:
         assert truth != SOLVABLE
     if truth == SOLVABLE:
         assert result.outcome in (FOUND, GAVE_UP)
+
+
+@settings(many, max_examples=60)
+@given(st.integers(0, 2**32))
+def test_plans_do_not_depend_on_whether_code_was_generated(seed: int) -> None:
+    """Generated functions, and what goes by rows in their place, find the same plan in the same number of nodes."""
+    found = []
+    for uses in (0, 1, 1_000_000):
+        drawn = RandomProblem(seed)
+        with patch.object(functions, "USES", uses), patch.object(functions, "ROWS", uses):
+            result = HTNPlanner(domain=drawn.domain(), budget=FEW).solve_problem(drawn.problem())
+        found.append((result.outcome, result.plan, list(result.tree), result.nodes))
+
+    assert found[0] == found[1] == found[2]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import textwrap
 import time
+from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.htn import codegen
+from memkit.htn import codegen, functions
 from memkit.htn.compiled import compile_method
 from memkit.htn.core import (
     FOUND,
@@ -35,9 +37,13 @@ from memkit.htn.core import (
 from memkit.htn.terms import Head
 
 
+@pytest.mark.parametrize("uses", [0, functions.USES])
 @pytest.mark.parametrize("width", [11, 12, 13, 25, 60])
-def test_a_join_may_be_deeper_than_python_allows_blocks_to_be(width: int) -> None:
+def test_a_join_may_be_deeper_than_python_allows_blocks_to_be(
+    width: int, uses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """CPython allows 20 loops inside each other; a method may have more variables, also in its explanation."""
+    monkeypatch.setattr(functions, "USES", uses)
     names = [f"?x{n}" for n in range(width)]
     conditions = [f"p{n} ?x{n}" for n in range(width)]
     planner = HTNPlanner([Method("m", "t", conditions, [" ".join(["o", *names])])], [Operator(" ".join(["o", *names]))])
@@ -73,10 +79,12 @@ def test_names_get_into_generated_code_as_text_only(names: list[str]) -> None:
     domain = Domain(operators=(step,), methods=(way,))
     problem = Problem(tasks=((task, one),), state=((predicate, one, other), (predicate, other, one)))
 
-    result = HTNPlanner(domain=domain).solve_problem(problem)
+    for uses in (0, functions.USES):
+        with patch.object(functions, "USES", uses):
+            result = HTNPlanner(domain=replace(domain)).solve_problem(problem)
 
-    assert [each.args for each in result.plan or []] == [(other,)]
-    assert verify(domain, problem, result.plan or []) == []
+        assert [each.args for each in result.plan or []] == [(other,)]
+        assert verify(domain, problem, result.plan or []) == []
 
 
 def test_values_that_are_not_texts_are_compared_by_value() -> None:
