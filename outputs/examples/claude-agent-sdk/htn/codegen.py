@@ -2,21 +2,22 @@
 
 For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to`` and two subtasks the text is::
 
-    def link(world, source, note):
-        facts, members, view, tick = world.facts, world.objects_of, world.view, world.tick
-        held, numbers, counted = facts.facts, facts.numbers, world.counted
+    def link(facts, held, numbers, members, view, tick, counted, source, note):
         index0 = facts.index(('road', 3), (2,))
         def expand(task):
-            if not (len(task) == 3):
+            if len(task) != 3:
                 return
-            _, v0, v1, = task
+            _, v0, v1 = task
             found = index0.get(v1, NONE)
-            for _, v2, _, in found:
-                yield source, (v0, v1, v2), (('get_to', v0, v2,), ('drive', v0, v2, v1,), ), 2
+            for _, v2, _ in found:
+                yield source, (v0, v1, v2), (('get_to', v0, v2), ('drive', v0, v2, v1)), 2
         return expand
 
 ``link`` is called once for each problem, ``expand`` for each task. With ``noted`` the functions also tell ``note``
 what did not hold; this is the slower form, used to explain why there is no plan.
+
+Most of the time that a new domain costs goes into Python's parser, so the text is short: tests that follow each other
+stand in one line, and there are no brackets that it could do without.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from typing import Any
 from .conditions import condition_variables
 from .domain import Method, Operator, computed_subtasks
 from .effects import Change, Effect
-from .formulas import Names, Types, every_way, formula, is_of_types, loop_of, number, state_function
+from .formulas import Names, Types, every_way, failing, loop_of, misses, number, state_function, tuple_of, type_tests
 from .joins import Compute, Copy, Each, Happen, Match, Move, Test, conjuncts, new_variables
 from .ordering import done_before
 from .reckoning import NO_VALUE, are_possible, differ, reckon
 from .terms import Term, is_variable, variables_of
+from .world import World
 
 Explanation = tuple[Move | Compute | Happen, tuple[str, ...]]
 """A move that failed, and the variables that had values then."""
@@ -78,39 +80,51 @@ class Function:
         self._lines = [f"def {name}(task):"]
         self._loops: list[int] = []
         """The loops that are open, each by the number of its move."""
+        self._leaving: list[str] = []
+        """Expressions for when to leave, not written yet: those that follow each other make one test."""
         self._parts: list[str] = []
 
     def line(self, text: str, deeper: int = 0) -> None:
         """Add a line at the present depth."""
+        if self._leaving:
+            tests, self._leaving = " or ".join(self._leaving), []
+            self.line(f"if {tests}:")
+            self._leave()
         self._lines.append("    " * (len(self._loops) + 1 + deeper) + text)
 
-    def fail(self, unless: str, number: int) -> None:
-        """Go on to the next candidate unless an expression is true."""
-        self.line(f"if not ({unless}):")
-        if self._noted:
-            self._note(number, 1)
+    def leave_if(self, failing: str, number: int | None = None) -> None:
+        """Go on to the next candidate if an expression is true, and note the number of what failed then."""
+        if not self._noted or number is None:
+            self._leaving.append(failing)
+            return
+        self.line(f"if {failing}:")
+        self._note(number, 1)
+        self._leave()
+
+    def _leave(self) -> None:
         self.line("continue" if self._loops else "return", 1)
 
     def head(self, args: Sequence[Any] | None, types: Types) -> None:
         """Take the arguments of the task apart, and leave where they do not fit; None stands for any arguments."""
         if args is None:
             return
-        self.fail(f"len(task) == {len(args) + 1}", MISFIT)
+        self.leave_if(f"len(task) != {len(args) + 1}", MISFIT)
+        if not args:
+            return
         first = [is_variable(arg) and args.index(arg) == at for at, arg in enumerate(args)]
         parts = [self.names.variable(arg) if first[at] else f"a{at}" for at, arg in enumerate(args)]
-        self.line(f"_, {''.join(part + ', ' for part in parts)}= task")
+        self.line(f"_, {', '.join(parts)} = task")
         self._bound += [arg for at, arg in enumerate(args) if first[at]]
         for at, arg in enumerate(args):
-            same = f"a{at} == {self.names.value(arg)}"
-            wanted = is_of_types(parts[at], types.get(arg, ()), self.names) if first[at] else same
-            if wanted:
-                self.fail(wanted, MISFIT)
+            same = (parts[at], "==", self.names.value(arg))
+            for test in type_tests(parts[at], types.get(arg, ()), self.names) if first[at] else (same,):
+                self.leave_if(misses(test), MISFIT)
 
     def move(self, move: Move, types: Types, changing: Container[str] = ()) -> None:
         """Test a condition, or bind variables and test their types."""
         number = self.explain(move)
         if isinstance(move, Test):
-            self.fail(formula(move.condition, self.names), number)
+            self.leave_if(failing(move.condition, self.names), number)
         else:
             if len(self._loops) == _DEEPEST_LOOP:
                 self._go_on_elsewhere()
@@ -148,8 +162,7 @@ class Function:
         self.line(f"for {loop.targets} in {candidates}:")
         self._loops.append(number)
         for test in loop.tests:
-            self.line(f"if not ({test}):")
-            self.line("continue", 1)
+            self.leave_if(misses(test))
 
     def _tick(self, candidates: str) -> None:
         """Look at the clock now and then inside a loop inside a loop; each pass of an outermost one is a node."""
@@ -177,18 +190,21 @@ class Function:
 class Program:
     """A generated function, compiled, and what its notes mean."""
 
-    link: Callable[..., Callable[[Term], Any]]
+    make: Callable[..., Callable[[Term], Any]]
     explanations: Sequence[Explanation]
     text: str
+
+    def link(self, world: World, source: object, note: Callable[..., object] | None) -> Callable[[Term], Any]:
+        """Return the function bound to a state and its indexes."""
+        facts = world.facts
+        parts = facts, facts.facts, facts.numbers, world.objects_of, world.view, world.tick, world.counted
+        return self.make(*parts, source, note)
 
 
 def program(function: Function, title: str) -> Program:
     """Return a function compiled together with what it refers to."""
-    body = ["facts, members, view, tick = world.facts, world.objects_of, world.view, world.tick"]
-    body.append("held, numbers, counted = facts.facts, facts.numbers, world.counted")
-    body += [*function.names.setup, *function.text().split("\n")]
-    lines = ["def link(world, source, note):", *body, f"return {function.name}"]
-    whole = "\n    ".join(lines)
+    body = [*function.names.setup, *function.text().split("\n"), f"return {function.name}"]
+    whole = "\n    ".join(["def link(facts, held, numbers, members, view, tick, counted, source, note):", *body])
     scope: dict[str, Any] = {**function.names.constants, **_TOOLS}
     exec(_code(whole, title), scope)
     return Program(scope["link"], tuple(function.explanations), whole)
@@ -211,7 +227,7 @@ def method_program(
         function.move(move, types, changing)
     if callable(method.subtasks):
         function.line(f"subtasks = {names.constant(computed(method.subtasks, method.name))}(view, task[1:])")
-        function.fail("subtasks is not None", function.explain(Compute()))
+        function.leave_if("subtasks is None", function.explain(Compute()))
         subtasks, width = "subtasks", "len(subtasks)"
     else:
         subtasks, width = _subtasks(method, names), str(len(method.subtasks))
@@ -221,7 +237,7 @@ def method_program(
 
 def _subtasks(method: Method, names: Names) -> str:
     steps = () if callable(method.subtasks) else method.subtasks
-    written = f"({''.join(names.fact(step) + ', ' for step in steps)})"
+    written = tuple_of(names.fact(step) for step in steps)
     if method.ordering is None or len(steps) < 2:
         return written
     before = names.constant(done_before(method.ordering, steps))
@@ -237,16 +253,16 @@ def operator_program(operator: Operator, *, noted: bool = False) -> Program:
     function.head(None if operator.any_arguments else parameters, types)
     for condition in conjuncts(operator.preconditions):
         function.move(Test(condition), types)
-    removed = "".join(names.fact(fact) + ", " for fact in operator.effects_remove)
-    added = "".join(names.fact(fact) + ", " for fact in operator.effects_add)
+    removed = tuple_of(map(names.fact, operator.effects_remove))
+    added = tuple_of(map(names.fact, operator.effects_add))
     if operator.effects_more:
-        function.line(f"removed, added, changes = [{removed}], [{added}], []")
+        function.line(f"removed, added, changes = [*{removed}], [*{added}], []")
         for effect in operator.effects_more:
             _write_effect(effect, function)
-        function.fail("are_possible(changes)", function.explain(Happen()))
+        function.leave_if("not are_possible(changes)", function.explain(Happen()))
         function.line("facts.change(removed, added, changes)")
     else:
-        function.line(f"facts.change(({removed}), ({added}))")
+        function.line(f"facts.change({removed}, {added})")
     function.line(f"return {names.values(parameters)}")
     return program(function, operator.name)
 
@@ -260,9 +276,9 @@ def _write_effect(effect: Effect, function: Function) -> None:
     objects = names.values([parameter.name for parameter in effect.parameters])
     ways = every_way(effect.parameters, effect.condition, names)
     function.line(f"for {objects} in [{objects} {ways}]:" if effect.parameters else f"for _ in [0 {ways}]:")
-    function.line(f"removed += ({''.join(names.fact(fact) + ', ' for fact in effect.remove)})", 1)
-    function.line(f"added += ({''.join(names.fact(fact) + ', ' for fact in effect.add)})", 1)
-    function.line(f"changes += ({''.join(_change(change, names) + ', ' for change in effect.changes)})", 1)
+    function.line(f"removed += {tuple_of(map(names.fact, effect.remove))}", 1)
+    function.line(f"added += {tuple_of(map(names.fact, effect.add))}", 1)
+    function.line(f"changes += {tuple_of(_change(change, names) for change in effect.changes)}", 1)
 
 
 def _change(change: Change, names: Names) -> str:

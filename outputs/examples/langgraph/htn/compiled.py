@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 from .codegen import Program, method_program, method_variables, operator_program
-from .conditions import Condition, Literal
+from .conditions import Condition, Equal, Literal
 from .domain import Domain, Method, Operator
-from .joins import Sizes, arrange, conjuncts
-from .needs import facts_changed, pulled_up
+from .joins import Move, Sizes, arrange, conjuncts
+from .needs import Needs, PulledUp, facts_changed
 from .terms import ROOT_TYPE, Head, Term, is_variable
 from .wording import counted
 from .world import World
 
 Types = Mapping[str, Sequence[str]]
+NeedsFrom = Callable[[int], Needs]
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class CompiledOperator:
 
     source: Operator
     head: CompiledHead
+    uses: int = 0
+    """How often it was carried out without generated code."""
     _programs: dict[bool, Program] = field(default_factory=dict, repr=False)
 
     def program(self, *, noted: bool) -> Program:
@@ -71,20 +75,30 @@ class CompiledMethod:
     changing: frozenset[str]
     """The predicates whose facts steps change."""
     variables: tuple[str, ...]
-    pulled: tuple[Condition, ...] = ()
-    """What its subtasks need when it begins."""
+    needs: NeedsFrom = lambda start: frozenset()
+    """Gives what its subtasks from a position on need when these begin."""
     whole: CompiledMethod | None = None
     """The method that this is a part of."""
+    uses: int = 0
+    """How often it was expanded without generated code."""
     _programs: dict[tuple[Any, ...], Program] = field(default_factory=dict, repr=False)
 
-    def program(self, sizes: Sizes, *, noted: bool) -> Program:
-        """Return its generated function with the conditions in the order that is cheapest for a state.
+    @cached_property
+    def pulled(self) -> tuple[Literal | Equal, ...]:
+        """Return what its subtasks need when it begins."""
+        return tuple(sorted(self.needs(0), key=str))
+
+    def moves(self, sizes: Sizes, *, noted: bool) -> tuple[Move, ...]:
+        """Return its conditions in the order that is cheapest for a state.
 
         What is to be noted are the conditions as they were written, so that reasons name those.
         """
         own = self.source.preconditions
         conditions = own if noted else (*own, *(each for each in self.pulled if each not in own))
-        moves = arrange(conditions, self.source.head.args, self.variables, self.types, sizes)
+        return arrange(conditions, self.source.head.args, self.variables, self.types, sizes)
+
+    def program(self, moves: Sequence[Move], *, noted: bool) -> Program:
+        """Return its generated function."""
         key = (noted, *((type(move), id(move.condition), getattr(move, "variable", None)) for move in moves))
         if key not in self._programs:
             self._programs[key] = method_program(self.source, moves, self.types, self.changing, noted=noted)
@@ -108,11 +122,11 @@ def compile_domain(domain: Domain, learned: Sequence[Method] = (), *, typed: boo
     sources = sorted((*domain.methods, *learned), key=lambda each: each.learned)
     changing = changing_predicates(domain)
     types = {number: expected_types(method, domain) for number, method in enumerate(sources)}
-    needs = pulled_up(domain, sources, types, typed)
+    pulled = PulledUp(domain, sources, types, typed)
     methods: dict[str, list[CompiledMethod]] = {}
     for number, method in enumerate(sources):
-        pulled = tuple(sorted(needs[number], key=str))
-        methods.setdefault(method.task, []).append(_compiled(method, types[number], changing, pulled))
+        needs = partial(pulled.of_subtasks, number)
+        methods.setdefault(method.task, []).append(_compiled(method, types[number], changing, needs))
     return CompiledDomain(
         domain,
         {operator.name: compile_operator(operator) for operator in domain.operators},
@@ -131,16 +145,23 @@ def compile_method(method: Method, domain: Domain) -> CompiledMethod:
     return _compiled(method, expected_types(method, domain), changing_predicates(domain))
 
 
+def compile_part(method: Method, whole: CompiledMethod, needs: NeedsFrom, domain: Domain) -> CompiledMethod:
+    """Return a part of a method ready to be expanded."""
+    part = _compiled(method, expected_types(method, domain), whole.changing, needs)
+    part.whole = whole
+    return part
+
+
 def compile_goal(goal: Sequence[Condition], domain: Domain) -> CompiledMethod:
     """Return a goal as what has to hold for a last task without subtasks."""
     return compile_method(Method("goal", Head("goal"), goal), domain)
 
 
 def _compiled(
-    method: Method, types: Types, changing: frozenset[str], pulled: tuple[Condition, ...] = ()
+    method: Method, types: Types, changing: frozenset[str], needs: NeedsFrom = lambda start: frozenset()
 ) -> CompiledMethod:
     head = CompiledHead(None if method.any_arguments else method.head.args, types)
-    return CompiledMethod(method, head, types, changing, method_variables(method), pulled)
+    return CompiledMethod(method, head, types, changing, method_variables(method), needs)
 
 
 def changing_predicates(domain: Domain) -> frozenset[str]:

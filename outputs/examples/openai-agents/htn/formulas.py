@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .conditions import Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, condition_variables
+from .conditions import Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, condition_variables, negated
 from .joins import Copy, Each, Match, Test, arrange, conjuncts, new_variables
 from .numbers import Arithmetic, Number
 from .state import StateView
@@ -64,12 +64,11 @@ class Names:
 
     def values(self, parts: Iterable[Any]) -> str:
         """Return an expression for the tuple of several values."""
-        written = [self.value(part) for part in parts]
-        return f"({', '.join(written)}{',' * (len(written) == 1)})"
+        return tuple_of(map(self.value, parts))
 
     def fact(self, atom: Term) -> str:
         """Return an expression for a fact; what it says of its objects may be variable, its predicate is not."""
-        return f"({', '.join([self.constant(atom[0]), *(self.value(part) for part in atom[1:])])},)"
+        return tuple_of([self.constant(atom[0]), *map(self.value, atom[1:])])
 
     def members(self, kind: str) -> str:
         """Return a name for the objects of a type."""
@@ -80,11 +79,24 @@ class Names:
         return f"{stem}{self._counts[stem]}"
 
 
+def tuple_of(written: Iterable[str]) -> str:
+    """Return an expression for the tuple of what several expressions give."""
+    parts = list(written)
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def failing(condition: Condition, names: Names) -> str:
+    """Return an expression that is true where a condition does not hold."""
+    if isinstance(condition, Literal | Equal):
+        return formula(negated(condition), names)
+    return f"not ({formula(condition, names)})"
+
+
 def formula(condition: Condition, names: Names) -> str:
     """Return an expression that is true where a condition holds.
 
     >>> formula(Literal(("at", "?x", "home"), positive=False), Names())
-    "('at', v0, 'home',) not in held"
+    "('at', v0, 'home') not in held"
     """
     if isinstance(condition, Literal):
         return f"{names.fact(condition.atom)} {'in' if condition.positive else 'not in'} held"
@@ -134,7 +146,7 @@ def every_way(parameters: Sequence[Parameter], condition: Condition, names: Name
         else:
             loop = loop_of(move, types, names)
             clauses.append(f"for {loop.targets} in counted({loop.candidates})")
-            clauses += [f"if {test}" for test in loop.tests]
+            clauses += [f"if {' '.join(test)}" for test in loop.tests]
     return " ".join(clauses)
 
 
@@ -150,35 +162,46 @@ def _unknown_size(atom: Term, given: Sequence[int]) -> float:
     return len(atom) - len(given)
 
 
+Sides = tuple[str, str, str]
+"""A test: its left side, ``in`` or ``==``, and its right side."""
+
+
 @dataclass(frozen=True)
 class Loop:
     """A loop that binds variables: ``for targets in candidates``, then tests that a candidate must pass."""
 
     targets: str
     candidates: str
-    tests: tuple[str, ...]
+    tests: tuple[Sides, ...]
 
 
 def loop_of(move: Copy | Match | Each, types: Types, names: Names) -> Loop:
     """Return the loop that goes through what a move finds."""
-    typed = [is_of_types(names.variable(name), types.get(name, ()), names) for name in new_variables(move)]
-    tests = tuple(test for test in typed if test)
+    tests = [
+        test for name in new_variables(move) for test in type_tests(names.variable(name), types.get(name, ()), names)
+    ]
     if isinstance(move, Copy):
-        return Loop(names.variable(move.variable), f"({names.value(move.source)},)", tests)
+        return Loop(names.variable(move.variable), f"({names.value(move.source)},)", tuple(tests))
     if isinstance(move, Each):
-        return Loop(names.variable(move.variable), names.members(move.condition.atom[0]), tests)
-    atom, targets, same = move.condition.atom, ["_"] * len(move.condition.atom), list[str]()
+        return Loop(names.variable(move.variable), names.members(move.condition.atom[0]), tuple(tests))
+    atom, targets, same = move.condition.atom, ["_"] * len(move.condition.atom), list[Sides]()
     for at, part in enumerate(atom):
         if at > 0 and part in move.new:
             repeated = atom.index(part, 1) < at
             targets[at] = f"r{at}" if repeated else names.variable(part)
-            same += [f"r{at} == {names.variable(part)}"] * repeated
-    return Loop(f"{', '.join(targets)},", _facts_like(atom, move.new, names), (*same, *tests))
+            same += [(f"r{at}", "==", names.variable(part))] * repeated
+    return Loop(", ".join(targets) + "," * (len(targets) == 1), _facts_like(atom, move.new, names), (*same, *tests))
 
 
-def is_of_types(value: str, kinds: Sequence[str], names: Names) -> str:
-    """Return an expression that is true where a value has all of the types, empty where it always has."""
-    return " and ".join(f"{value} in {names.members(kind)}" for kind in kinds if kind != ROOT_TYPE)
+def type_tests(value: str, kinds: Sequence[str], names: Names) -> list[Sides]:
+    """Return the tests of whether a value has all of the types."""
+    return [(value, "in", names.members(kind)) for kind in kinds if kind != ROOT_TYPE]
+
+
+def misses(test: Sides) -> str:
+    """Return an expression that is true where a test fails."""
+    left, how, right = test
+    return f"{left} {'!=' if how == '==' else 'not in'} {right}"
 
 
 def _facts_like(atom: Term, new: Sequence[str], names: Names) -> str:

@@ -43,18 +43,18 @@ Kinds = Mapping[tuple[bool, Any, int], Sequence[Effect]]
 """Effects by whether they make a fact true, its name, and how many arguments it has."""
 
 
-def pulled_up(domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> dict[int, Needs]:
-    """Return for each method, by its number, what its subtasks need when it begins, over the method's variables.
-
-    ``typed`` says that every object has one declared type, so that types without a common object tell facts apart.
-    """
-    return _Needs(domain, methods, types, typed).of_methods()
-
-
-class _Needs:
+class PulledUp:
     """The two fixpoints: what tasks may change, and what they need."""
 
     def __init__(self, domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> None:
+        """Work out what all tasks need.
+
+        Args:
+            domain: The domain, of which the operators count.
+            methods: The methods, which are referred to by their position here.
+            types: The types of each method's variables.
+            typed: Whether every object has one declared type, so that types without a common object tell facts apart.
+        """
         self.domain = domain
         self.methods = methods
         self.types = types
@@ -75,8 +75,8 @@ class _Needs:
         self._at_beginning = cache(self._find_at_beginning)
         self._before = cache(self._find_before)
         self.needs: dict[Call, Needs] = {}
-        self._found: dict[int, tuple[Needs, Needs]] = {}
-        """What the subtasks of each method need, and what the method needs, as far as is known of its subtasks."""
+        self._found: dict[int, Needs] = {}
+        """What each method needs, as far as is known of its subtasks."""
         self._users: dict[Call, list[int]] = {}
         """The methods that a call is a subtask of."""
         for number in range(len(methods)):
@@ -85,14 +85,23 @@ class _Needs:
         for operator in domain.operators:
             call = (operator.name, len(operator.parameters))
             self.needs[call] = frozenset() if operator.any_arguments else _over_arguments(operator)
-
-    def of_methods(self) -> dict[int, Needs]:
-        """Return what the subtasks of each method need when it begins."""
         calls = [(method.task, len(method.head.args)) for method in self.methods]
         # From below: all that any method might need. From there down to what all methods need.
         self._repeat(calls, lambda found: frozenset().union(*found))
         self._repeat(calls, lambda found: frozenset.intersection(*found))
-        return {number: self._found[number][0] for number in range(len(self.methods))}
+
+    def of_subtasks(self, number: int, start: int = 0) -> Needs:
+        """Return what a method's subtasks from ``start`` on need when these begin, over the method's variables."""
+        subtasks = self.methods[number].subtasks
+        if callable(subtasks) or not self.earlier[number]:
+            return frozenset()
+        found = (
+            self._at_beginning(number, start, at, each)
+            for at, step in enumerate(subtasks)
+            if at >= start
+            for each in self.needs.get((step[0], len(step) - 1), ())
+        )
+        return frozenset(each for each in found if each is not None)
 
     def _repeat(self, calls: Sequence[Call], join: Callable[[list[Needs]], Needs]) -> None:
         """Join what the methods of each task need, subtasks first, until nothing changes; then all is known."""
@@ -125,20 +134,9 @@ class _Needs:
     def _of_method(self, number: int) -> Needs:
         """Return what a method needs, over the arguments of its task."""
         if number not in self._found:
-            inner = self._of_subtasks(number)
-            found = (self._over_head(number, each) for each in (*self.own[number], *inner))
-            self._found[number] = inner, frozenset(each for each in found if each is not None)
-        return self._found[number][1]
-
-    def _of_subtasks(self, number: int) -> Needs:
-        """Return what the subtasks of a method need when it begins, over the method's variables."""
-        subtasks = self.methods[number].subtasks
-        found = (
-            self._at_beginning(number, at, each)
-            for at, step in enumerate(() if callable(subtasks) or not self.earlier[number] else subtasks)
-            for each in self.needs.get((step[0], len(step) - 1), ())
-        )
-        return frozenset(each for each in found if each is not None)
+            found = (self._over_head(number, each) for each in (*self.own[number], *self.of_subtasks(number)))
+            self._found[number] = frozenset(each for each in found if each is not None)
+        return self._found[number]
 
     def _find_over_head(self, number: int, need: Literal | Equal) -> Literal | Equal | None:
         """Return a method's need over the arguments of its task, None where it speaks of other variables too."""
@@ -146,9 +144,9 @@ class _Needs:
         parts = need.atom[1:] if isinstance(need, Literal) else (need.left, need.right)
         return replaced(need, names) if all(part in names for part in parts if is_variable(part)) else None
 
-    def _find_at_beginning(self, number: int, at: int, need: Literal | Equal) -> Literal | Equal | None:
+    def _find_at_beginning(self, number: int, start: int, at: int, need: Literal | Equal) -> Literal | Equal | None:
         """Return a subtask's need over the method's variables, None where what is done before may see to it."""
-        names, before = self._before(number, at)
+        names, before = self._before(number, start, at)
         if before is None:
             return None
         own = replaced(need, names)
@@ -158,12 +156,15 @@ class _Needs:
         effects = (effect for known in before for effect in known.get(kind, ()))
         return None if any(self._may_meet(each, own, number) for each in effects) else own
 
-    def _find_before(self, number: int, at: int) -> tuple[Mapping[str, Any], Sequence[Kinds] | None]:
-        """Return what a subtask is given, and the effects of what may precede it, None where those are unknown."""
+    def _find_before(self, number: int, start: int, at: int) -> tuple[Mapping[str, Any], Sequence[Kinds] | None]:
+        """Return what a subtask is given, and the effects of what may precede it, None where those are unknown.
+
+        What comes before ``start`` has been done already.
+        """
         subtasks = self.methods[number].subtasks
         assert not callable(subtasks)
         names = {f"?{position}": arg for position, arg in enumerate(subtasks[at][1:])}
-        earlier = dict.fromkeys(subtasks[other][0] for other in self.earlier[number][at])
+        earlier = dict.fromkeys(subtasks[other][0] for other in self.earlier[number][at] if other >= start)
         if any(name in self.opaque for name in earlier):
             return names, None
         return names, [self.effects[name] for name in earlier if name in self.effects]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from .conditions import Compare, Condition, Equal, Exists, ForAll, Literal, walk
@@ -10,6 +10,9 @@ from .domain import Domain, Method, Operator, Problem
 from .effects import Change, Effect, When
 from .numbers import Number, fluents_of
 from .terms import ROOT_TYPE, Parameter, Term, is_variable
+
+_Use = tuple[Term, Sequence[str]]
+"""A fact, fluent or call, and the types that its arguments are declared to have."""
 
 
 def typed_objects(domain: Domain, problem: Problem) -> dict[str, dict[Any, None]]:
@@ -20,12 +23,11 @@ def typed_objects(domain: Domain, problem: Problem) -> dict[str, dict[Any, None]
     """
     declared = {**domain.objects, **problem.objects}
     kinds: dict[Any, set[str]] = {name: {kind} for name, kind in declared.items()}
-    for term, signature in _uses(domain, problem):
-        for position, part in enumerate(term[1:]):
-            if not is_variable(part) and part not in declared:
-                known = kinds.setdefault(part, set())
-                known.update(signature[position : position + 1])
-    all_types = _all_types(domain)
+    all_types, of_domain = domain.kept("objects", lambda: (_all_types(domain), _kinds(_uses(domain), domain.objects)))
+    for found in (of_domain, _kinds(_uses_in_problem(domain, problem), declared)):
+        for name, own in found.items():
+            if name not in declared:
+                kinds.setdefault(name, set()).update(own)
     members: dict[str, dict[Any, None]] = {kind: {} for kind in all_types}
     for name in sorted(kinds, key=lambda each: (type(each).__name__, str(each))):
         own = kinds[name] - ({ROOT_TYPE} if name not in declared else set())
@@ -45,27 +47,62 @@ def _all_types(domain: Domain) -> list[str]:
     return list(dict.fromkeys([ROOT_TYPE, *domain.types, *domain.types.values(), *named]))
 
 
-def _uses(domain: Domain, problem: Problem) -> Iterable[tuple[Term, Sequence[str]]]:
-    """Return every term of domain and problem with what is declared about the types of its arguments."""
-    signatures: Mapping[str, Sequence[str]] = {
+def _kinds(uses: Iterable[_Use], declared: Container[Any]) -> dict[Any, set[str]]:
+    """Return the types that objects get from where they occur; those that are declared need none."""
+    found: dict[Any, set[str]] = {}
+    for term, signature in uses:
+        for position, part in enumerate(term):
+            if position > 0 and part not in declared and not is_variable(part):
+                found.setdefault(part, set()).update(signature[position - 1 : position])
+    return found
+
+
+def _uses(domain: Domain) -> Iterable[_Use]:
+    """Yield every term of a domain with what is declared about the types of its arguments."""
+    yield from _uses_in_conditions(domain, _conditions(domain))
+    facts = [fact for operator in domain.operators for fact in (*operator.effects_add, *operator.effects_remove)]
+    facts += [fact for effect in _effects(domain) if isinstance(effect, When) for fact in (*effect.add, *effect.remove)]
+    yield from ((fact, domain.predicates.get(str(fact[0]), ())) for fact in facts)
+    yield from _fluents(domain, _numbers(domain))
+    signatures = _signatures(domain)
+    for method in domain.methods:
+        steps = () if callable(method.subtasks) else method.subtasks
+        for call in ((method.task, *method.head.args), *steps):
+            yield call, signatures.get(str(call[0]), ())
+
+
+def _uses_in_problem(domain: Domain, problem: Problem) -> Iterable[_Use]:
+    """Yield the terms of a problem likewise."""
+    yield from ((fact, domain.predicates.get(str(fact[0]), ())) for fact in problem.state)
+    yield from _uses_in_conditions(domain, problem.goal)
+    yield from _fluents(domain, problem.numbers)
+    # A task that names an undeclared object is a slip where objects are declared at all.
+    if not (domain.objects or problem.objects):
+        signatures = _signatures(domain)
+        yield from ((task, signatures.get(str(task[0]), ())) for task in problem.tasks)
+
+
+def _uses_in_conditions(domain: Domain, conditions: Sequence[Condition]) -> Iterable[_Use]:
+    for each in walk(conditions):
+        if isinstance(each, Literal):
+            yield each.atom, domain.predicates.get(str(each.atom[0]), ())
+        elif isinstance(each, Equal):
+            yield ("=", each.left, each.right), ()
+        elif isinstance(each, Compare):
+            yield from _fluents(domain, (each.left, each.right))
+
+
+def _fluents(domain: Domain, numbers: Iterable[Number]) -> Iterable[_Use]:
+    for fluent in (fluent for number in numbers for fluent in fluents_of(number)):
+        yield fluent, domain.functions.get(str(fluent[0]), ())
+
+
+def _signatures(domain: Domain) -> Mapping[str, Sequence[str]]:
+    """Return the types of the arguments of tasks and steps."""
+    return {
         **{method.task: _head_types(method.head.args, method.head.types or {}) for method in domain.methods},
         **{operator.name: [p.type for p in operator.parameters] for operator in domain.operators},
     }
-    conditions = [*_conditions(domain), *problem.goal]
-    facts = [*problem.state]
-    facts += [each.atom for each in walk(conditions) if isinstance(each, Literal)]
-    facts += [("=", each.left, each.right) for each in walk(conditions) if isinstance(each, Equal)]
-    facts += [fact for operator in domain.operators for fact in (*operator.effects_add, *operator.effects_remove)]
-    facts += [fact for effect in _effects(domain) if isinstance(effect, When) for fact in (*effect.add, *effect.remove)]
-    fluents = [*problem.numbers, *(fluent for number in _numbers(domain, conditions) for fluent in fluents_of(number))]
-    # A task that names an undeclared object is a slip where objects are declared at all.
-    calls = [] if domain.objects or problem.objects else [*problem.tasks]
-    for method in domain.methods:
-        calls.append((method.task, *method.head.args))
-        calls += [] if callable(method.subtasks) else method.subtasks
-    yield from ((fact, domain.predicates.get(str(fact[0]), ())) for fact in facts)
-    yield from ((fluent, domain.functions.get(str(fluent[0]), ())) for fluent in fluents)
-    yield from ((call, signatures.get(str(call[0]), ())) for call in calls)
 
 
 def _conditions(domain: Domain) -> list[Condition]:
@@ -78,10 +115,7 @@ def _effects(domain: Domain) -> list[Effect]:
     return [effect for operator in domain.operators for effect in operator.effects_more]
 
 
-def _numbers(domain: Domain, conditions: Sequence[Condition]) -> Iterable[Number]:
-    for condition in walk(conditions):
-        if isinstance(condition, Compare):
-            yield from (condition.left, condition.right)
+def _numbers(domain: Domain) -> Iterable[Number]:
     for effect in _effects(domain):
         for change in (effect,) if isinstance(effect, Change) else effect.changes:
             yield from (change.fluent, change.value)

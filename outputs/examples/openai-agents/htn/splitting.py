@@ -10,66 +10,65 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from .compiled import CompiledDomain, CompiledMethod, compile_domain
+from .compiled import CompiledDomain, CompiledMethod, NeedsFrom, compile_part
 from .conditions import Equal, Literal, condition_variables
 from .domain import Method
 from .joins import conjuncts
+from .needs import Needs
 from .search import Decision
 from .terms import ROOT_TYPE, Head, Parameter, Term, is_variable, variables_of
 
 
-def split(compiled: CompiledDomain, *, typed: bool) -> CompiledDomain:
-    """Return a domain whose methods are cut where variables that nothing binds first occur.
-
-    ``typed`` says that every object has one declared type.
-    """
-    parts: list[Method] = []
-    wholes: dict[int, CompiledMethod] = {}
+def split(compiled: CompiledDomain) -> CompiledDomain:
+    """Return a domain whose methods are cut where variables that nothing binds first occur."""
+    found: dict[str, list[CompiledMethod]] = {task: [] for task in compiled.methods}
     for number, method in enumerate(each for methods in compiled.methods.values() for each in methods):
-        own = list(_parts(method, number))
-        parts += own
-        if len(own) > 1:
-            wholes.update((id(part), method) for part in own)
-    if not wholes:
-        return compiled
-    made = compile_domain(replace(compiled.domain, methods=()), parts, typed=typed)
-    for methods in made.methods.values():
-        for part in methods:
-            part.whole = wholes.get(id(part.source))
-    return replace(made, domain=compiled.domain)
+        steps = method.source.subtasks
+        cuts = [] if callable(steps) or method.source.ordering is not None else _cuts(method, steps)
+        if callable(steps) or not cuts:
+            found[method.source.task].append(method)
+            continue
+        for part, needs in _parts(method, steps, cuts, number):
+            made = compile_part(part, method, needs, compiled.domain)
+            found.setdefault(part.task, []).append(made)
+    return replace(compiled, methods={task: tuple(methods) for task, methods in found.items()})
 
 
-def _parts(method: CompiledMethod, number: int) -> Iterator[Method]:
-    """Yield the parts of a method, each of which ends with the task of the next; a method that is not cut as it is."""
+def _parts(
+    method: CompiledMethod, subtasks: Sequence[Term], cuts: Sequence[int], number: int
+) -> Iterator[tuple[Method, NeedsFrom]]:
+    """Yield the parts of a method, each of which ends with the task of the next, and what each needs."""
     source = method.source
-    cuts = [] if callable(source.subtasks) or source.ordering is not None else _cuts(method, source.subtasks)
-    if not cuts:
-        yield source
-        return
-    assert not callable(source.subtasks)
     kinds = {**(source.head.types or {}), **{each.name: each.type for each in source.variables}}
     head, conditions = source.head, source.preconditions
     known = dict.fromkeys(
         [*filter(is_variable, head.args), *(v for each in conditions for v in condition_variables(each))]
     )
-    for start, end in zip((0, *cuts), (*cuts, len(source.subtasks)), strict=True):
-        steps: Sequence[Term] = source.subtasks[start:end]
+    for start, end in zip((0, *cuts), (*cuts, len(subtasks)), strict=True):
+        steps = subtasks[start:end]
         known.update(dict.fromkeys(_variables(steps)))
-        later = dict.fromkeys(_variables(source.subtasks[end:]))
+        later = dict.fromkeys(_variables(subtasks[end:]))
         # No name in a file and no proposal holds a space.
         rest = Head(f"{source.name} {number} {end}", tuple(name for name in known if name in later))
         used = dict.fromkeys([*known, *rest.args])
-        yield Method(
+        part = Method(
             source.name,
             Head(head.name, head.args, {name: kinds[name] for name in head.args if name in kinds}),
             conditions,
-            steps if end == len(source.subtasks) else (*steps, {"name": rest.name, "args": rest.args}),
+            steps if end == len(subtasks) else (*steps, {"name": rest.name, "args": rest.args}),
             variables=[Parameter(name, kinds.get(name, ROOT_TYPE)) for name in used if name not in head.args],
             learned=source.learned,
         )
+        yield part, partial(_needs_of, method, start, frozenset(known))
         head, conditions = rest, ()
+
+
+def _needs_of(whole: CompiledMethod, start: int, known: frozenset[str], further: int) -> Needs:
+    """Return what a part that begins with a subtask needs then, as far as it knows the variables."""
+    return frozenset(each for each in whole.needs(start + further) if known.issuperset(condition_variables(each)))
 
 
 def _cuts(method: CompiledMethod, subtasks: Sequence[Term]) -> list[int]:

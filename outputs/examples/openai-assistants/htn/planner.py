@@ -249,12 +249,11 @@ class HTNPlanner:
         return () if self._promoted_only else self.learned
 
     def _compiled(self, typed: bool) -> _Ready:
-        """Return what is made of the domain before any search."""
+        """Return what is made of the domain before any search; without learned methods, all its planners share it."""
+        if not self.usable:
+            return self.domain.kept(("compiled", typed), lambda: _made_ready(self.domain, (), typed))
         if typed not in self._ready:
-            learned = [tested(method, self.domain) for method in self.usable]
-            everything = compile_domain(self.domain, [*goal_methods(self.domain), *learned], typed=typed)
-            able, dead_ends = without_dead_ends(everything)
-            self._ready[typed] = _Ready(everything, able, dead_ends, split(able, typed=typed))
+            self._ready[typed] = _made_ready(self.domain, self.usable, typed)
         return self._ready[typed]
 
     def _tasks(self, task: object) -> tuple[Term, ...]:
@@ -276,5 +275,14 @@ class HTNPlanner:
         return len(words) == 1 or self.domain.is_known(parse_term(words[1])[0]) or not self.domain.is_known(words[0])
 
 
+def _made_ready(domain: Domain, learned: Sequence[Method], typed: bool) -> _Ready:
+    more = [*goal_methods(domain), *(tested(method, domain) for method in learned)]
+    everything = compile_domain(domain, more, typed=typed)
+    able, dead_ends = without_dead_ends(everything)
+    return _Ready(everything, able, dead_ends, split(able))
+
+
 def _with(domain: Domain, methods: Sequence[Method], operators: Sequence[Operator]) -> Domain:
+    if not methods and not operators:
+        return domain
     return replace(domain, methods=(*domain.methods, *methods), operators=(*domain.operators, *operators))

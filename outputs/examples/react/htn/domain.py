@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, TypeVar
 
 from .conditions import Check, Condition, Literal, condition_variables, walk
 from .effects import Change, Effect, When, effect_variables, parse_effect
@@ -26,6 +27,7 @@ from .terms import (
     variables_of,
 )
 
+T = TypeVar("T")
 Subtasks = tuple[Term, ...] | Callable[..., Any]
 
 
@@ -271,6 +273,19 @@ class Domain:
     """The state of a problem that names none."""
     numbers: Mapping[Term, int | float] = field(default_factory=dict)
     """The values of fluents in that state."""
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what ``make`` makes of this domain alone; planners and searches to come find it made."""
+        found: T = self._kept.get(key) or self._kept.setdefault(key, make())
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again, and holds generated functions."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Domain:

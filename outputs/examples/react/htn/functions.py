@@ -9,6 +9,7 @@ from typing import Any
 from .codegen import Own, Program
 from .compiled import CompiledDomain, CompiledMethod, CompiledOperator
 from .notes import Notes
+from .rows import applied_by_rows, expanded_by_rows, expected_rows
 from .terms import Term
 from .world import World
 
@@ -20,6 +21,11 @@ Expansion = tuple[CompiledMethod | None, Term, Sequence[Term], int]
 """The method (or an accepted proposal; None where no choice of a method was made), the values of its variables, what
 comes first now, and how many subtasks the method has."""
 Expand = Callable[[Term], Iterator[Expansion]]
+
+USES = 60
+"""How often a method or an operator is used before code is generated for it."""
+ROWS = 1_000
+"""How many candidates a method may look at without generated code."""
 
 
 class Functions:
@@ -41,28 +47,72 @@ class Functions:
         self._charging = charging
         self.expanders[Own.UNORDERED] = [next_of_unordered]
         if goal is not None:
-            self.expanders[Own.GOAL] = [self._linked(goal.program(self._size, noted=self._noted), goal, None)]
+            for_goal = self.expanders[Own.GOAL] = list[Expand]()
+            for_goal.append(self._when_tried(for_goal, 0, goal, None))
 
     def _step(self, name: str) -> tuple[Apply, CompiledOperator] | None:
         operator = self._compiled.operators.get(name)
         if operator is None:
             return None
-        apply: Apply = self._linked(operator.program(noted=self._noted), operator, operator)
+        apply = self._applied(name, operator)
         return (apply if self._charging is None else self._charging(name, apply, self._world)), operator
+
+    def _applied(self, name: str, operator: CompiledOperator) -> Apply:
+        """Return an operator's function; one that goes by rows has the generated one take its place in time."""
+        slow = None if self._noted or operator.uses >= USES else applied_by_rows(operator.source, self._world)
+        if slow is None:
+            generated: Apply = self._linked(operator.program(noted=self._noted), operator, operator)
+            return generated
+        by_rows = slow
+
+        def apply(task: Term) -> Term | None:
+            operator.uses += 1
+            if operator.uses >= USES:
+                self.steps[name] = self._step(name)
+            return by_rows(task)
+
+        return apply
 
     def _expanders(self, task: str) -> list[Expand]:
         found: list[Expand] = []
         for at, method in enumerate(self._compiled.methods.get(task, ())):
-            found.append(self._when_tried(found, at, method))
+            found.append(self._when_tried(found, at, method, method))
         return found
 
-    def _when_tried(self, expanders: list[Expand], at: int, method: CompiledMethod) -> Expand:
+    def _when_tried(
+        self, expanders: list[Expand], at: int, method: CompiledMethod, source: CompiledMethod | None
+    ) -> Expand:
         """Return what makes a method's function once it is tried, and puts that in its own place."""
 
         def expand(task: Term) -> Iterator[Expansion]:
             if expanders[at] is expand:
-                expanders[at] = self._linked(method.program(self._size, noted=self._noted), method, method)
+                expanders[at] = self._expander(expanders, at, method, source)
             yield from expanders[at](task)
+
+        return expand
+
+    def _expander(
+        self, expanders: list[Expand], at: int, method: CompiledMethod, source: CompiledMethod | None
+    ) -> Expand:
+        """Return a method's function; one that goes by rows puts the generated one in its place in time."""
+        moves, world = method.moves(self._size, noted=self._noted), self._world
+
+        def generated() -> Expand:
+            expand: Expand = self._linked(method.program(moves, noted=self._noted), method, source)
+            return expand
+
+        if self._noted or method.uses >= USES or expected_rows(moves, world) > ROWS:
+            return generated()
+        slow = expanded_by_rows(method.source, moves, method.types, method.changing, world, source)
+        if slow is None:
+            return generated()
+        by_rows = slow
+
+        def expand(task: Term) -> Iterator[Expansion]:
+            method.uses += 1
+            if method.uses >= USES:
+                expanders[at] = generated()
+            yield from by_rows(task)
 
         return expand
 
