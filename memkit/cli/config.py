@@ -14,6 +14,8 @@ from memkit.store.config import Setting
 from memkit.store.setting_meanings import meaning_of
 from memkit.use_cases.change_setting import change_setting
 
+LISTED = " 'memkit config show' lists them."
+
 
 @click.group("config", cls=MemkitGroup)
 def config() -> None:
@@ -24,9 +26,15 @@ def config() -> None:
 @click.argument("key", required=False)
 @click.pass_obj
 def show(front: Front, key: str | None) -> None:
-    """Print every setting, its value and what set it: a default, memkit.yaml or a variable; with KEY what it means."""
+    """Print every setting, its value and what set it: a default, memkit.yaml or a variable.
+
+    With KEY what it means, or the settings of a section.
+    """
     settings = list(front.workspace.settings)
-    if key is not None:
+    section = [item for item in settings if key and item.key.startswith(f"{key}.")]
+    if section:
+        settings = section
+    elif key is not None:
         _explain(front, key, {item.key: item for item in settings})
     data = [{"key": item.key, "value": item.value, "origin": item.origin} for item in settings]
     width = max(len(item.key) for item in settings)
@@ -38,7 +46,7 @@ def show(front: Front, key: str | None) -> None:
 def _explain(front: Front, key: str, settings: Mapping[str, Setting]) -> None:
     known = meaning_of(key)
     if known is None or key not in settings:
-        raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings)}")
+        raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings) or LISTED}")
     item = settings[key]
     data = {"key": key, "value": item.value, "origin": item.origin, **asdict(known)}
     value, default = (json.dumps(one, ensure_ascii=False) for one in (item.value, known.default))

@@ -188,13 +188,20 @@ class User(click.ParamType[str]):
         return value
 
 
+BEGINNING = 4
+"""Letters from which on the beginning of a word tells which one is meant."""
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean '…'?`` for the nearest known word, or an empty string."""
     import difflib
 
-    near = difflib.get_close_matches(word, list(known), n=3)
+    words = list(known)
+    near = difflib.get_close_matches(word, words, n=3)
     # Two letters that changed places are as near to a stranger as to the word that was meant.
     near.sort(key=lambda one: sorted(one) != sorted(word))
+    # Who remembers the beginning of a long name types no more of it.
+    near = near or ([one for one in words if one.startswith(word)] if len(word) >= BEGINNING else [])
     return f" Did you mean '{near[0]}'?" if near else ""
 
 

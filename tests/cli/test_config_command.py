@@ -51,6 +51,12 @@ def test_every_setting_is_explained(store: Path, capsys: pytest.CaptureFixture[s
     }
     assert run(["config", "show", "git.comit", "--store", str(store)]) == 2
     assert "Did you mean 'git.commit'?" in capsys.readouterr().err
+    assert run(["config", "show", "xyz", "--store", str(store)]) == 2
+    assert "'memkit config show' lists them" in capsys.readouterr().err
+    assert run(["config", "show", "git", "--json", "--store", str(store)]) == 0
+    assert {item["key"].partition(".")[0] for item in json.loads(capsys.readouterr().out)["data"]["settings"]} == {
+        "git"
+    }
 
 
 @pytest.mark.parametrize(

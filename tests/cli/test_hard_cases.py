@@ -318,8 +318,11 @@ def test_an_interrupt_prints_an_envelope_too(at: Path, capsys: Captured, monkeyp
     assert (told_so["schema"], told_so["data"]) == ("memkit.memory.add/1", None)
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("inti", "init"), ("serach", "search"), ("lnit", "lint"), ("nope", "")])
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("inti", "init"), ("serach", "search"), ("lnit", "lint"), ("nope", ""), ("cons", "consolidate"), ("con", "")],
+)
 def test_a_suggestion_is_what_was_meant(typed: str, meant: str) -> None:
     """Letters that changed places lead to their word, and what is near to nothing leads nowhere."""
-    said = suggestion(typed, ["core", "init", "lint", "list", "search"])
+    said = suggestion(typed, ["consolidate", "core", "init", "lint", "list", "search"])
     assert said == (f" Did you mean '{meant}'?" if meant else "")

@@ -226,8 +226,10 @@ def test_what_a_killed_process_had_begun_to_write_is_cleared_away(tmp_path: Path
 
 
 def test_a_run_is_found_by_name_path_and_as_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A misspelt name is answered by the nearest one."""
+    """A misspelt name is answered by the nearest one, and where nothing ran, how a run begins is said."""
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotFound, match="Nothing was evolved here yet"):
+        find_run("latest", None)
     for number, name in enumerate(("toy-1", "toy-2")):
         RunFolder(tmp_path / "memkit-runs" / name).begin(replace(RECORD, name=name), {"program.py": b"x"})
         os.utime(tmp_path / "memkit-runs" / name / "run.json", (number, number))

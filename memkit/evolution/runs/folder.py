@@ -143,6 +143,10 @@ def find_run(named: str, store: Path | None) -> RunFolder:
     for path in (Path(named).expanduser(), *(folder / named for folder in places)):
         if (path / NAME).is_file():
             return RunFolder(path.resolve())
+    if not runs and named == LATEST:
+        raise NotFound(
+            f"Nothing was evolved here yet: {runs_folder(store)} has no run. 'memkit evolve FOLDER' begins one."
+        )
     raise NotFound(f"There is no run {named!r:.200}{_hint(named, [path.name for path in runs], runs_folder(store))}")
 
 
