@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from memkit.llm.claims import DID, DONE, DROPPED, Claim, Replacement
@@ -22,6 +23,7 @@ KEPT_HERE = {
 }
 IN_WORDS = re.compile(r"\((?P<type>\w+)(?:, due (?P<due>[\d-]+))?")
 NOTED = "Noted: "
+KNEW = "I knew that already: "
 PREPOSITIONS = frozenset({"in", "at", "on", "to", "for", "from", "with", "a", "an", "the", "my"})
 OPPOSED = re.compile(r"cannot be true together with (?P<id>[^\s,.]+)")
 
@@ -50,7 +52,7 @@ def replace_value(heard: Heard, replacement: Replacement, last: tuple[str, str] 
         return "What do you want to correct? Say it in a whole sentence, such as “My dog is called Max”."
     text = last[1][:at] + replacement.value + last[1][at + len(old) :]
     if text.lower() == last[1].lower():
-        return f"I knew that already: {to_second_person(text)}."
+        return f"{KNEW}{to_second_person(text)}."
     record = Recalled(last[0], last[1], {})
     return (yield from _store(heard, text, record, is_name=slot is not None and slot[:2] == ("i", "name")))
 
@@ -101,7 +103,7 @@ def _store(heard: Heard, text: str, old: Recalled | None, *, is_name: bool) -> S
     if result.startswith("quarantined"):
         return f"I set that aside until a person approves it: {told}."
     if result.startswith("merged") and old is None:
-        return f"I knew that already: {told}."
+        return f"{KNEW}{told}."
     if is_name and heard.offers("core_memory_append"):
         yield from _keep_in_core(text, old)
     if old:
@@ -119,8 +121,11 @@ def told_together(answers: Sequence[str]) -> str:
     'Noted: You like tea. You have a cat. Goodbye.'
     """
     told = list(dict.fromkeys(answers))
-    repeats = [before.startswith(NOTED) for before in ["", *told]]
-    return " ".join(text.removeprefix(NOTED) if again else text for text, again in zip(told, repeats, strict=False))
+    shown = [
+        text.removeprefix(next((opening for opening in (NOTED, KNEW) if before.startswith(opening)), ""))
+        for before, text in pairwise(["", *told])
+    ]
+    return " ".join(shown)
 
 
 def _noted(result: str) -> str:

@@ -55,8 +55,8 @@ ABOUT_YOU = re.compile(
 ABOUT_YOU_TEXT = "I am a program: rules that remember, plan and call tools. “help” says what I understand."
 HELP_TEXT = """I am memkit's reference model: simple rules, no network. You can
 - tell me things ("My dog is called Rex", "I prefer espresso") and correct them ("no, it's Max"),
-- ask about them later, also in another session ("What is my dog called?", "What do you know about "
-"me?"): I answer with \
+- ask about them later, also in another session ("What is my dog called?", "What do you know \
+about me?"): I answer with \
 the record's id, and "how do you know?" tells where it is from,
 - have something forgotten ("don't remember that", "forget where I live"),
 - leave me goals ("I need to file my taxes by Friday"), ask for them ("What are my open goals?") and close them ("done \

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from memkit.cli.chat.fitting import broken
 from memkit.cli.chat.markdown_page import MarkdownPage
 from memkit.cli.chat.showing import Showing, line_on
 from memkit.loop.events import Event
@@ -139,6 +140,20 @@ def test_what_was_paged_in_is_named_shortly() -> None:
 
     assert line_on(Event("paged_in", {"paged_in": turns})) == "paged in turns 2, 7 of mon; turn 3 of tue"
     assert line_on(Event("paged_in", {"paged_in": ["a", *"bcdefg"]})) == "paged in [a], [b], [c], [d], [e] and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("short", "short"),
+        ("/core          Show core memory, which is", "/core          Show core memory, which\n" + 15 * " " + "is"),
+        ("  lost: Rex, who is a dog and not a cat at all", "  lost: Rex, who is a dog and not a cat\n    at all"),
+        ("a" * 50 + " b", "a" * 50 + "\n  b"),
+    ],
+)
+def test_a_line_is_broken_between_words(line: str, shown: str) -> None:
+    """What follows stands below what it belongs to, and a long word stays whole."""
+    assert broken(line, 40) == shown
 
 
 def drawn(text: str, width: int = 60) -> str:

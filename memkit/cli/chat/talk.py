@@ -9,12 +9,15 @@ import click
 from memkit.cli.chat.consent import ask_for_consent
 from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.editor import Editor, open_editor
+from memkit.cli.chat.fitting import fitted
 from memkit.cli.chat.leaving import Leaving
 from memkit.cli.chat.plain_page import Page
 from memkit.cli.chat.turn import ANSWERS, answer, finish_turn, is_slash
 from memkit.cli.output import Front
 from memkit.terminal import harmless, one_line
 
+COPIED = "/export"
+"""The command whose lines are JSON, which somebody may copy."""
 HINT = "Ctrl-C again leaves, and so does Ctrl-D."
 KEPT = f"Interrupted; what was said so far stays. {HINT}"
 
@@ -27,7 +30,7 @@ def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving)
     """
     with contextlib.suppress(EOFError):
         ask_for_consent(front, conversation)
-        front.note(f"Session {conversation.session}. /help lists the commands, /quit leaves.")
+        front.note(fitted(f"Session {conversation.session}. /help lists the commands, /quit leaves."))
         for goal in conversation.agent.open_goals():
             page.aside(f"Still open: {one_line(goal.text, 160)}" + (f" [{goal.id}]" if goal.id else ""))
         for notice in conversation.notices():
@@ -55,7 +58,8 @@ def _converse(front: Front, conversation: Conversation, page: Page, leaving: Lea
         try:
             data = answer(conversation, text)
             if is_slash(text):
-                click.echo(harmless(data["message"]))
+                shown = harmless(data["message"])
+                click.echo(shown if text.split()[0] == COPIED else fitted(shown))
             interrupted = data["ended"] == "interrupted"
         except ANSWERS as error:
             page.still()
