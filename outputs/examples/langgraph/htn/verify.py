@@ -16,6 +16,7 @@ from .interface import Budget, Reason, Step
 from .objects import typed_objects
 from .parsing import Parser
 from .terms import ROOT_TYPE, parse_term
+from .wording import one_of
 
 _UNBOUNDED = Budget(nodes=None, seconds=None)
 
@@ -87,7 +88,7 @@ def step_fault(operator: Operator | None, step: Step, state: StepState, objects:
             return f"{step.name} takes {len(operator.parameters)} arguments, not {len(step.args)}"
         for parameter, arg in zip(operator.parameters, step.args, strict=True):
             if parameter.type != ROOT_TYPE and arg not in objects.get(parameter.type, {}):
-                return f"{arg} is not a {parameter.type}"
+                return f"{arg} is not {one_of(parameter.type)}"
     binding = arguments(operator, step)
     for condition in operator.preconditions:
         unmet = shortfall(condition, binding, state, step.args)

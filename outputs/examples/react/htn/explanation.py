@@ -23,7 +23,7 @@ from .objects import typed_objects
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
 from .tree import Node, tree_text
 from .verify import step_fault
-from .wording import counted
+from .wording import counted, one_of
 
 if TYPE_CHECKING:
     from .planner import HTNPlanner
@@ -269,7 +269,7 @@ class _Explainer:
                 return "type", f"is for {wanted}, not {given}"
             kind = (method.head.types or {}).get(wanted, ROOT_TYPE)
             if kind != ROOT_TYPE and given not in self._objects.get(kind, {}):
-                return "type", f"{given} is not a {kind}{self._known(kind, given)}"
+                return "type", f"{given} is not {one_of(kind)}{self._known(kind, given)}"
         return None
 
     def _known(self, kind: str, given: Any) -> str:
