@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import errno
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from memkit.loop.journal_file import JournalError, JournalFile, SessionInUse, Tu
 from memkit.loop.resumed import Resumed, done_in
 from memkit.loop.turn import AgentResponse
 from memkit.memory.context import MainContext
-from memkit.memory.errors import InvalidRecord, StoreFull, StoreReadOnly
+from memkit.memory.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
 from memkit.memory.recall import RecallMemory
 from memkit.memory.sealing import NoSealer, Sealer, shown
 from memkit.memory.session_file import Kept, SessionFile, masked_tree, session_digest
@@ -27,6 +27,7 @@ from memkit.memory.settings import MemorySettings
 from memkit.memory.times import parse_time, to_text
 from memkit.memory.tools import MemoryTools
 
+NOT_STORED = "There was no room to store what it says: say that again."
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -152,7 +153,9 @@ class AgentSession:
             return Resumed(turn)
         if isinstance(agent.tools, MemoryTools):
             agent.tools.repeat_turn(turn.turn_id)
-        return Resumed(turn, self.run(lambda: agent.loop.resume(turn)))
+        reply = self.run(lambda: agent.loop.resume(turn))
+        remark = NOT_STORED if lacks_room(reply.data) else ""
+        return Resumed(turn, reply, is_kept=self.fault is None, remark=remark)
 
     def run(self, turn: Callable[[], AgentResponse], *, is_off_record: bool = False) -> AgentResponse:
         """Run one turn. One that the disk stops is as if it had been killed, and goes on with ``finish``.
@@ -161,7 +164,7 @@ class AgentSession:
             TurnStopped: The disk took nothing more; what was done stays done.
         """
         if self.fault is not None and not self._save():
-            raise TurnStopped(f"{self.fault} The last turn is not kept yet, so nothing new is begun.")
+            raise TurnStopped(f"{self.fault} Nothing new is begun before that.")
         agent = self._running()
         main, before = self._main, agent.loop.turn_id
         messages, summary, working = list(main.messages), main.summary, copy.deepcopy(agent.loop.working.__dict__)
@@ -221,7 +224,10 @@ class AgentSession:
         try:
             self._file.save(self._main, self._kept, without=self._unagreed)
         except OSError as error:
-            self.fault = f"The session could not be kept: {error.strerror or error}."
+            why = error.strerror or error
+            self.fault = (
+                f"The last turn of this session is not kept: {why}. It is with the next one, once that is mended."
+            )
             return False
         self.fault = None
         return True
@@ -241,6 +247,11 @@ class AgentSession:
         self._recall.append(self._place.user, self._place.session, turn.turn_id, "error", text)
         agent.loop.turn_id = turn.turn_id
         self.journal.closed()
+
+
+def lacks_room(data: Mapping[str, Any]) -> bool:
+    """Return whether the report of a turn tells of something that the disk had no room to store."""
+    return any(call["error"] and str(call["result"]).endswith(MAKE_ROOM) for call in data["tool_calls"])
 
 
 def _is_of_disk(error: Exception) -> bool:

@@ -312,16 +312,16 @@ class Workspace:
 
         The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
         """
-        pending = self._pending(added)
         due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
-        if not force and (due is None or pending < due):
-            return None
         try:
+            pending = self._pending(added)
+            if not force and (due is None or pending < due):
+                return None
             commit = self.git.commit(subject or _subject(pending), self._remembered())
-        except MemkitError as error:
+        except (MemkitError, OSError) as error:
             if force:
                 raise
-            self.notice(f"Memory is safe but not committed: {error}")
+            self._not_committed(error)
             return None
         self._pending_file.unlink(missing_ok=True)
         return commit
@@ -337,8 +337,12 @@ class Workspace:
             return
         try:
             self.commit_memory(force=True, added=added, subject=subject)
-        except MemkitError as error:
-            self.notice(f"Memory is safe but not committed: {error}")
+        except (MemkitError, OSError) as error:
+            self._not_committed(error)
+
+    def _not_committed(self, error: MemkitError | OSError) -> None:
+        why = f"{error.strerror or error}." if isinstance(error, OSError) else str(error)
+        self.notice(f"Memory is safe but not committed: {why}")
 
     def _observed(self, event: Mapping[str, Any]) -> None:
         """Keep account of what the archive tells, and say what a person should know at once."""

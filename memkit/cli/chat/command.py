@@ -12,6 +12,7 @@ from memkit.cli.chat.beginning import beginning, beginning_options
 from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.leaving import Leaving
 from memkit.cli.chat.lines import answer_lines, print_event, whole_input
+from memkit.cli.chat.outlet import Outlet
 from memkit.cli.chat.pages import open_page
 from memkit.cli.chat.showing import Showing
 from memkit.cli.chat.talk import talk
@@ -58,7 +59,7 @@ def chat(
         begun["resume"] = any(card.agent_id == begun["agent"] for card in workspace.session_book.of(user))
     begins = beginning(front, user, consents=consents, **begun)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
-    listen = print_event if events else None if page is None else Showing(page)
+    outlet = Outlet(print_event) if events else None if page is None else Outlet(Showing(page))
     still = page.still if page else lambda: None
     opened = open_chat(
         workspace,
@@ -68,10 +69,10 @@ def chat(
         context=read_pairs(pairs, "--context"),
         approve=Approvals(still) if front.interactive else None,
         settle=Outcomes(still) if front.interactive else None,
-        listen=listen,
+        listen=outlet,
         **begins,
     )
-    conversation = Conversation(workspace, opened)
+    conversation = Conversation(workspace, opened, outlet=outlet)
     if consents and user is not None and not opened.consent.granted():
         workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))
         conversation.changed = True

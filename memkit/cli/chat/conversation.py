@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from memkit.agent import ReferenceAgent
+from memkit.agent_session import lacks_room
+from memkit.cli.chat.outlet import Outlet
 from memkit.cli.output import Diagnostic, diagnostic
 from memkit.use_cases.open_chat import NOBODY
 from memkit.workspace import Workspace
@@ -22,6 +26,8 @@ class Conversation:
     agent: ReferenceAgent
     changed: bool = False
     """Whether anything was written to the archive, which then is to be committed."""
+    outlet: Outlet | None = None
+    """What shows its turns, where anything does."""
 
     @property
     def user(self) -> str:
@@ -44,7 +50,7 @@ class Conversation:
         """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
         agent = self.agent
         if agent.session.fault is not None:
-            return [diagnostic("not-kept", agent.session.fault, severity="warning")]
+            return [diagnostic("not-kept", agent.session.fault)]
         if not agent.setting.remembers or agent.may_remember():
             return []
         if agent.is_off_record and agent.setting.user != NOBODY:
@@ -54,6 +60,10 @@ class Conversation:
         if not agent.setting.long_term:
             return [diagnostic("consent", "Long-term memory is off for this store.", severity="info")]
         return [diagnostic("consent", NO_CONSENT.format(user=self.user), severity="info")]
+
+    def keeps_all_of(self, data: Mapping[str, Any]) -> bool:
+        """Return whether the disk took all that a turn was to leave: the session, and what tools were to store."""
+        return self.agent.session.fault is None and not lacks_room(data)
 
     def commit(self) -> None:
         """Commit what the conversation wrote."""

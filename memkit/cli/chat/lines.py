@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from memkit.cli.chat.conversation import Conversation
-from memkit.cli.chat.turn import ANSWERS, CODES, answer
+from memkit.cli.chat.turn import ANSWERS, OK, answer, code_of
 from memkit.cli.output import diagnostic, envelope, harmless_json
 from memkit.errors import UsageError
 from memkit.loop.events import Event
@@ -26,9 +26,9 @@ def answer_lines(conversation: Conversation) -> None:
             if line is None:
                 raise UsageError(TOO_LONG)
             data = answer(conversation, line)
-            ok = data["ended"] != "broken_off"
-            _print(envelope("chat", data, ok=ok, diagnostics=conversation.notices()))
-            code = code or (0 if ok else CODES["broken_off"])
+            ended = code_of(conversation, data)
+            _print(envelope("chat", data, ok=ended in OK, diagnostics=conversation.notices()))
+            code = code or (0 if ended in OK else ended)
             if data["ended"] == "interrupted":
                 raise KeyboardInterrupt
         except ANSWERS as error:

@@ -14,6 +14,7 @@ from memkit.cli.chat.leaving import Leaving
 from memkit.cli.chat.plain_page import Page
 from memkit.cli.chat.turn import ANSWERS, answer, finish_turn, is_slash
 from memkit.cli.output import Front
+from memkit.errors import NegativeAnswer
 from memkit.terminal import harmless, one_line
 
 COPIED = "/export"
@@ -26,6 +27,7 @@ def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving)
     """Answer what a person types until they leave: with ``/quit`` or Ctrl-D, or with Ctrl-C twice.
 
     Raises:
+        NegativeAnswer: They left, and the disk did not take the last turn.
         KeyboardInterrupt: They left with Ctrl-C, or the program was told to end.
     """
     with contextlib.suppress(EOFError):
@@ -37,6 +39,8 @@ def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving)
             page.aside(notice["message"])
         _finish(front, conversation, page)
         _converse(front, conversation, page, leaving)
+    if conversation.agent.session.fault is not None:
+        raise NegativeAnswer(conversation.agent.session.fault)
 
 
 def _finish(front: Front, conversation: Conversation, page: Page) -> None:
@@ -61,6 +65,9 @@ def _converse(front: Front, conversation: Conversation, page: Page, leaving: Lea
                 shown = harmless(data["message"])
                 click.echo(shown if text.split()[0] == COPIED else fitted(shown))
             interrupted = data["ended"] == "interrupted"
+            if conversation.agent.session.fault is not None:
+                page.still()
+                front.note(f"memkit: {conversation.agent.session.fault}")
         except ANSWERS as error:
             page.still()
             front.note(f"memkit: {error}")

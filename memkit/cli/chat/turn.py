@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from memkit.cli.chat.conversation import Conversation
+from memkit.cli.chat.outlet import Outlet
 from memkit.cli.chat.pipe_page import PipePage
 from memkit.cli.chat.showing import Showing
 from memkit.cli.chat.slash import run_slash
@@ -14,7 +15,6 @@ from memkit.cli.output import Front
 from memkit.errors import MemkitError, UsageError
 from memkit.htn.errors import HtnError
 from memkit.loop.errors import LoopError
-from memkit.loop.events import Listener
 from memkit.memory.errors import ArchiveError
 
 CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
@@ -22,6 +22,7 @@ CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memor
 
 CODES = {"interrupted": 130, "broken_off": 3}
 """The exit code of a turn that did not end with an answer of the model; what came of it is told all the same."""
+OK = (0, CODES["interrupted"])
 
 ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
 """Errors that answer one turn and do not end the conversation."""
@@ -31,7 +32,7 @@ def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: 
     """Answer ``text`` and end the run; ``shown`` where whoever listens showed the answer while it came."""
     pipe = None if front.json or shown else PipePage()
     try:
-        data = answer(conversation, text, None if pipe is None else Showing(pipe))
+        data = answer(conversation, text, None if pipe is None else Outlet(Showing(pipe)))
     finally:
         if pipe is not None:
             pipe.still()
@@ -40,8 +41,13 @@ def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: 
         if notice["message"] != data["message"]:
             front.note(f"({notice['message']})")
     message = data["message"] if is_slash(text) else ""
-    ok = data["ended"] != "broken_off"
-    front.answer(data, message, ok=ok, diagnostics=notices, code=CODES.get(data["ended"], 0))
+    code = code_of(conversation, data)
+    front.answer(data, message, ok=code in OK, diagnostics=notices, code=code)
+
+
+def code_of(conversation: Conversation, data: Mapping[str, Any]) -> int:
+    """Return the exit code of a turn: one that ended well is no success where the disk did not take what came of it."""
+    return CODES.get(data["ended"], 0 if conversation.keeps_all_of(data) else 1)
 
 
 def run_heartbeat(front: Front, conversation: Conversation, *, shown: bool = False) -> None:
@@ -50,11 +56,16 @@ def run_heartbeat(front: Front, conversation: Conversation, *, shown: bool = Fal
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
     done = [f"{one['name']}: {one['text']}" for one in data["memory_operations"] if one["op"] == "chore"]
     lines = [*done, *([] if shown or data["message"] in "\n".join(done) else [data["message"]])]
-    front.answer(data, lines or ["Nothing is due."], diagnostics=conversation.notices())
+    code = code_of(conversation, data)
+    front.answer(data, lines or ["Nothing is due."], ok=code in OK, diagnostics=conversation.notices(), code=code)
 
 
-def answer(conversation: Conversation, text: str, listen: Listener | None = None) -> dict[str, Any]:
-    """Answer one message or slash command and return its data; ``listen`` hears of this turn alone."""
+def answer(conversation: Conversation, text: str, listen: Outlet | None = None) -> dict[str, Any]:
+    """Answer one message or slash command and return its data; ``listen`` hears of this turn alone.
+
+    Raises:
+        OSError: A stream that shows the turn failed; the turn itself is whole.
+    """
     if not text.strip():
         raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
     if is_slash(text):
@@ -63,6 +74,9 @@ def answer(conversation: Conversation, text: str, listen: Listener | None = None
     with nullcontext() if listen is None else conversation.agent.heard_by(listen):
         data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
+    for outlet in (listen, conversation.outlet):
+        if outlet is not None:
+            outlet.check()
     return data if resumed is None else data | {"resumed": resumed}
 
 
