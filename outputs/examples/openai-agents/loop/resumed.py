@@ -20,6 +20,10 @@ class Resumed:
     turn: OpenTurn
     reply: AgentResponse | None = None
     """None where the turn does not go on and was set aside."""
+    is_kept: bool = True
+    """False where the disk does not take its end even now."""
+    remark: str = ""
+    """What else there is to say of the reply."""
 
     def to_data(self) -> dict[str, JSON]:
         """Return it as the data of a conversation tells it."""
@@ -35,8 +39,12 @@ class Resumed:
         """Return what a person is told of it."""
         said = f" (“{_short(self.turn.text)}”)" if self.turn.text else ""
         when = f"{self.turn.opened_at:%Y-%m-%d %H:%M} UTC"
+        if self.reply is not None and self.turn.answers and not self.turn.answers[-1].tool_calls:
+            now = "It is kept now." if self.is_kept else "It still cannot be kept."
+            return f"The turn of {when}{said} had been cut off before it was kept. {now} {self.remark}".rstrip()
         if self.reply is not None:
-            return f"The turn of {when}{said} had been cut off. It is finished now."
+            now = "It is finished now." if self.is_kept else "It is finished now, and cannot be kept yet."
+            return f"The turn of {when}{said} had been cut off. {now} {self.remark}".rstrip()
         return f"An unfinished turn of {when}{said} is set aside. {done_in(self.turn)}"
 
 
