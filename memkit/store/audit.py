@@ -133,7 +133,7 @@ def _entries(path: Path) -> Iterator[Event]:
 def _entry(line: str) -> Event | None:
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None  # the torn last line of a killed process: an account may end in the middle of a word
     return entry if isinstance(entry, dict) else None
 

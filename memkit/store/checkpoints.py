@@ -28,7 +28,7 @@ class Checkpoints:
             for line in path.read_bytes().split(b"\n"):
                 try:
                     step: dict[str, Any] = dict(shown(json.loads(line), self._sealer))
-                except (ValueError, TypeError):
+                except (ValueError, TypeError, AttributeError, RecursionError):
                     continue
                 if step.get("user_id") == user_id and isinstance(step.get("session_id"), str):
                     yield step["session_id"], step

@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from memkit.loop.journal import open_turn
 from memkit.loop.journal_file import JournalError, read_entries
 from memkit.memory.interface import Problem
+from memkit.memory.record import is_sealed
+from memkit.memory.session_file import is_session
 from memkit.memory.shards import set_aside
 from memkit.store.checkpoints import CHECKPOINTS
 from memkit.store.layout import state_folder
@@ -28,8 +31,10 @@ def damaged_sessions(root: Path) -> Iterator[Problem]:
                 yield Problem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
     for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
         try:
-            read_entries(path)
-        except (JournalError, UnicodeDecodeError):
+            entries = read_entries(path)
+            if not any(map(is_sealed, entries)):  # what its key hides is not damaged
+                open_turn(entries)
+        except (JournalError, ValueError):
             yield Problem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
 
 
@@ -46,6 +51,7 @@ def set_damaged_aside(root: Path) -> list[Problem]:
 def _is_session(path: Path) -> bool:
     try:
         data = json.loads(path.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
-    return isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("user_id", "session_id"))
+    is_owned = isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("user_id", "session_id"))
+    return is_owned and (is_sealed(data) or is_session(data))

@@ -380,6 +380,32 @@ def test_a_damaged_journal_is_named(damage: bytes, agreed: Path) -> None:
         assert agent.finish() is not None
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"op": "opened"},
+        {"op": "opened", "turn_id": 1, "text": ["Hi"], "by_user": True, "moment": 1},
+        {"op": "opened", "turn_id": 1, "text": "Hi", "by_user": True, "moment": 1, "at": "2026-03-01T09:00:00"},
+        {"op": "answered", "said": 5, "calls": [], "usage": {}},
+        {"op": "answered", "said": "", "calls": [{"id": "1", "name": "send", "args": 7, "masked": False}], "usage": {}},
+        {"op": "finished", "call": "call-1-1", "result": "sent", "error": False, "books": {"trust": "verified"}},
+    ],
+)
+def test_a_step_that_makes_no_sense_is_damage(step: dict[str, Any], agreed: Path) -> None:
+    """Somebody else wrote it: it is named, is set aside where that is asked for, and ends no program."""
+    leave_open(agreed, "Hi", ("send", "fish"))
+    (path,) = (agreed / ".memkit/state/checkpoints").glob("*.jsonl")
+    path.write_text(path.read_text() + json.dumps({"at": "2026-03-01T09:00:00+00:00", **step}) + "\n")
+
+    with pytest.raises(JournalError, match=rf"{path.name} is damaged"), talking(agreed, "Hello."):
+        pass
+    assert run(["--store", str(agreed), "fsck"]) == 1
+    assert run(["--store", str(agreed), "fsck", "--fix"]) == 0
+
+    with talking(agreed, "Hello.") as agent:
+        assert agent.finish() is None
+
+
 # --- the task at hand
 
 

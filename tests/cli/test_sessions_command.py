@@ -259,6 +259,40 @@ def test_a_damaged_file_hides_no_session(talked: Ask, store: Path) -> None:
     assert [(one["session"], one["turns"]) for one in found] == [("tuesday", 1), ("monday", 1)]
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"turns": float("inf")},
+        {"working": {"at": "2036-01-01T00:00:00Z", "task": 5, "steps": "x"}},
+        None,
+    ],
+)
+def test_a_session_goes_on_without_what_somebody_broke(broken: Any, talked: Ask, store: Path) -> None:
+    """Nonsense in the file of a session, or as deep as a bomb, costs what was in it and ends no program."""
+    for path in (store / ".memkit/state/sessions").glob("*.json"):
+        data = json.loads(path.read_text())
+        path.write_text("[" * 100_000 if broken is None else json.dumps(data | broken))
+
+    code, answered = talked("chat", "--user", "ada", "--session", "monday", "-p", "What is my dog called?")
+
+    assert (code, answered["data"]["message"][:22]) == (0, "Your dog is called Rex")
+    assert talked("sessions", "list", "--user", "ada")[0] == 0
+    assert talked("memory", "export", "--user", "ada", "--out", str(store.parent / "out.jsonl"))[0] == 0
+
+
+@pytest.mark.parametrize("broken", [{"at": 5}, {"text": 5}, None])
+def test_a_line_of_talk_that_somebody_broke_is_passed_over(broken: Any, talked: Ask, store: Path) -> None:
+    """The lines around it are told."""
+    for path in (store / ".memkit/state/sessions").glob("*/*.jsonl"):
+        first = json.loads(path.read_text().splitlines()[0])
+        with path.open("a") as lines:
+            lines.write(("[" * 100_000 if broken is None else json.dumps(first | broken)) + "\n")
+
+    assert len(talked("sessions", "show", "monday", "--user", "ada")[1]["data"]["turns"]) >= 2
+    assert talked("sessions", "search", "dog", "--user", "ada")[0] == 0
+    assert talked("memory", "erase", "--user", "ada", "--yes")[0] == 0
+
+
 def test_the_shell_completes_the_sessions_of_one_user(
     talked: Ask, store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
