@@ -7,7 +7,7 @@ answers and results come from the journal, and only what was not reached is done
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -166,13 +166,13 @@ class SessionJournal:
         self._file.hold()
         try:
             entries = self._file.entries()
-            left = _open_turn(entries)
+            left = open_turn(entries)
         except JournalError:
             self._file.close()
             raise
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except ValueError:
             self._file.close()
-            raise damaged(self._file.path) from None
+            raise damaged(self._file.path, is_sealed=any("sealed" in entry for entry in entries)) from None
         if left is None or (left.turn_id <= turns if turns is not None else entries[-1]["op"] == "closed"):
             return None
         return left
@@ -197,12 +197,23 @@ class SessionJournal:
         return {"op": operation, "at": self._clock().isoformat(), **self._stamp, **self._masked(values)}
 
 
-def _open_turn(entries: list[Entry]) -> OpenTurn | None:
-    """Return what the lines of a journal tell of the turn that was opened last."""
+def open_turn(entries: Sequence[Entry]) -> OpenTurn | None:
+    """Return what the lines of a journal tell of the turn that was opened last; raises ``ValueError`` if nonsense."""
     places = [place for place, entry in enumerate(entries) if entry["op"] == "opened"]
     if not places:
         return None
     opened, steps = entries[places[-1]], entries[places[-1] + 1 :]
+    try:
+        turn = _turn_of(opened, steps)
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+    has_zones = all(at.utcoffset() is not None for at in (turn.opened_at, turn.last_step_at))
+    if not (has_zones and isinstance(turn.text, str | None) and all(map(_is_outcome, turn.finished.values()))):
+        raise ValueError("A time has no zone, a text is none, or a call has no outcome.")
+    return turn
+
+
+def _turn_of(opened: Entry, steps: Sequence[Entry]) -> OpenTurn:
     answered = [entry for entry in steps if entry["op"] == "answered"]
     calls = [call for entry in answered for call in entry["calls"]]
     return OpenTurn(
@@ -210,7 +221,7 @@ def _open_turn(entries: list[Entry]) -> OpenTurn | None:
         text=opened["text"],
         by_user=bool(opened["by_user"]),
         opened_at=datetime.fromisoformat(opened["at"]),
-        last_step_at=datetime.fromisoformat(entries[-1]["at"]),
+        last_step_at=datetime.fromisoformat((steps or [opened])[-1]["at"]),
         moment=int(opened["moment"]),
         answers=tuple(map(_completion, answered)),
         finished={str(entry["call"]): entry for entry in steps if entry["op"] == "finished"},
@@ -221,7 +232,24 @@ def _open_turn(entries: list[Entry]) -> OpenTurn | None:
 
 def _completion(entry: Entry) -> Completion:
     calls = tuple(ToolCall(call["id"], call["name"], call["args"]) for call in entry["calls"])
+    texts = [entry["said"], *(text for call in calls for text in (call.id, call.name))]
+    counts = entry["usage"].values()
+    if not all(isinstance(text, str) for text in texts) or not all(type(count) is int for count in counts):
+        raise TypeError("An answer of a model is none.")
+    if not all(isinstance(call.args, str | dict) for call in calls):
+        raise TypeError("The arguments of a call are none.")
     return Completion(entry["said"], calls, entry["usage"])
+
+
+def _is_outcome(entry: Entry) -> bool:
+    """Return whether a line says what came of a call, with its part of the books, if it has one."""
+    books = entry.get("books")
+    return (
+        {"result", "error"} <= entry.keys()
+        and isinstance(books, dict)
+        and (not books or all(isinstance(books.get(key), list) for key in ("calls", "operations", "policy")))
+        and (not books or ("plan" in books and isinstance(books.get("trust"), str)))
+    )
 
 
 def _call_data(call: ToolCall, masked: Callable[[Any], Any]) -> dict[str, JSON]:

@@ -43,9 +43,11 @@ def turns_in(content: bytes, sealer: Sealer) -> Iterator[Turn]:
     for line in content.split(b"\n"):
         try:
             data: Any = shown(json.loads(line), sealer)
-            yield Turn(**data)
-        except (ValueError, TypeError, AttributeError):
+            turn = Turn(**data)
+        except (ValueError, TypeError, AttributeError, RecursionError):
             continue
+        if all(isinstance(text, str) for text in (turn.user_id, turn.session_id, turn.role, turn.text, turn.at)):
+            yield turn
 
 
 def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
@@ -53,7 +55,7 @@ def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
     for line in file.read_bytes().split(b"\n"):
         try:
             yield str(json.loads(line)["at"]), line
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
 
 

@@ -206,7 +206,7 @@ def read_entries(path: Path) -> list[Entry]:
         try:
             entry = json.loads(line)
             operation, version = str(entry["op"]), entry.get("format", FORMAT)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise damaged(path, number) from None
         if not isinstance(version, int) or version > FORMAT:
             raise JournalError(f"{path} was written by a newer version. Update memkit to go on with this session.")
@@ -215,11 +215,12 @@ def read_entries(path: Path) -> list[Entry]:
     return entries
 
 
-def damaged(path: Path, line: int | None = None) -> JournalError:
-    """Return the error that says that nobody can go by a journal, and what to do about it."""
-    place = path if line is None else f"{path}:{line}"
+def damaged(path: Path, line: int | None = None, *, is_sealed: bool = False) -> JournalError:
+    """Return the error for a journal of which not every line can be read."""
+    if is_sealed:
+        return JournalError(f"{path} is sealed, and its key is not here. Import the key, or talk in another session.")
     return JournalError(
-        f"{place} is damaged, so nobody can know which steps of the turn were done. "
+        f"{path}{f':{line}' if line else ''} is damaged, so nobody can know which steps of the turn were done. "
         "Look at it and delete the file, or talk in another session."
     )
 

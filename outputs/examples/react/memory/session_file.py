@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .context import MainContext, Message
+from .lines import DECODER
 from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
 
@@ -52,17 +53,16 @@ class SessionFile:
     def load(self, main: MainContext | None) -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
         try:
-            data: Any = shown(json.loads(self._path.read_text(encoding="utf-8")), self._sealer)
-            is_whole = _is_whole(data)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            is_whole = False
-        if not is_whole:
+            data = _content(self._path, self._sealer)
+        except (OSError, ValueError):
+            data = {}
+        if not is_session(data):
             # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
             return None
         if main is not None:
             main.restore(data.get("messages", []), data.get("summary", ""))
-        told = {key: data.get(key) for key in (*TITLE, "working")}
-        return Kept(data["turns"], tuple(data["known"]), usage=_counts(data.get("usage")), **told)
+        told: dict[str, Any] = {key: data.get(key) for key in (*TITLE, "working")}
+        return Kept(data["turns"], tuple(data["known"]), **told, usage=_counts(data.get("usage")))
 
     def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
         """Keep the books and, where ``main`` is given, what it holds.
@@ -122,25 +122,6 @@ class SessionFile:
         self._path.unlink(missing_ok=True)
 
 
-def _is_whole(data: Any) -> bool:
-    """Return whether ``data`` has the shape in which sessions are kept."""
-    texts = [data.get("summary", ""), *data["known"], *(data[key] for key in TITLE if data.get(key) is not None)]
-    return (
-        type(data["turns"]) is int
-        and all(isinstance(text, str) for text in texts)
-        and isinstance(data.get("working"), dict | None)
-        and all(map(_is_message, data.get("messages", [])))
-    )
-
-
-def _is_message(message: Any) -> bool:
-    return (
-        isinstance(message["role"], str)
-        and isinstance(message.get("content"), str | None)
-        and all(isinstance(call["id"], str) and isinstance(call["name"], str) for call in message.get("tool_calls", []))
-    )
-
-
 def session_digest(user_id: str, session_id: str) -> str:
     """Return the stem of every file of a session; it names nobody."""
     return hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
@@ -156,10 +137,10 @@ def files_of_sessions(folder: Path, user_id: str, sealer: Sealer) -> Iterator[tu
     """Yield the file of every session of a user, the session's name, and what is kept of it."""
     for path in sorted(folder.glob("*.json")):
         try:
-            data: Any = shown(json.loads(path.read_text(encoding="utf-8")), sealer)
-            whose, session = data.get("user_id"), data.get("session_id")
-        except (OSError, ValueError, AttributeError):
+            data = _content(path, sealer)
+        except (OSError, ValueError):
             continue  # a file that somebody damaged
+        whose, session = data.get("user_id"), data.get("session_id")
         if whose == user_id and isinstance(session, str):
             yield path, session, {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
 
@@ -169,11 +150,11 @@ def session_owners(folder: Path, session_id: str) -> list[str]:
     found = set()
     for path in folder.glob("*.json"):
         try:
-            data: Any = json.loads(path.read_text(encoding="utf-8"))
-            if data.get("session_id") == session_id:
-                found.add(str(data["user_id"]))
-        except (OSError, ValueError, AttributeError, KeyError):
+            data = _content(path, NoSealer())
+        except (OSError, ValueError):
             continue  # a file that somebody damaged
+        if data.get("session_id") == session_id and "user_id" in data:
+            found.add(str(data["user_id"]))
     return sorted(found)
 
 
@@ -187,6 +168,47 @@ def drop_old_sessions(folder: Path, before: datetime) -> int:
     for path in old:
         path.unlink(missing_ok=True)
     return len(old)
+
+
+def is_session(data: Mapping[str, Any]) -> bool:
+    """Return whether ``data`` has the form in which a session is kept, so that one can go on with it."""
+    turns, known, messages = data.get("turns"), data.get("known"), data.get("messages", [])
+    return (
+        type(turns) is int
+        and turns >= 0
+        and isinstance(known, list)
+        and all(isinstance(record_id, str) for record_id in known)
+        and isinstance(messages, list)
+        and all(map(_is_message, messages))
+        and isinstance(data.get("summary", ""), str)
+        and isinstance(data.get("working"), dict | None)
+        and all(isinstance(data.get(key), str | None) for key in TITLE)
+    )
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
+        return False
+    calls = value.get("tool_calls") or []
+    texts = (value.get(key) for key in ("content", "name", "tool_call_id"))
+    return all(isinstance(text, str | None) for text in texts) and (
+        isinstance(calls, list) and all(map(_is_call, calls))
+    )
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("id", "name"))
+
+
+def _content(path: Path, sealer: Sealer) -> dict[str, Any]:
+    """Return what a file holds, opened as far as it can be; raises ``ValueError`` where that is no object."""
+    try:
+        data = DECODER.decode(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply.") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} holds no object.")
+    return dict(shown(data, sealer))
 
 
 def _counts(usage: Any) -> dict[str, int]:
