@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 WORKERS ?= 2
+# Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test prove check outputs recording matrix bench template-release clean
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,9 +23,12 @@ _SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCH
 
 
 def pytest_configure() -> None:
-    """Take notice of interrupts, which a shell lets its background jobs and their children ignore."""
+    """Take notice of interrupts, which a shell lets its background jobs ignore, and keep what Python compiles."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Images of containers set this; each of the thousands of processes here would compile all that it imports anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)

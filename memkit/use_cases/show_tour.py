@@ -130,13 +130,13 @@ def _project_tests(stage: _Stage, project: Path) -> Scene:
 
 
 def _environment() -> dict[str, str]:
-    """Return the caller's environment without what would change the tour: settings, keys, another git's variables."""
+    """Return the caller's environment without what would change the tour: settings, keys, git's variables, plug-ins."""
     inherited = {
         key: value
         for key, value in os.environ.items()
         if not key.startswith(("MEMKIT_", "GIT_", "OPENAI_", "ANTHROPIC_"))
     }
-    return inherited | _IDENTITY | _ADDRESS | {"NO_COLOR": "1"}
+    return inherited | _IDENTITY | _ADDRESS | {"NO_COLOR": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def _spelled(program: str, arguments: Sequence[str]) -> str:

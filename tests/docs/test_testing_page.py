@@ -21,11 +21,12 @@ def test_every_test_on_the_page_passes(tmp_path: Path) -> None:
     for number, block in enumerate(blocks):
         (tmp_path / f"test_{number}.py").write_text(block, encoding="utf-8")
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {"PYTHONPATH": str(ROOT)}
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}  # as on many machines
 
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:memkit", "-p", "memkit.pytest_plugin", str(tmp_path)],
-        env=kept | nowhere, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        [sys.executable, "-m", "pytest", "-q", "-p", "memkit.pytest_plugin", str(tmp_path)],
+        env=kept | alone | nowhere, cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout

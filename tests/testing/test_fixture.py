@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,8 +45,9 @@ def test_servers_and_their_variables_end_with_the_test(tmp_path: Path) -> None:
     (tmp_path / "test_agent.py").write_text(TESTS, encoding="utf-8")
 
     # The plugin is loaded by its module's name, so that it is there once, whether memkit is installed or not.
-    plugin = ["-p", "no:memkit", "-p", "memkit.pytest_plugin"]
+    plugin = ["-p", "memkit.pytest_plugin"]
     command = [sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=180)
 
     assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
