@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from memkit.cli.main import run
 from memkit.testing import FakeServer
@@ -20,6 +21,10 @@ _IDENTITY = {"NAME": "Ada Tester", "EMAIL": "ada@example.org"}
 WITHHELD = "this kernel does not let its user"
 """How the reason of a skip begins that no installation could prevent; such a one stays a skip everywhere."""
 _SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_", "GIT_")
+
+# A busy machine may take its time over any example.
+settings.register_profile("memkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("memkit")
 
 
 def pytest_configure() -> None:

@@ -10,6 +10,9 @@ from typing import Any
 from memkit.memory.times import parse_duration
 from memkit.store.config import load_settings
 
+_BEHIND_THE_CLOCK = 5.0
+"""Seconds, as many as a busy machine may keep a thread from running."""
+
 
 @dataclass(frozen=True)
 class Patience:
@@ -46,5 +49,6 @@ class Patience:
         return cls.of(load_settings(root).section("requests"))
 
     def read_timeout(self, *, stream: bool) -> float:
-        """Return how long a connection may stay silent; the clock over what arrives is the stricter one."""
-        return min(self.whole, max(self.first_token, self.between_tokens)) if stream else self.whole
+        """Return how long a connection may stay silent; the clock over what arrives ends first and says which bound."""
+        silence = min(self.whole, max(self.first_token, self.between_tokens)) if stream else self.whole
+        return silence + _BEHIND_THE_CLOCK

@@ -24,6 +24,8 @@ from tests.llm.raw_pages import Page, RawServe, ended, message_begun, sse
 ASKED: list[Message] = [{"role": "user", "content": "Go on."}]
 PROTOCOLS = {"anthropic": "anthropic", "openai": "chat"}
 Start = Callable[..., FakeServer]
+FOR_LONG = 600
+"""So many parts take half a minute where each comes after 0.05 seconds."""
 providers = pytest.mark.parametrize("provider", PROTOCOLS)
 
 
@@ -154,7 +156,7 @@ def test_every_wait_has_its_bound(provider: str, raw_server: RawServe, monkeypat
     if provider == "anthropic":
         block = b'{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Well"}}'
         first = b"event: content_block_delta\ndata: " + block + b"\n\n"
-    pings = [b": still here\n\n"] * 50
+    pings = [b": still here\n\n"] * FOR_LONG
     said: list[str] = []
 
     def told(page: Page, **bounds: float) -> str:
@@ -163,13 +165,13 @@ def test_every_wait_has_its_bound(provider: str, raw_server: RawServe, monkeypat
         with pytest.raises(Unserved) as fault:
             model: Any = open_model(provider, patience=Patience(retries=0, **bounds))
             model.stream(ASKED, [], said.append)
-        assert time.monotonic() - begun < 1.5
+        assert time.monotonic() - begun < 20
         return str(fault.value)
 
     assert "requests.first_token" in told(Page(pings, pause=0.05), first_token=0.2)
     assert "requests.between_tokens" in told(Page([first, *pings], pause=0.05), between_tokens=0.2)
     assert said == ["Well"]
-    assert "requests.whole" in told(Page([first] * 50, pause=0.05), whole=0.3)
+    assert "requests.whole" in told(Page([first] * FOR_LONG, pause=0.05), whole=0.3)
 
 
 def test_a_whole_answer_has_one_bound(model_server: Start) -> None:
@@ -182,14 +184,14 @@ def test_a_whole_answer_has_one_bound(model_server: Start) -> None:
 
 def test_an_interrupt_is_taken_while_a_model_is_silent(raw_server: RawServe) -> None:
     """Nobody has to wait for a server to be able to leave it."""
-    raw_server("openai", Page([b": wait\n\n"] * 100, pause=0.05))
+    raw_server("openai", Page([b": wait\n\n"] * FOR_LONG, pause=0.05))
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     begun = time.monotonic()
 
     with pytest.raises(KeyboardInterrupt):
         answered("openai", stream=True)
 
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 20
 
 
 def test_a_listener_that_fails_is_no_fault_of_the_model(model_server: Start) -> None:
