@@ -85,6 +85,7 @@ class AgentSession:
                 settled=place.folder,
                 hide=lambda entry: sealer.seal(entry),
                 show=lambda entry: shown(entry, sealer),
+                instead="leave out --session and -c for a new one, or fork this one",
             ),
             session=place.session,
             is_kept=is_kept,
