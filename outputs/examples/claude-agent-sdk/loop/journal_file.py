@@ -50,6 +50,7 @@ class JournalFile:
         settled: Path | None = None,
         hide: Callable[[Entry], Entry] = lambda entry: entry,
         show: Callable[[Entry], Entry] = lambda entry: entry,
+        instead: str = "leave out --session for a new one",
     ) -> None:
         """Name the file; nothing is written before ``hold``.
 
@@ -58,6 +59,7 @@ class JournalFile:
             settled: The folder in which the turn before left what makes its lines here superfluous.
             hide: Makes of an entry what may stand on the disk.
             show: Makes an entry again of what stands there.
+            instead: How to talk where another process has the session open.
         """
         self._handle: int | None = None
         self._process = 0
@@ -66,6 +68,7 @@ class JournalFile:
         self._settled = settled
         self._hide = hide
         self._show = show
+        self._instead = instead
         self._unwritten = b""
         """Lines about what was done already, for which there was no room yet."""
 
@@ -94,7 +97,7 @@ class JournalFile:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
-            raise SessionInUse(_in_use(self.path)) from None
+            raise SessionInUse(_in_use(self.path, self._instead)) from None
         self._handle, self._process = handle, os.getpid()
         self._cut_off_torn_line()
 
@@ -225,13 +228,10 @@ def damaged(path: Path, line: int | None = None, *, is_sealed: bool = False) -> 
     )
 
 
-def _in_use(path: Path) -> str:
+def _in_use(path: Path, instead: str) -> str:
     holders = re.findall(rb'^{"op": "held".*"pid": (\d+)', path.read_bytes(), re.MULTILINE)
     process = f"process {holders[-1].decode()}" if holders else "another process"
-    return (
-        f"This session is open in {process}. End that conversation first, or talk in another session: "
-        "leave out --session and -c for a new one, or fork this one."
-    )
+    return f"This session is open in {process}. End that conversation first, or talk in another session: {instead}."
 
 
 def _sync_folder(folder: Path) -> None:

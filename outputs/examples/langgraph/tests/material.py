@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+FAILED = {"status": 500, "message": "out of order", "headers": {"retry-after-ms": "1"}}
+"""A server's failure; clients ask it once more, without waiting long for that."""
 ID = r"\[([0-9A-Za-z]{26})\]"
 """A record's id as recalled text shows it."""
 

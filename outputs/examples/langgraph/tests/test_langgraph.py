@@ -26,7 +26,7 @@ from agent.messages import STOPPED
 from agent.settings import load_settings
 from tests import wire
 from tests.conftest import Talk
-from tests.material import notes
+from tests.material import FAILED, notes
 from tests.model_server import FakeServer
 from tests.test_failures import only_error
 
@@ -147,8 +147,7 @@ def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Pa
 
 def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
     """Each step is checkpointed, so the next process sees the call and its result, once."""
-    failed = {"status": 500, "message": "out of order"}
-    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, failed, failed], *SESSION)
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], *SESSION)
 
     talk("Go on", ["Here we are."], "--session", "one")
 

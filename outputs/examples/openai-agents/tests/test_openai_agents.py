@@ -28,7 +28,7 @@ from agent.tidy import tidy
 from agent.tools import policy_gate, tools_of
 from tests import wire
 from tests.conftest import Talk
-from tests.material import notes
+from tests.material import FAILED, notes
 from tests.model_server import FakeServer
 from tests.test_failures import only_error
 
@@ -126,8 +126,7 @@ def test_the_session_stays_as_small_as_the_main_context(talk: Talk) -> None:
 
 def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
     """The SDK writes each step down, so the next process sees the call and its result, once."""
-    failed = {"status": 500, "message": "out of order"}
-    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, failed, failed], *SESSION)
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], *SESSION)
 
     talk("Go on", ["Here we are."], "--session", "one")
 

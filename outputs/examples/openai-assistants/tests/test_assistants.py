@@ -14,7 +14,7 @@ from agent.thread import Thread
 from agent.wire import Step, ToolOutput
 from loop.interface import ToolCall
 from tests.conftest import Talk
-from tests.material import notes
+from tests.material import FAILED, notes
 
 LOOK = ToolCall("call_1", "look", {"at": "sea"})
 WAIT = ToolCall("call_2", "wait", "no JSON")
@@ -141,8 +141,7 @@ def test_a_thread_holds_each_call_with_its_output() -> None:
 
 def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
     """So the next process sees the call and its result, once."""
-    failed = {"status": 500, "message": "out of order"}
-    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, failed, failed], "--session", "one", "--consent")
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], "--session", "one", "--consent")
 
     talk("Go on", ["Here we are."], "--session", "one")
 

@@ -17,6 +17,7 @@ from agent.response_items import read_items, resendable, to_items
 from agent.responses_wire import ENCRYPTED, ResponsesWire
 from agent.settings import load_settings
 from tests.conftest import Talk
+from tests.material import FAILED
 from tests.model_server import FakeServer
 
 SESSION = ("--session", "one", "--consent")
@@ -64,8 +65,7 @@ def test_reasoning_ends_with_its_run(talk: Talk) -> None:
 
 def test_reasoning_is_in_no_file_while_its_run_lasts(talk: Talk) -> None:
     """A process that dies in the middle leaves words, calls and outputs, which a later one can send."""
-    failed = {"status": 500, "message": "out of order"}
-    talk("Write it down", [{"text": "I will.", "tools": [NOTE]}, failed, failed], *SESSION)
+    talk("Write it down", [{"text": "I will.", "tools": [NOTE]}, FAILED, FAILED], *SESSION)
 
     assert not [path for path in talk.store.rglob("*") if path.is_file() and b"encrypted_content" in path.read_bytes()]
     talk("Go on", ["Here we are."], "--session", "one")

@@ -18,7 +18,7 @@ WANTED = "Outcome unknown: the program was cut off in this call. The user wants 
 
 def account_of(turn: OpenTurn, settle: Settle | None) -> str:
     """Return what is known of a turn and each call in it; a person, where one is there, is asked about the others."""
-    return "\n".join([Resumed(turn).line, *_calls(turn, settle)])
+    return "\n".join([Resumed(turn).line, f"It began with: {turn.text or '(nobody spoke)'}", *_calls(turn, settle)])
 
 
 def _calls(turn: OpenTurn, settle: Settle | None) -> Iterator[str]:

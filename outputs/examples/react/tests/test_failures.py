@@ -12,8 +12,9 @@ import pytest
 from agent.command import main
 from tests import wire
 from tests.conftest import Reply, Talk
-from tests.material import notes
+from tests.material import FAILED, notes
 
+BUSY = {"status": 429, "message": "slow down", "headers": {"retry-after-ms": "1"}}
 TOLD = "no JSON|parsed as JSON|'often' is unknown"
 """What a model hears that sent no JSON; some SDKs say it themselves, and some read an infinite number as null."""
 
@@ -74,15 +75,21 @@ def test_a_burst_of_calls_is_cut_at_the_bound(talk: Talk, compiled: Path) -> Non
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"status": 500, "message": "out of order"}, "500"),
+        (FAILED, "500"),
         ({"status": 401, "message": "wrong key"}, "key"),
-        ({"status": 429, "message": "slow down", "headers": {"retry-after": "0"}}, "429"),
+        (BUSY, "429"),
         ({"text": "half of an answer that breaks off", "cut": True}, "broke off"),
     ],
 )
 def test_a_server_that_cannot_serve_is_one_clear_line(talk: Talk, answer: object, words: str) -> None:
     """An error status or a broken stream ends the run with exit code 3."""
     assert words in only_error(talk("Hello!", [answer, answer, answer]))
+
+
+@pytest.mark.parametrize("answer", [FAILED, BUSY], ids=["500", "429"])
+def test_a_server_that_fails_once_is_asked_again(talk: Talk, answer: object) -> None:
+    """As the SDK does it, after as long as the server says."""
+    assert talk("Hello!", [answer, "Hello."]).message == "Hello."
 
 
 def test_a_slow_server_is_given_up(talk: Talk) -> None:
@@ -191,7 +198,6 @@ def test_what_somebody_damaged_in_the_state_does_not_end_the_session(talk: Talk,
 def test_the_next_turn_works_after_a_failure(talk: Talk) -> None:
     """A turn that died in the middle leaves a session that can go on."""
     note = {"tool": "note", "args": {"text": "milk"}}
-    failed = {"status": 500, "message": "out of order"}
-    only_error(talk("Write it down", [note, failed, failed, failed], "--session", "one", "--consent"))
+    only_error(talk("Write it down", [note, FAILED, FAILED, FAILED], "--session", "one", "--consent"))
 
     assert talk("Go on", ["Here we are."], "--session", "one").message == "Here we are."

@@ -16,7 +16,7 @@ from agent.showing import Showing
 from loop.interface import Completion
 from tests import wire
 from tests.conftest import Talk
-from tests.material import notes
+from tests.material import FAILED, notes
 from tests.model_server import FakeServer
 
 
@@ -70,8 +70,7 @@ def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:
 
 def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
     """Each step is written down before the model is asked, so the next process sees the call and its result, once."""
-    failed = {"status": 500, "message": "out of order"}
-    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, failed, failed], "--session", "one", "--consent")
+    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], "--session", "one", "--consent")
 
     talk("Go on", ["Here we are."], "--session", "one")
 
