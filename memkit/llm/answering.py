@@ -23,6 +23,7 @@ from memkit.llm.questions import (
 )
 from memkit.llm.recalled import Recalled, said_turns
 from memkit.llm.relations import ONE_VALUE, WORDS, Slot, slot_of
+from memkit.llm.requests import read_forget
 from memkit.llm.script import SEARCH, Heard, Script, listed, search
 from memkit.llm.small_talk import GENERAL, GENERAL_TEXT
 from memkit.llm.speech import sentences_of
@@ -48,6 +49,7 @@ TRADE = (
 )
 """What somebody does, by how the word for it ends."""
 HAS_TRADE = re.compile(rf"(?:'s|'re|\b(?:is|are|was|as|became)) {TRADE}|\bpromoted to \w", re.IGNORECASE)
+HAS_AGE = re.compile(r"(?:\bwho(?:'s| is)|\baged|\() ?\d{1,3}\b", re.IGNORECASE)
 FAVOURITE = re.compile(r"(?:my|our) (?:favou?rite|fave?)\b", re.IGNORECASE)
 RANKING = re.compile(r" (?:over|rather than|more than|instead of|to) ")
 DONE_YET = re.compile(r"(?:did|have|has|is|are|was|were)\b", re.IGNORECASE)
@@ -139,6 +141,8 @@ def fits(asked: Asked, record: Recalled) -> bool:
     if asked.relation == "name" and slot is not None and slot.subject.startswith(f"{asked.subject} "):
         return True  # "my wife Clara" says what the wife is called
     if asked.relation == "work" and _mentions(record, asked.subject) and HAS_TRADE.search(record.text):
+        return True
+    if asked.relation == "age" and _mentions(record, asked.subject) and HAS_AGE.search(record.text):
         return True
     if asked.relation:
         akin = slot is not None and any({asked.relation, slot.relation} <= pair for pair in AKIN)
@@ -282,9 +286,9 @@ def _statement_on(asked: Asked, question: str, text: str, skipped: Collection[st
 
 
 def _statements(text: str) -> Iterator[str]:
-    """Yield what somebody said: each statement, and each other sentence that asks nothing."""
+    """Yield what somebody said: each statement, and each other sentence that asks nothing and takes nothing back."""
     for sentence in sentences_of(text):
-        if not is_question(sentence):
+        if not is_question(sentence) and read_forget(sentence) is None:
             yield from (claim.text for claim in read_claims(sentence))
             yield sentence
 

@@ -73,8 +73,8 @@ DROPPED = re.compile(
 )
 BECAME = re.compile(r"(?:i|we)(?:'m|'re| am| are) (?:an?|the|my|our) \S.{0,200}? now", re.IGNORECASE)
 """What is so from now on is more than a state of the moment."""
-PLANNED = re.compile(r"\b(?:tomorrow|this (?:coming )?weekend|next \w+)\b", re.IGNORECASE)
-"""What lies ahead is worth a note, as the present moment is not."""
+DATED = re.compile(r"\b(?:yesterday|tomorrow|this (?:coming )?weekend|next \w+)\b", re.IGNORECASE)
+"""What happened or lies ahead is worth a note, as the present moment is not."""
 PASSING = re.compile(
     r"^(?:i'm|i am|we're|we are|it's|it is|i feel|i'm feeling)(?: (?:so|very|really|a bit|just|not|pretty|"
     r"kind of|too)){0,2} "
@@ -213,7 +213,7 @@ def _kind(body: str, slot: Slot | None) -> str:
     if GOAL.match(body) and not (slot and slot.relation == "taste"):
         return "goal"
     known = slot is not None and (slot.relation not in ("is", "place") or BECAME.fullmatch(body) is not None)
-    known |= PLANNED.search(body) is not None
+    known |= DATED.search(body) is not None
     return "passing" if transient_wording(body) and not known and not re.search(r"\bmet|visited|bought\b", body) else ""
 
 

@@ -17,7 +17,9 @@ ABOUT_ME = re.compile(
     r"already )?(?:know|remember|stored|saved|have (?:stored|saved|on file)|learned?)"
     r"(?: all| so far)*(?: about (?:me|us)| on me| of me)?\W*$|^(?:list|show)(?: me)? (?:all )?(?:my |your |"
     r"the )?(?:memories|memory|records|facts(?: about me)?)\W*$"
-    r"|^what is in your memory\W*$|^who am i to you\W*$",
+    r"|^(?:is there|do you (?:know|remember|have)) anything(?: (?:that )?you (?:know|remember|have))?"
+    r"(?: (?:about|on|of) (?:me|us))?\W*$|^(?:show|tell) me everything\W*$|^what is in your memory\W*$|^who am i to "
+    r"you\W*$",
     re.IGNORECASE,
 )
 ABOUT = re.compile(
@@ -40,7 +42,9 @@ LISTING = re.compile(
     r"(?:"
     + "|".join(f"(?P<{type}>{names})" for type, names in TYPES.items())
     + r")(?: do i have| have i| that you know| you know| left| open| today| right now)*\W*$"
-    r"|^(?:and )?my (?:open )?(?:goals|to-?dos|tasks|reminders)\W*$|^what(?: is|'s) on my (?:to-?do )?list\W*$"
+    r"|^(?:and )?my (?:open )?(?:goals|to-?dos|tasks|reminders)\W*$|^what(?: is|'s) on my (?:to-?do list|list|plate|"
+    r"agenda)\W*$"
+    r"|^what am i (?:still )?(?:working (?:towards?|on)|planning|aiming (?:at|for))\W*$"
     r"|^what(?: am i supposed to do| (?:do|did) i (?:still )?(?:have|need|want|promise) to do| should i do|"
     r" did i promise|"
     r"(?: is|'s)? ?(?:else )?(?:is )?(?:still )?(?:open|left|due|pending))(?: to do| next| today| this week)?\W*$"
@@ -159,6 +163,8 @@ def _best(what: str) -> OneFound:
 
 def _how_many(heard: Heard, match: re.Match[str]) -> Script:
     found = yield from search("", top_k=50)
+    if not found:
+        return NOTHING
     count = f"{len(found)}{' or more' if len(found) == 50 else ''}"
     return (
         f"I have {count} record{'' if len(found) == 1 else 's'} of you. “What do you know about me?” lists the newest."

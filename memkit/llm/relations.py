@@ -75,7 +75,7 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             rf"^{WHO} {ADVERBS}(?:started (?:working )?(?:at|for)|(?:got|have|took) a (?:new )?job (?:at|as|in|"
             rf"with)) {VALUE}$",
         ),
-        ("taste", rf"^{WHO} ?{ADVERBS}(?:would |'d )?{ADVERBS}(?P<verb>{LIKES}) {VALUE}$"),
+        ("taste", rf"^{WHO} ?{ADVERBS}(?:would |'d |do |does )?{ADVERBS}(?P<verb>{LIKES}) {VALUE}$"),
         (
             "place",
             rf"^{WHO}{IS} {ADVERBS}(?:located |hosted |running |stored |kept |parked |reachable )?(?:at|in|on|"

@@ -45,12 +45,13 @@ SEND = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 TELL = re.compile(
-    r"^(?:tell|message|text|let)\s+(?!me\b|us\b|you\b)(?P<who>(?:my |our |the )?[\w.@-]+)(?: know)?\s*(?:\b(?:that|"
+    r"^(?:tell|message|text|e-?mail|ask|notify|inform|let)\s+(?!me\b|us\b|you\b)(?P<who>(?:my |our |the "
+    r")?[\w.@-]+)(?: know)?\s*(?:\b(?:that|"
     r"about|to)\s|"
-    r":|(?=\s(?:i|i'm|i'll|we|we're|my|our|the|it|he|she|they)\b))\s*(?P<what>\S.{0,2000}?)[.! ]*$"
+    r":|(?=\s(?:i|i'm|i'll|we|we're|my|our|the|it|he|she|they)\b))\s*(?P<what>\S.{0,2000}?)[.!? ]*$"
     r"|^(?:send|write)\s+(?:a message|an? e?-?mail|an? (?:text|note|line))\s+to\s+(?P<who2>(?:my |our |the "
     r")?[\w.@-]+)\s+"
-    r"(?:saying|that says|with the text)(?: that)?\s*:?\s*(?P<what2>\S.{0,2000}?)[.! ]*$",
+    r"(?:saying|that says|with the text)(?: that)?\s*:?\s*(?P<what2>\S.{0,2000}?)[.!? ]*$",
     re.IGNORECASE | re.DOTALL,
 )
 """A message that names who it is for first."""

@@ -64,7 +64,8 @@ with the taxes"),
 - ask for a task of a domain ("deliver book shop", "plan: release web production") or a skill ("how do I …?"),
 - ask for an action ("run `rm -rf /srv`", "deploy to production", "send hello to bob"); policies judge it first."""
 HOW_ARE_YOU = re.compile(
-    r"^(?:how are you(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up|sup|you ok|how do you feel)\W*$",
+    r"^(?:how are you(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) (?:up|new)|sup|you ok|how do you "
+    r"feel)\W*$",
     re.I,
 )
 THERE = re.compile(

@@ -18,7 +18,9 @@ HASTE = {
     "wasnt": "wasn't", "havent": "haven't", "whats": "what's", "wheres": "where's", "whos": "who's", "whens": "when's",
     "hows": "how's", "thats": "that's", "u": "you", "ur": "your", "pls": "please", "plz": "please", "wat": "what",
     "teh": "the", "adn": "and", "rember": "remember", "remeber": "remember", "recieve": "receive", "knwo": "know",
-    "abt": "about", "cuz": "because",
+    "abt": "about", "cuz": "because", "liek": "like", "favorit": "favorite", "favourit": "favourite",
+    "taht": "that", "hte": "the", "thier": "their", "adress": "address", "birtday": "birthday", "brithday": "birthday",
+    "tommorow": "tomorrow", "tomorow": "tomorrow", "freind": "friend", "becuase": "because", "rembember": "remember",
 }  # fmt: skip
 """How people type, and how the same is read."""
 ASKING = frozenset({"what", "when", "where", "which", "who", "why", "how", "whose"})
