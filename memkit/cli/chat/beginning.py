@@ -13,6 +13,7 @@ from memkit.cli.memory.options import agent_option
 from memkit.cli.output import Front
 from memkit.cli.sessions.picker import pick
 from memkit.cli.sessions.words import Session
+from memkit.cli.typed import is_able_terminal
 from memkit.errors import UsageError
 from memkit.terminal import is_unsafe
 from memkit.use_cases.open_chat import last_session
@@ -101,5 +102,9 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
     if not (front.interactive and sys.stdout.isatty()):
         raise UsageError("Nobody can choose from a list here: name a session with --session, or take the last with -c.")
     last_session(front.workspace, user, agent)
-    cards = front.workspace.session_book.of(user)
-    return pick([card for card in cards if card.agent_id == agent], front.workspace.clock())
+    cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
+    if is_able_terminal():
+        from memkit.cli.sessions.menu import choose
+
+        return choose(cards, front.workspace.clock())
+    return pick(cards, front.workspace.clock())

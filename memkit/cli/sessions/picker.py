@@ -1,4 +1,4 @@
-"""Choose a session on a terminal: a list that grows shorter while words are typed."""
+"""Choose a session on any terminal: a list of lines that each answer makes shorter."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 
 import click
 
+from memkit.cli.sessions.selection import has_words
 from memkit.cli.sessions.words import card_line
 from memkit.errors import NegativeAnswer
 from memkit.store.sessions import SessionCard
@@ -36,15 +37,9 @@ def pick(cards: Sequence[SessionCard], now: datetime) -> str:
             raise NegativeAnswer("No session chosen.")
         if typed.isdecimal() and 1 <= int(typed) <= len(shown):
             return shown[int(typed) - 1].session
-        fitting = [card for card in cards if _has(card, typed)]
+        fitting = [card for card in cards if has_words(card, typed)]
         if len(fitting) == 1:
             return fitting[0].session
         if not fitting:
             click.echo(f"No session has “{harmless(typed)}”. All of them:", err=True)
             fitting = list(cards)
-
-
-def _has(card: SessionCard, typed: str) -> bool:
-    """Return whether every word that was typed stands in what is shown of a session."""
-    told = f"{card.session} {card.name or ''} {card.first} {card.last_at}".casefold()
-    return all(word in told for word in typed.casefold().split())
