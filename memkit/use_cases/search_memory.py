@@ -18,6 +18,7 @@ def search_memory(
     types: Sequence[str] = (),
     tags: Sequence[str] = (),
     session: str | None = None,
+    agent: str | None = None,
     as_of: str | None = None,
     at: str | None = None,
 ) -> SearchReport:
@@ -31,7 +32,14 @@ def search_memory(
     """
     archive = workspace.archive_at(at)
     report = archive.search(
-        query, user_id=user, k=count, types=tuple(types), tags=tuple(tags), session_id=session, as_of=as_of
+        query,
+        user_id=user,
+        k=count,
+        types=tuple(types),
+        tags=tuple(tags),
+        session_id=session,
+        agent_id=agent,
+        as_of=as_of,
     )
     workspace.audit.append(
         {

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import Date, at_option, sealed_findings, user_option
+from memkit.cli.memory.options import Date, agent_option, at_option, sealed_findings, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand, diagnostic
 from memkit.memory.interface import Hit
 from memkit.memory.record import TYPES
@@ -23,6 +23,7 @@ _HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "
 @click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--session", help="Ask from within this session: what is for it alone is found too.")
+@agent_option
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
 @click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
@@ -35,6 +36,7 @@ def search(
     types: tuple[str, ...],
     tags: tuple[str, ...],
     session: str | None,
+    agent: str | None,
     as_of: str | None,
     at: str | None,
     explain: bool,
@@ -49,6 +51,7 @@ def search(
         types=types,
         tags=tags,
         session=session,
+        agent=agent,
         as_of=as_of,
         at=at,
     )
