@@ -1,6 +1,8 @@
 """One turn of an agent: intent, recall, plan or act under policy, evaluate the outcome, memory operations.
 
-Every step is a method; subclass ``AgentLoop`` and override one to change what it does.
+``AgentLoop.turn`` is the whole of it. Every step is a method; subclass ``AgentLoop`` and override one to change what it
+does. What a step works with has a file of its own: the prompt (``model_view``), requests to the model (``asking``), its
+calls (``calls``), tools, policies and books (``toolbox``), plans (``plan_run``) and tasks (``tasks``).
 """
 
 from __future__ import annotations
@@ -9,30 +11,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .asking import Asking, is_told, model_of
+from .asking import Asking, cut_short, model_of
 from .calls import TOO_LATE, TOO_MANY, CallRun
 from .chores import Chores
-from .deadline import Deadline, TimeIsUp
+from .deadline import Deadline
 from .events import Announcements, Listener
 from .fencing import fence, new_marker
 from .interface import JSON, Completion, Message, NoJournal, Settle, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import OpenTurn
 from .journalled_calls import JournalledCalls
+from .model_view import CONSTRAINTS, ModelView
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
-from .prompt_budget import Prompt, TurnParts
 from .session_memory import SessionTools
 from .tasks import Learn, Remember, TaskMemory
-from .toolbox import Toolbox, usage_of
+from .toolbox import Toolbox
 from .turn import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory
 from .without_model import answer_from_memory
 from .working import WorkingMemory
-from .working_lines import working_lines
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
-CONSTRAINTS = "constraints"
+FAILED_BEFORE = "warning: this failed before"
 SESSION_START = "(session start)"
 """What stands for the question where nobody asked."""
 NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
@@ -72,27 +73,143 @@ class AgentLoop:
         self.journal = journal or NoJournal()
         self.settle = settle
         self.chores = chores
-        self._pending: list[str] = []
-        """What the chores of this heartbeat found that somebody has to act on."""
+        self.view = ModelView(self, self._asks)
         self.toolbox.on_note = self.told.tell_operation
         self.toolbox.meter = self.context_usage
         self.turn_id = 0
+        self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
+        """What the model cost in all turns, also in those that failed."""
         self._silent_turns = 0
         """Those in which no user spoke."""
         self._user_text: str | None = None
-        self._words: str | None = None
-        """The user's words that the prompt has to show."""
-        self._recalled: str = ""
-        self._instruction: str | None = None
-        """What the host program asks for, where it is no user who speaks."""
+        self._pending: list[str] = []
+        """What the chores of this heartbeat found that somebody has to act on."""
         self._deadline = Deadline()
         self._asking: Asking | None = None
-        self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
-        """What the model cost in all turns, also in those that failed."""
-        self._written: Prompt | None = None
-        self._marker = new_marker()
 
-    # --- what a host calls
+    # --- the turn, and its steps in order
+
+    def turn(self, intent: Intent) -> AgentResponse:
+        """Go through the steps; whoever listens hears of the end also where one of them fails."""
+        self.told.tell("turn_opened", turn=self.turn_id, text=self._user_text, intent=intent.kind)
+        try:
+            self.view.recalled = self.recall_for(intent)
+            reply = self.act(intent)
+            outcome = self.evaluate(reply)
+            response = self.remember(outcome)
+            self.journal.closed()
+        except Exception as error:
+            self.told.tell("turn_closed", error=str(error))
+            raise
+        self.told.tell("turn_closed", **{key: response.data[key] for key in ("message", "citations", "ended")})
+        self.told.end_turn()
+        return response
+
+    def intend(self, text: str | None) -> Intent:
+        """Decide what the user's words are, and whether to recall anything for them."""
+        return read_intent(text)
+
+    def recall_for(self, intent: Intent) -> str:
+        """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
+        opening = self.open_session() if self._is_first_of_user() else ""
+        if not intent.recall:
+            self.toolbox.recall_skipped(intent.kind)
+            return opening
+        found = {
+            CONSTRAINTS: self.memory.constraints(intent.query),
+            FAILED_BEFORE: self.memory.warnings(intent.query),
+        }
+        blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
+        return "\n".join(filter(None, [opening, self.view.show(blocks, intent.query)]))
+
+    def act(self, intent: Intent) -> Reply:
+        """Let the model call tools until it answers; without a model, answer from memory alone."""
+        if intent.kind == IDLE:
+            return Reply("")
+        if self.model is None:
+            return Reply(answer_from_memory(self.memory, self.toolbox, intent.query))
+        calls = 0
+        try:
+            while calls < self.max_tool_calls:
+                self._deadline.check()
+                completion = self.ask(self.toolbox.specs())
+                if not completion.tool_calls:
+                    return Reply(completion.text, calls)
+                calls = self._run_calls(completion, calls)
+            self._deadline.check()
+            closing = self.ask(())
+        except (Exception, KeyboardInterrupt) as stop:
+            reply = cut_short(stop, self._heard, calls, self._deadline)
+            if reply is None:
+                raise
+            return reply
+        return Reply("" if closing.tool_calls else closing.text, self.max_tool_calls, limited=True)
+
+    def evaluate(self, reply: Reply) -> Reply:
+        """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
+        remark = remark_on(reply, self.max_seconds)
+        if not reply.text.strip() and not remark:
+            remark = "\n".join(self._pending) if self._user_text is None else NO_ANSWER
+        return replace(reply, text=f"{reply.text.strip()}\n{remark}".strip())
+
+    def remember(self, reply: Reply) -> AgentResponse:
+        """Keep the reply in the session and return it with the report of the turn."""
+        citations = self.toolbox.citations(reply.text)
+        self.tasks.use(citations)
+        message = self.toolbox.receipts(reply.text)
+        if message:
+            self._add({"role": "assistant", "content": message})
+        report = {**self.toolbox.report(message), "citations": citations, "ended": reply.ended}
+        if self._asking is not None:
+            report |= {"usage": self._asking.usage, "session_usage": dict(self.spent)}
+        return response_of(report)
+
+    # --- what the steps do, each to be overridden as well
+
+    def open_session(self) -> str:
+        """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""
+        blocks = self.memory.opening()
+        return self.view.show(blocks, SESSION_START) if blocks else ""
+
+    def prompt(self) -> list[Message]:
+        """Return what the model sees: the system message, the conversation, recalled data before the last words.
+
+        Raises:
+            PromptTooLarge: What every prompt needs is more than the main context's ``max_tokens``.
+        """
+        return self.view.messages()
+
+    def ask(self, tools: Sequence[ToolSpec]) -> Completion:
+        """Return what the model answers to the prompt, with these tools to call."""
+        assert self._asking is not None
+        recorded = self.journal.recorded_answer()
+        if recorded is not None:
+            return self._asking.repeat(recorded)
+        completion = self._asking.ask(self.prompt(), self.view.specs(tools))
+        self.journal.answered(completion)
+        return completion
+
+    def run_call(self, call: ToolCall, begin: Callable[[], None]) -> ToolOutcome:
+        """Judge one call of the model and, if it may, run it; ``begin`` is called before anything is done."""
+        return self.toolbox.call(call.name, call.args, key=self.journal.key_of(call.id), begin=begin)
+
+    def _run_calls(self, completion: Completion, made: int) -> int:
+        """Run the calls of one completion, put them and their results into the conversation, and return the number."""
+        run = CallRun(completion, made)
+        run.run(self.run_call, self._barred, JournalledCalls(self.journal, self.toolbox, self.settle), self.told)
+        for message in run.messages:
+            self._add(message)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        return run.made
+
+    def _barred(self, made: int) -> str | None:
+        """Return why no further call may run in this turn, or None."""
+        if made >= self.max_tool_calls:
+            return TOO_MANY
+        return TOO_LATE if self._deadline.has_passed else None
+
+    # --- who opens a turn
 
     def observe(self, text: str) -> None:
         """Open a turn with the user's words."""
@@ -100,20 +217,11 @@ class AgentLoop:
         self.journal.opened(self.turn_id, text, by_user=True)  # before older messages give way, which may take long
         self._add({"role": "user", "content": text})
 
-    def interrupt(self) -> None:
-        """End the running turn as soon as that leaves the session whole; may be called from any thread."""
-        self._deadline.interrupt()
-
-    def inject_observation(self, text: str, source: str = "environment") -> None:
-        """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
-        self.toolbox.lower_trust("candidate")
-        self._add(data_message(fence(text, source, new_marker())))
-
     def respond(self, text: str | None = None) -> AgentResponse:
         """Answer ``text``, or what was observed last."""
         if text is not None:
             self.observe(text)
-        return self._turn(self.intend(self._user_text))
+        return self.turn(self.intend(self._user_text))
 
     def heartbeat(self) -> AgentResponse:
         """Act without user input: do the chores that are due, then let the model act, where anything is pending.
@@ -125,11 +233,11 @@ class AgentLoop:
         if self.chores is not None:
             self._pending = self.chores.run(self.toolbox.note, self._deadline)
             if not self._pending:
-                return self._turn(Intent(IDLE, recall=False))
+                return self.turn(Intent(IDLE, recall=False))
         self._add({"role": "user", "name": "heartbeat", "content": HEARTBEAT})
         if self._pending:
             self.inject_observation("\n".join(self._pending), source="chores")
-        return self._turn(self.intend(None))
+        return self.turn(self.intend(None))
 
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do what the host program asks for, such as one step of a skill.
@@ -140,10 +248,9 @@ class AgentLoop:
         trust = self.toolbox.ledger.trust
         self._open_turn(None)
         self.toolbox.lower_trust(trust)
-        self._instruction = instruction
         self.journal.opened(self.turn_id, instruction, by_user=False)
         self._add({"role": "user", "name": INSTRUCTION, "content": instruction})
-        return self._turn(self.intend(instruction))
+        return self.turn(self.intend(instruction))
 
     def resume(self, turn: OpenTurn) -> AgentResponse:
         """Go on with a turn that was cut off: what its journal records is played again, and only the rest is done."""
@@ -152,9 +259,36 @@ class AgentLoop:
             return self.heartbeat()
         return self.respond(turn.text) if turn.by_user else self.carry_out(turn.text)
 
+    def inject_observation(self, text: str, source: str = "environment") -> None:
+        """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
+        self.toolbox.lower_trust("candidate")
+        self._add(data_message(fence(text, source, new_marker())))
+
+    def interrupt(self) -> None:
+        """End the running turn as soon as that leaves the session whole; may be called from any thread."""
+        self._deadline.interrupt()
+
+    def _open_turn(self, text: str | None) -> None:
+        self.view.open(text)
+        self.turn_id += 1
+        self._silent_turns += text is None
+        self._user_text = text
+        self._pending = []
+        self._deadline = self.toolbox.deadline = Deadline(self.max_seconds)
+        if self.model is not None:
+            self._asking = Asking(self.model, self.turn_id, self.told, self._deadline, self.spent)
+        self.told.begin_turn()
+        self.toolbox.begin_turn(text, self.turn_id)
+
+    # --- what else a host calls
+
     def recall(self, query: str, k: int = 5) -> list[Block]:
         """Return what every tier knows about ``query``, one labelled block per tier."""
         return self.memory.recall(query, k)
+
+    def context_usage(self) -> dict[str, JSON]:
+        """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""
+        return self.view.usage()
 
     def execute_plan(self, task: Any, state: Any = None, *, evaluator: Evaluator | None = None, **more: Any) -> PlanRun:
         """Choose how to do ``task`` and do it, step by step under policy, planning anew where a step fails.
@@ -179,214 +313,18 @@ class AgentLoop:
         """
         return self.tasks.end_task(success, outcome)
 
-    # --- the steps of a turn
+    # --- what the steps ask of the loop itself
 
-    def _turn(self, intent: Intent) -> AgentResponse:
-        """Go through the steps; whoever listens hears of the end also where one of them fails."""
-        self.told.tell("turn_opened", turn=self.turn_id, text=self._user_text, intent=intent.kind)
-        try:
-            self._recalled = self.recall_for(intent)
-            response = self.remember(self.evaluate(self.act(intent)))
-            self.journal.closed()
-        except Exception as error:
-            self.told.tell("turn_closed", error=str(error))
-            raise
-        self.told.tell("turn_closed", **{key: response.data[key] for key in ("message", "citations", "ended")})
-        self.told.end_turn()
-        return response
+    def _add(self, message: Message) -> None:
+        self.view.add(message)
 
-    def intend(self, text: str | None) -> Intent:
-        """Decide what the user's words are, and whether to recall anything for them."""
-        return read_intent(text)
-
-    def recall_for(self, intent: Intent) -> str:
-        """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
-        opening = self.open_session() if self._is_first_of_user() else ""
-        if not intent.recall:
-            self.toolbox.recall_skipped(intent.kind)
-            return opening
-        blocks = {
-            CONSTRAINTS: self.memory.constraints(intent.query),
-            "warning: this failed before": self.memory.warnings(intent.query),
-        }
-        shown = self._show([Block(name, tuple(items)) for name, items in blocks.items() if items], intent.query)
-        return "\n".join(part for part in (opening, shown) if part)
-
-    def open_session(self) -> str:
-        """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""
-        blocks = self.memory.opening()
-        return self._show(blocks, SESSION_START) if blocks else ""
-
-    def act(self, intent: Intent) -> Reply:
-        """Let the model call tools until it answers; without a model, answer from memory alone."""
-        if intent.kind == IDLE:
-            return Reply("")
-        if self.model is None:
-            return Reply(answer_from_memory(self.memory, self.toolbox, intent.query))
-        calls = 0
-        try:
-            while calls < self.max_tool_calls:
-                self._deadline.check()
-                completion = self.ask(self.toolbox.specs())
-                if not completion.tool_calls:
-                    return Reply(completion.text, calls)
-                calls = self._run_calls(completion, calls)
-            self._deadline.check()
-            closing = self.ask(())
-        except TimeIsUp:
-            return Reply(self._heard, calls, late=True)
-        except KeyboardInterrupt:
-            self._deadline.interrupt()  # a model that was not waited for may still be speaking
-            return Reply(self._heard, calls, interrupted=True)
-        except Exception as error:
-            if not (self._heard and is_told(error)):
-                raise
-            return Reply(self._heard, calls, broken_off=str(error))
-        return Reply("" if closing.tool_calls else closing.text, self.max_tool_calls, limited=True)
-
-    def ask(self, tools: Sequence[ToolSpec]) -> Completion:
-        """Return what the model answers to the prompt, with these tools to call."""
-        assert self._asking is not None
-        recorded = self.journal.recorded_answer()
-        if recorded is not None:
-            return self._asking.repeat(recorded)
-        completion = self._asking.ask(self.prompt(), self._prompt.specs(tools))
-        self.journal.answered(completion)
-        return completion
-
-    def run_call(self, call: ToolCall, begin: Callable[[], None]) -> ToolOutcome:
-        """Judge one call of the model and, if it may, run it; ``begin`` is called before anything is done."""
-        return self.toolbox.call(call.name, call.args, key=self.journal.key_of(call.id), begin=begin)
-
-    def evaluate(self, reply: Reply) -> Reply:
-        """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
-        remark = remark_on(reply, self.max_seconds)
-        if not reply.text.strip() and not remark:
-            remark = "\n".join(self._pending) if self._user_text is None else NO_ANSWER
-        return replace(reply, text=f"{reply.text.strip()}\n{remark}".strip())
-
-    def remember(self, reply: Reply) -> AgentResponse:
-        """Keep the reply in the session and return it with the report of the turn."""
-        citations = self.toolbox.citations(reply.text)
-        self.tasks.use(citations)
-        message = self.toolbox.receipts(reply.text)
-        if message:
-            self._add({"role": "assistant", "content": message})
-        report = {**self.toolbox.report(message), "citations": citations, "ended": reply.ended}
-        if self._asking is not None:
-            report |= {"usage": self._asking.usage, "session_usage": dict(self.spent)}
-        return response_of(report)
-
-    def prompt(self) -> list[Message]:
-        """Return what the model sees: the system message, the conversation, recalled data before the last words.
-
-        Raises:
-            PromptTooLarge: What every prompt needs is more than the main context's ``max_tokens``.
-        """
-        messages = self._prompt.messages(self._parts)
-        self._tell_paged()
-        return messages
-
-    def context_usage(self) -> dict[str, JSON]:
-        """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""
-        if not self._asks:  # there are neither rules nor tools
-            tiers = {**dict.fromkeys(("system", "tools", "recalled", "working"), 0), **self.memory.main.usage()}
-        else:
-            tiers = self._prompt.usage(self._parts)
-            self._tell_paged()
-        return usage_of(tiers, self.memory.main.max_tokens)
-
-    # --- how the steps do it
-
-    @property
     def _asks(self) -> bool:
         """Return whether a model is asked: a subclass that acts otherwise has one of its own."""
         return self.model is not None or type(self).act is not AgentLoop.act
 
-    @property
-    def _prompt(self) -> Prompt:
-        """Return what writes the prompt; made anew when the tools, the budget or who writes changed."""
-        parts = self.persona, self.memory.main, self.toolbox.guard, self.toolbox.specs()
-        if self._written is None or not self._written.fits(*parts):
-            self._written = Prompt(*parts, marker=self._marker)
-        return self._written
-
-    @property
-    def _parts(self) -> TurnParts:
-        return TurnParts(self._words, self._recalled, working_lines(self.working))
-
-    def _fitting(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return of recalled blocks what may enter the prompt; old messages leave it for constraints only."""
-        if not self._asks:
-            return list(blocks)
-        rooms = {CONSTRAINTS: self._prompt.room_for_constraints()}
-        fitting = []
-        for block in blocks:
-            room = rooms.get(block.tier, self._prompt.room_for_recalled())
-            fitting.append(Block(block.tier, tuple(self.memory.fitting(block.found, room))))
-        return fitting
-
-    def _open_turn(self, text: str | None) -> None:
-        if self._asks:
-            self._prompt.begin()
-            self._tell_paged()
-        self.turn_id += 1
-        self._silent_turns += text is None
-        self._user_text = self._words = text
-        self._recalled = ""
-        self._pending = []
-        self._instruction = None
-        self._deadline = self.toolbox.deadline = Deadline(self.max_seconds)
-        if self.model is not None:
-            self._asking = Asking(self.model, self.turn_id, self.told, self._deadline, self.spent)
-        self.told.begin_turn()
-        self.toolbox.begin_turn(text, self.turn_id)
-
     def _is_first_of_user(self) -> bool:
         return self._user_text is not None and self.turn_id - self._silent_turns == 1
-
-    def _show(self, blocks: Sequence[Block], query: str) -> str:
-        """Return blocks as the prompt shows them, as far as they fit, after taking them into the books."""
-        blocks = self._fitting(blocks)
-        ids = [record_id for block in blocks for record_id in block.ids]
-        self.toolbox.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
-        for block in blocks:
-            for item in block.found:
-                self.toolbox.lower_trust(item.trust)
-        self.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
-        return self.memory.render(blocks)
 
     @property
     def _heard(self) -> str:
         return "" if self._asking is None else self._asking.heard
-
-    def _add(self, message: Message) -> None:
-        self.memory.add(message)
-        self._tell_paged()
-
-    def _tell_paged(self) -> None:
-        """Note and tell what left the prompt since this was asked last."""
-        for gone in self.memory.paged_out():
-            told = {
-                "messages": gone.messages,
-                "tokens": gone.tokens,
-                "summary": self.toolbox.memory.masked(gone.summary),
-            }
-            self.toolbox.note({"op": "page_out", **told})
-            self.told.tell("paged_out", **told)
-
-    def _run_calls(self, completion: Completion, made: int) -> int:
-        """Run the calls of one completion, put them and their results into the conversation, and return the number."""
-        run = CallRun(completion, made)
-        run.run(self.run_call, self._barred, JournalledCalls(self.journal, self.toolbox, self.settle), self.told)
-        for message in run.messages:
-            self._add(message)
-        if run.interrupted:
-            raise KeyboardInterrupt
-        return run.made
-
-    def _barred(self, made: int) -> str | None:
-        """Return why no further call may run in this turn, or None."""
-        if made >= self.max_tool_calls:
-            return TOO_MANY
-        return TOO_LATE if self._deadline.has_passed else None

@@ -7,9 +7,10 @@ from typing import Any
 
 from .calls import calls_data, numbered
 from .clients import as_model
-from .deadline import Deadline, within
+from .deadline import Deadline, TimeIsUp, within
 from .events import Announcements
 from .interface import Completion, Message, Model, StreamingModel, ToolSpec
+from .turn import Reply
 
 
 class Asking:
@@ -79,9 +80,19 @@ class Asking:
         self._told.tell("text", delta=delta)
 
 
-def is_told(error: Exception) -> bool:
-    """Return whether ``error`` is a fault that its words explain to the user, and no bug."""
-    return isinstance(getattr(error, "exit_code", None), int)
+def cut_short(stop: Exception | KeyboardInterrupt, heard: str, calls: int, deadline: Deadline) -> Reply | None:
+    """Return the reply of a turn that ended before its answer did: what was ``heard`` until then, and why it stopped.
+
+    None for a fault before the first word, and for one whose words explain nothing to a user.
+    """
+    if isinstance(stop, TimeIsUp):
+        return Reply(heard, calls, late=True)
+    if isinstance(stop, KeyboardInterrupt):
+        deadline.interrupt()  # a model that was not waited for may still be speaking
+        return Reply(heard, calls, interrupted=True)
+    if heard and isinstance(getattr(stop, "exit_code", None), int):
+        return Reply(heard, calls, broken_off=str(stop))
+    return None
 
 
 def model_of(client: Any) -> Model | None:

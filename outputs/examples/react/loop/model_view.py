@@ -1,0 +1,138 @@
+"""What the model sees: the prompt of the running turn, what enters it and what leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from .events import Announcements
+from .fencing import new_marker
+from .interface import JSON, Message, ToolSpec
+from .prompt import Persona
+from .prompt_budget import Prompt, TurnParts
+from .toolbox import Toolbox, usage_of
+from .virtual_context import Block, VirtualContextMemory
+from .working import WorkingMemory
+from .working_lines import working_lines
+
+CONSTRAINTS = "constraints"
+"""The block for which old messages leave the prompt."""
+NO_PROMPT = ("system", "tools", "recalled", "working")
+"""Tiers that nothing is in where no model is asked."""
+
+
+class Parts(Protocol):
+    """What the prompt is made of; looked up each time, because a host may put another one in its place."""
+
+    @property
+    def memory(self) -> VirtualContextMemory:
+        """Return core and the conversation."""
+        ...
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """Return the tools, the policies, and the books of the turn."""
+        ...
+
+    @property
+    def working(self) -> WorkingMemory:
+        """Return the task at hand."""
+        ...
+
+    @property
+    def told(self) -> Announcements:
+        """Return whoever listens."""
+        ...
+
+    @property
+    def persona(self) -> Persona:
+        """Return who the agent is."""
+        ...
+
+
+class ModelView:
+    """Keeps the prompt within its budget, and tells whoever listens what enters and leaves it."""
+
+    def __init__(self, parts: Parts, is_read: Callable[[], bool]) -> None:
+        """Show ``parts``; ``is_read`` says whether there is a model that reads the prompt."""
+        self.recalled = ""
+        """What the loop recalled for this turn, fenced."""
+        self._given = parts
+        self._is_read = is_read
+        self._words: str | None = None
+        """The user's words, which the prompt has to show."""
+        self._written: Prompt | None = None
+        self._marker = new_marker()
+
+    def open(self, words: str | None) -> None:
+        """Make room for what every prompt needs, before anything of a turn enters."""
+        if self._is_read():
+            self._prompt.begin()
+            self._tell_paged()
+        self._words, self.recalled = words, ""
+
+    def add(self, message: Message) -> None:
+        """Append a message to the conversation."""
+        self._given.memory.add(message)
+        self._tell_paged()
+
+    def show(self, blocks: Sequence[Block], query: str) -> str:
+        """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
+        blocks = self._fitting(blocks)
+        ids = [record_id for block in blocks for record_id in block.ids]
+        self._given.toolbox.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
+        for block in blocks:
+            for item in block.found:
+                self._given.toolbox.lower_trust(item.trust)
+        self._given.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
+        return self._given.memory.render(blocks)
+
+    def messages(self) -> list[Message]:
+        """Return the prompt; raises ``PromptTooLarge`` where what every prompt needs does not fit."""
+        messages = self._prompt.messages(self._parts)
+        self._tell_paged()
+        return messages
+
+    def specs(self, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+        """Return tools as the prompt has room for them."""
+        return self._prompt.specs(tools)
+
+    def usage(self) -> dict[str, JSON]:
+        """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""
+        main = self._given.memory.main
+        if not self._is_read():
+            return usage_of({**dict.fromkeys(NO_PROMPT, 0), **main.usage()}, main.max_tokens)
+        tiers = self._prompt.usage(self._parts)
+        self._tell_paged()
+        return usage_of(tiers, main.max_tokens)
+
+    @property
+    def _prompt(self) -> Prompt:
+        """Return what writes the prompt; made anew when the tools, the budget or who writes changed."""
+        parts = self._given.persona, self._given.memory.main, self._given.toolbox.guard, self._given.toolbox.specs()
+        if self._written is None or not self._written.fits(*parts):
+            self._written = Prompt(*parts, marker=self._marker)
+        return self._written
+
+    @property
+    def _parts(self) -> TurnParts:
+        return TurnParts(self._words, self.recalled, working_lines(self._given.working))
+
+    def _fitting(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return of recalled blocks what may enter the prompt; old messages leave it for constraints only."""
+        if not self._is_read():
+            return list(blocks)
+        rooms = {CONSTRAINTS: self._prompt.room_for_constraints()}
+        fitting = []
+        for block in blocks:
+            room = rooms.get(block.tier, self._prompt.room_for_recalled())
+            fitting.append(Block(block.tier, tuple(self._given.memory.fitting(block.found, room))))
+        return fitting
+
+    def _tell_paged(self) -> None:
+        """Note and tell what left the prompt since this was asked last."""
+        for gone in self._given.memory.paged_out():
+            summary = self._given.toolbox.memory.masked(gone.summary)
+            told = {"messages": gone.messages, "tokens": gone.tokens, "summary": summary}
+            self._given.toolbox.note({"op": "page_out", **told})
+            self._given.told.tell("paged_out", **told)
