@@ -116,6 +116,6 @@ def test_numbers_always_tell_apart(one: int, other: int, rest: list[str]) -> Non
         ("abcdef", "ghijkl", False),
     ],
 )
-def test_slips(one: str, other: str, slip: bool) -> None:
+def test_a_slip_is_one_letter_of_a_long_word(one: str, other: str, slip: bool) -> None:
     """One letter more, fewer, changed or swapped in a long word is a slip; in a short word it is another word."""
     assert one_slip(one, other) is slip

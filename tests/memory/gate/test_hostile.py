@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proportion import takes_time_in_proportion
 
 from memkit.memory.hostile import suspicions
 
@@ -181,7 +182,7 @@ def test_an_order_is_found_behind_ordinary_text(order: str, ordinary: str, betwe
 
 def test_nothing_makes_the_search_slow() -> None:
     """The time for a text grows with its length, whatever it repeats."""
-    for part in (
+    parts = [
         "ignore ",
         "you are now ",
         "send all ",
@@ -193,5 +194,6 @@ def test_nothing_makes_the_search_slow() -> None:
         "1",
         ": ",
         "<",
-    ):
-        suspicions(part * (20_000 // len(part)))
+    ]
+
+    assert [part for part in parts if not takes_time_in_proportion(suspicions, part, 12_000)] == []

@@ -9,6 +9,7 @@ from hashlib import sha256
 from uuid import UUID
 
 import pytest
+from proportion import takes_time_in_proportion
 
 from memkit.memory.cards import luhn
 from memkit.memory.secrets import find_secrets, mask
@@ -150,5 +151,6 @@ def test_an_expiry_date_makes_no_list_of_a_card() -> None:
 
 def test_a_long_list_of_numbers_is_read_quickly() -> None:
     """Digits in any grouping take time in proportion to their length."""
-    for text in ("4 " * 30000, "4111 " * 12000, "4111-" * 12000, "4." * 30000, "1 " * 30000 + "x", "0,4" * 20000):
-        find_secrets(text)
+    parts = ["4 ", "4111 ", "4111-", "4.", "0,4"]
+
+    assert [part for part in parts if not takes_time_in_proportion(find_secrets, part, 24_000)] == []

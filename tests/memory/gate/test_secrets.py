@@ -6,6 +6,7 @@ import string
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proportion import takes_time_in_proportion
 
 from memkit.memory.cards import is_card, luhn
 from memkit.memory.masking import is_plain
@@ -331,10 +332,9 @@ def test_findings_are_in_order_and_within_the_text(before: str, secret: str, aft
 
 def test_a_long_text_is_searched_quickly() -> None:
     """Nothing in a text makes the search for secrets take more than time in proportion to its length."""
-    hostile = ["password " * 3000, "is " * 10000, "a" * 60000, "1 " * 30000, "eyJ" * 20000, "://" * 20000, "-" * 60000]
+    parts = ["password ", "is ", "a", "1 ", "eyJ", "://", "-"]
 
-    for text in hostile:
-        find_secrets(text)
+    assert [part for part in parts if not takes_time_in_proportion(find_secrets, part, 24_000)] == []
 
 
 PIECES = st.text("abcxyz ABZ 0123 ?.,'", max_size=15) | st.sampled_from([*TOKENS.values(), "pin", "password", "key"])
