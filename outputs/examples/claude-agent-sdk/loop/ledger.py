@@ -89,11 +89,6 @@ class TurnLedger:
         """Return the operations of this turn that changed long-term memory."""
         return [operation for operation in self.operations if operation.get("decision") in WRITES]
 
-    def refusals(self, code: str) -> list[str]:
-        """Return the messages of the writes that were refused for the reason ``code``."""
-        reasons = [reason for operation in self.operations for reason in operation.get("reasons") or ()]
-        return [str(reason.get("message", "")) for reason in reasons if reason.get("code") == code]
-
 
 def ids_of(operation: Mapping[str, JSON]) -> list[str]:
     """Return every record id that a memory operation names."""

@@ -393,19 +393,3 @@ class MemoryTools(Protocol):
     def call(self, name: str, args: Mapping[str, JSON]) -> str:
         """Run one memory tool and return the text for the model."""
         ...
-
-
-class Planner(Protocol):
-    """Decomposes a task into steps."""
-
-    def solve(self, task: Any, state: Any = None) -> Any:
-        """Return a result with ``outcome``, ``plan``, ``tree`` and ``reasons``."""
-        ...
-
-
-class Searcher(Protocol):
-    """Improves a program by evolutionary search."""
-
-    def run(self, generations: int = 50) -> str:
-        """Return the source of the best program."""
-        ...
