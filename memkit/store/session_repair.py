@@ -32,7 +32,8 @@ def damaged_sessions(root: Path) -> Iterator[Problem]:
     for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
         try:
             entries = read_entries(path)
-            if not any(map(is_sealed, entries)):  # what its key hides is not damaged
+            is_over = bool(entries) and entries[-1]["op"] == "closed"
+            if not (is_over or any(map(is_sealed, entries))):  # what its key hides is not damaged
                 open_turn(entries)
         except (JournalError, ValueError):
             yield Problem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)

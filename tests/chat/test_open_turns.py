@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import json
@@ -404,6 +405,40 @@ def test_a_step_that_makes_no_sense_is_damage(step: dict[str, Any], agreed: Path
 
     with talking(agreed, "Hello.") as agent:
         assert agent.finish() is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Completion(None),  # type: ignore[arg-type]
+        Completion(5),  # type: ignore[arg-type]
+        Completion("Hi", None, None),  # type: ignore[arg-type]
+        Completion("Hi", (), {"input": "many"}),  # type: ignore[dict-item]
+        Completion("", (ToolCall("1", None, {}),)),  # type: ignore[arg-type]
+        Completion("", (ToolCall("1", "send", 7),)),  # type: ignore[arg-type]
+    ],
+)
+def test_a_model_whose_answer_is_none_does_not_end_the_session(answer: Completion, agreed: Path) -> None:
+    """It is answered or told as the model's fault, and the next process goes on with the session."""
+
+    class Odd(Answers):
+        def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+            return super().complete(messages, tools) if self.answers else answer
+
+    def adapt(parts: Parts) -> Parts:
+        return replace(parts, model=Odd())
+
+    with open_workspace(agreed) as workspace:
+        agent = open_chat(workspace, user="ada", session="odd", adapt=adapt)
+        with contextlib.suppress(ModelFault):
+            agent.step("Hi")
+    with open_workspace(agreed) as workspace:
+        again = open_chat(
+            workspace, user="ada", session="odd", adapt=lambda parts: replace(parts, model=Answers("Hello."))
+        )
+        assert again.finish() is None
+        assert again.step("Hi").message == "Hello."
+    assert run(["--store", str(agreed), "fsck"]) == 0
 
 
 # --- the task at hand
