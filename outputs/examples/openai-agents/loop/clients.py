@@ -74,7 +74,7 @@ def as_completion(answer: Any) -> Completion:
     (ToolCall(id='call-1', name='ls', args={}),)
     """
     if isinstance(answer, Completion):
-        return answer
+        return _checked(answer)
     if answer is None or isinstance(answer, str):
         return Completion(answer or "")
     text = _read(answer, "text") or _read(answer, "content") or ""
@@ -86,8 +86,17 @@ def as_completion(answer: Any) -> Completion:
     return Completion(text, tuple(_as_call(call, number) for number, call in enumerate(calls, 1)))
 
 
+def _checked(completion: Completion) -> Completion:
+    """Return a completion whose parts are what they should be: what is wrong in it would fail in a later turn."""
+    text, calls, usage = completion.text or "", completion.tool_calls or (), completion.usage or {}
+    if not isinstance(text, str) or not isinstance(calls, Sequence) or not isinstance(usage, Mapping):
+        raise ModelFault("The model answered with a Completion whose text, tool calls or usage cannot be read.")
+    counts = {name: count for name, count in usage.items() if type(count) is int}
+    return Completion(text, tuple(_as_call(call, number) for number, call in enumerate(calls, 1)), counts)
+
+
 def _as_call(call: Any, number: int) -> ToolCall:
-    if isinstance(call, ToolCall):
+    if isinstance(call, ToolCall) and isinstance(call.name, str) and isinstance(call.args, Mapping | str):
         return call
     inner = _read(call, "function") or call
     name = _read(inner, "name")
