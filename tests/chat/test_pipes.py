@@ -93,9 +93,9 @@ def test_a_line_that_is_too_long_is_answered_as_one_and_passed_over(
     """It is never read into memory as a whole, and the line behind it has its own answer."""
     monkeypatch.setattr(lines, "MOST", 1000)
 
-    wrong, last, right = chat("--jsonl", typed=f"{'a' * 5000}\n{'b' * 1000}\n/context\n", code=2)
+    wrong, last, right = chat("--jsonl", typed=f"\n{'a' * 5000}\n{'b' * 1000}\n/context\n", code=2)
 
-    assert (wrong["ok"], wrong["diagnostics"][0]["code"]) == (False, "usage")
+    assert (wrong["ok"], wrong["diagnostics"][0]["code"], wrong["diagnostics"][0]["line"]) == (False, "usage", 2)
     assert last["ok"] and right["ok"]
     assert "The prompt may have" in right["data"]["message"]
     assert chat("--json", typed="a" * 1001, code=2)[0]["diagnostics"][0]["message"] == lines.TOO_LONG

@@ -21,7 +21,7 @@ TOO_LONG = f"A message may have {MOST:,} characters, and this one has more. Noth
 def answer_lines(conversation: Conversation) -> None:
     """Answer each line with a line; one that cannot be answered says so and does not stop those after it."""
     code = 0
-    for line in input_lines():
+    for number, line in input_lines():
         try:
             if line is None:
                 raise UsageError(TOO_LONG)
@@ -32,7 +32,7 @@ def answer_lines(conversation: Conversation) -> None:
             if data["ended"] == "interrupted":
                 raise KeyboardInterrupt
         except ANSWERS as error:
-            finding = diagnostic(str(getattr(error, "code", "error")), str(error))
+            finding = diagnostic(str(getattr(error, "code", "error")), str(error), line=number)
             _print(envelope("chat", None, ok=False, diagnostics=[finding]))
             code = code or error.exit_code
         if line is not None and line.strip() == "/quit":
@@ -40,15 +40,17 @@ def answer_lines(conversation: Conversation) -> None:
     raise click.exceptions.Exit(code)
 
 
-def input_lines() -> Iterator[str | None]:
-    """Yield the lines of standard input that hold something; None for one that is too long, which is passed over."""
+def input_lines() -> Iterator[tuple[int, str | None]]:
+    """Yield the lines of standard input that hold something, numbered; None for one too long, which is passed over."""
+    number = 0
     while line := sys.stdin.readline(MOST + 1):
+        number += 1
         if len(line) > MOST and not line.endswith("\n"):
             while (rest := sys.stdin.readline(MOST)) and not rest.endswith("\n"):
                 pass
-            yield None
+            yield number, None
         elif line.strip():
-            yield line.rstrip("\n")
+            yield number, line.rstrip("\n")
 
 
 def whole_input() -> str:
