@@ -324,6 +324,10 @@ class Workspace:
             self._not_committed(error)
             return None
         self._pending_file.unlink(missing_ok=True)
+        if commit is not None and self.git.head_branch() is None:
+            from memkit.store.git import DETACHED
+
+            self.notice(DETACHED)
         return commit
 
     def _remembered(self) -> list[str]:

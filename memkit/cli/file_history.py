@@ -9,14 +9,13 @@ import click
 
 from memkit.cli.output import Choice, Diagnostic, Front, diagnostic
 from memkit.store.bump import PARTS
-from memkit.store.git import Git
+from memkit.store.git import DETACHED, Git
 from memkit.store.rollback import RolledBack
 from memkit.terminal import one_line
 from memkit.use_cases.commit_file import Committed
 from memkit.use_cases.trace_file import Trace
 
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
-DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 
 bump_option = click.option(
     "--bump", type=Choice(list(PARTS)), help="Count this part of the version up, with a change log entry."

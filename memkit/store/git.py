@@ -48,6 +48,7 @@ _FORGOTTEN = [
 ]
 """What a hook's git passes on: with it, git on *this* repository would read that other one."""
 
+DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 _SECONDS = 60.0
 _LOCKED = re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists")
 

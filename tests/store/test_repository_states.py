@@ -106,6 +106,17 @@ def test_on_a_detached_head_the_commit_is_made_and_the_danger_said(
     assert [one["code"] for one in json.loads(capsys.readouterr().out)["diagnostics"]] == ["detached"]
 
 
+def test_what_is_remembered_on_a_detached_head_is_said_to_be_in_danger(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Records go the way of their commit when a person checks out a branch."""
+    git(repository, "checkout", "-q", "--detach")
+
+    assert run(["chat", "--user", "ada", "--consent", "-p", "My dog is called Rex", "--store", str(repository)]) == 0
+    assert "Keep it: git branch NAME" in capsys.readouterr().err
+    assert git(repository, "status", "--porcelain") == ""
+
+
 @kinds
 def test_a_shallow_clone_says_that_its_history_is_cut(
     kind: str, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
