@@ -24,6 +24,8 @@ Expand = Callable[[Term], Iterator[Expansion]]
 
 USES = 60
 """How often a method or an operator is used before code is generated for it."""
+_LINKED = 15
+"""As how many uses it counts to get ready for one more search without generated code."""
 ROWS = 1_000
 """How many candidates a method may look at without generated code."""
 
@@ -64,6 +66,7 @@ class Functions:
             generated: Apply = self._linked(operator.program(noted=self._noted), operator, operator)
             return generated
         by_rows = slow
+        operator.uses += _LINKED
 
         def apply(task: Term) -> Term | None:
             operator.uses += 1
@@ -107,6 +110,7 @@ class Functions:
         if slow is None:
             return generated()
         by_rows = slow
+        method.uses += _LINKED
 
         def expand(task: Term) -> Iterator[Expansion]:
             method.uses += 1
