@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.cli.sessions.words import card_line
 from memkit.memory.recall import RecallMemory
 from memkit.memory.session_file import Kept, SessionFile, session_digest
+from memkit.store.sessions import SessionCard
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -73,6 +75,19 @@ def test_sessions_are_listed_newest_first_with_what_tells_them_apart(talked: Ask
     assert (found[0]["user_id"], found[0]["turns"], found[0]["first"]) == ("ada", 1, "I live in Lisbon.")
     assert found[0]["started_at"] <= found[0]["last_at"]
     assert "truncated" not in answer["data"]
+
+
+def test_the_columns_of_a_list_stand_below_each_other() -> None:
+    """Ids of any length leave the age where it is."""
+    now = datetime(2026, 3, 3, tzinfo=UTC)
+    cards = [
+        SessionCard(id, "ada", "2026-03-02T10:15:00Z", "2026-03-02T10:20:00Z", turns=3, first="Hi")
+        for id in ("tuesday", "20260302T101500-a91f")
+    ]
+
+    lines = [card_line(card, now, width=20) for card in cards]
+
+    assert len({line.index("3 turns") for line in lines}) == 1
 
 
 def test_a_limit_says_that_it_cut(talked: Ask) -> None:

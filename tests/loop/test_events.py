@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memkit.guard.core import Guard
 from memkit.loop.core import AgentLoop, DeclaredTool, MemGPTAgent, Toolbox
 from memkit.loop.events import Event
 from memkit.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
@@ -165,6 +166,22 @@ def test_an_interrupted_call_has_a_result_that_says_so(memory: Any) -> None:
     results = [message["content"] for message in agent.memory.main.messages if message["role"] == "tool"]
     assert reply.message == "(interrupted)"
     assert "not known" in results[0] and "Not run" in results[1]
+
+
+def test_a_call_that_somebody_was_still_asked_about_was_not_run(memory: Any) -> None:
+    """Ctrl-C at the question leaves nothing unknown: the call had not begun."""
+
+    def leaves(*_: Any) -> bool:
+        raise KeyboardInterrupt
+
+    asks = Guard([{"name": "ask", "description": "Ask.", "rule": "Ask.", "enforcement": "hard", "effect": "ask",
+                   "match": {"tool": "note"}}])  # fmt: skip
+    agent = MemGPTAgent(llm_client=Streams(calling("note")), tools=memory, declared=[NOTE], guard=asks, approve=leaves)
+
+    assert agent.step("Note the tea").data["ended"] == "interrupted"
+
+    results = [message["content"] for message in agent.memory.main.messages if message["role"] == "tool"]
+    assert results == ["Not run: the user interrupted the turn."]
 
 
 def test_a_failed_turn_is_told_too(memory: Any) -> None:

@@ -28,7 +28,8 @@ def list_command(front: Front, user: str | None, limit: int | None) -> None:
     book = workspace.session_book
     cards = book.of(owner)
     shown = cards[:limit]
-    lines = [card_line(card, workspace.clock()) for card in shown] or [f"No sessions of {one_line(owner)}."]
+    width = max((len(one_line(card.session)) for card in shown), default=0)
+    lines = [card_line(card, workspace.clock(), width) for card in shown] or [f"No sessions of {one_line(owner)}."]
     listed = [card_data(card) | {"open": book.is_open(card)} for card in shown]
     front.answer({"sessions": listed, **_cut(len(cards), limit)}, [*lines, *_more(len(cards), limit)])
 

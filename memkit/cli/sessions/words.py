@@ -46,11 +46,11 @@ def card_data(card: SessionCard) -> dict[str, Any]:
     return asdict(card)
 
 
-def card_line(card: SessionCard, now: datetime) -> str:
-    """Return a session as one line of a list."""
+def card_line(card: SessionCard, now: datetime, width: int = 0) -> str:
+    """Return a session as one line of a list whose longest id has ``width`` characters."""
     about = (f"“{one_line(card.name, 40)}”  " if card.name else "") + one_line(card.first, 60)
     turns = f"{card.turns} turn{'' if card.turns == 1 else 's'}"
-    return f"{one_line(card.session)}  {age(card.last_at, now):>7}  {turns:>9}  {about}".rstrip()
+    return f"{one_line(card.session):<{width}}  {age(card.last_at, now):>7}  {turns:>9}  {about}".rstrip()
 
 
 def age(at: str, now: datetime) -> str:
