@@ -19,7 +19,8 @@ CORRECTION = re.compile(
 )
 REMEMBER = re.compile(
     r"^(?:(?:please|and|also|can you|could you|would you|will you|i want you to|i'd like you to) ){0,3}"
-    r"(?:remember|note(?: down)?|keep in mind|make a note|write down|take note|save|store|don't forget|"
+    r"(?:remember|note(?: down)?|keep in mind|make a note|write down|take note|(?:save|store)(?=:| (?:that|this|the "
+    r"fact|my|our|i|i'm|we)\b| the .{1,80}?(?:\b(?:is|are)\b|[:=\d]))|don't forget|"
     r"do not forget|memori[sz]e)"
     r"(?! to\b|,? (?:what|where|when|who|whose|which|how|why|if|whether|me|anything|everything|things)\b)"
     r"(?: that| this| the fact that)?[\s,:]+",

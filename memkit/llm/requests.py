@@ -48,7 +48,8 @@ TELL = re.compile(
     r"^(?:tell|message|text|e-?mail|ask|notify|inform|let)\s+(?!me\b|us\b|you\b)(?P<who>(?:my |our |the "
     r")?[\w.@-]+)(?: know)?\s*(?:\b(?:that|"
     r"about|to)\s|"
-    r":|(?=\s(?:i|i'm|i'll|we|we're|my|our|the|it|he|she|they)\b))\s*(?P<what>\S.{0,2000}?)[.!? ]*$"
+    r":|(?=\s(?:i|i'm|i'll|we|we're|my|our|it|he|she|they|(?:the|a) .{1,60}? (?:is|are|was|has|"
+    r"will))\b))\s*(?P<what>\S.{0,2000}?)[.!? ]*$"
     r"|^(?:send|write)\s+(?:a message|an? e?-?mail|an? (?:text|note|line))\s+to\s+(?P<who2>(?:my |our |the "
     r")?[\w.@-]+)\s+"
     r"(?:saying|that says|with the text)(?: that)?\s*:?\s*(?P<what2>\S.{0,2000}?)[.!? ]*$",
