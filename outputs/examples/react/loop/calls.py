@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from .events import Announcements
 from .interface import CallData, Completion, Message, ToolCall, ToolOutcome
@@ -74,12 +73,19 @@ class CallRun:
         journalled: JournalledCalls,
         told: Announcements,
     ) -> tuple[str, bool]:
+        begun = False
+
+        def begin() -> None:
+            nonlocal begun
+            begun = True
+            journalled.started(data)
+
         told.tell("call_started", **data)
         try:
-            outcome = run_call(call, partial(journalled.started, data))
+            outcome = run_call(call, begin)
         except KeyboardInterrupt:
             self.interrupted = True
-            return BROKEN_OFF, True
+            return (BROKEN_OFF if begun else NOT_REACHED), True
         return outcome.text, outcome.error
 
 
