@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -51,12 +52,13 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
 
 
 @pytest.fixture
-def store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """Make a fresh store with the starters and return its root."""
-    root = tmp_path / "store"
-    assert run(["init", str(root)]) == 0
-    capsys.readouterr()
-    return root
+def store(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Return the root of a fresh store with the starters, a copy of one that is made once: a store knows no path."""
+    made = tmp_path_factory.getbasetemp() / "made-store"
+    if not made.exists():
+        assert run(["init", str(made)]) == 0
+        capsys.readouterr()
+    return shutil.copytree(made, tmp_path / "store", symlinks=True)
 
 
 @pytest.fixture
