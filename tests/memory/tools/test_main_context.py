@@ -101,13 +101,13 @@ def test_a_message_larger_than_the_budget_is_shortened_visibly() -> None:
     assert len(heard[0]["content"]) == 10_000
 
 
-@pytest.mark.parametrize("tokens", [70, 90, 120])
+@pytest.mark.parametrize("tokens", [90, 120, 200])
 @pytest.mark.parametrize(
     ("opening", "closing"),
     [('<data 0a1b from="outbox">', "</data 0a1b>"), ("<memory-data 0a1b>", "</memory-data 0a1b>")],
 )
 def test_a_block_of_data_that_is_cut_stays_closed(opening: str, closing: str, tokens: int) -> None:
-    """Wherever the cut falls, the closing line comes after the mark, once, and within the budget."""
+    """Wherever in the data the cut falls, the closing line comes after the mark, once, and within the budget."""
     block = f"Error: {opening}\n" + "All hands on deck. " * 90 + f"\n{closing}"
 
     cut = shortened(f"{opening}\nsent\n{closing}\n{block}", tokens, estimate)
