@@ -409,7 +409,15 @@ def test_the_room_works_copied_under_its_short_name(tmp_path: Path) -> None:
 
 
 def test_nothing_in_the_room_can_run_text() -> None:
-    """The room's own source calls neither eval nor exec nor compile."""
-    for path in PACKAGE.glob("*.py"):
-        names = {node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)}
+    """The room's own source calls neither eval nor exec, and what it compiles is dropped at once."""
+    for path in PACKAGE.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        dropped = {
+            id(node.value.func) for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        }
+        names = {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and not (node.id == "compile" and id(node) in dropped)
+        }
         assert not names & {"eval", "exec", "compile", "__import__"}, path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -236,6 +238,39 @@ def test_an_evaluator_that_killed_its_parent_evaluates_the_next_program(sandbox:
 
     assert first.failure is not None
     assert second.metrics == {"score": 5}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found through /proc")
+def test_a_process_killed_while_it_waits_for_its_program_is_replaced(tmp_path: Path) -> None:
+    """Neither the evaluator's nor the program's process is missed when the next program comes."""
+    file = tmp_path / "evaluator.py"
+    file.write_text(f"{IMPORT}def evaluate(path):\n    return {{'score': load(path).square(3)}}\n", encoding="utf-8")
+    others = set(descendants(os.getpid()))
+    with Sandbox() as sandbox, Evaluator(file, sandbox) as evaluator:
+        assert evaluator.evaluate(SQUARE).metrics == {"score": 9}
+        while len(killed := waiting(others)) != 2:  # the first program's processes may still be ending
+            time.sleep(0.01)
+        for child in killed:
+            os.kill(child, signal.SIGKILL)
+        while killed & waiting(others):  # what is handed to a process that is dying is lost with it
+            time.sleep(0.01)
+        after = evaluator.evaluate(SQUARE)
+
+    assert after.metrics == {"score": 9}
+
+
+def waiting(others: set[int]) -> set[int]:
+    """Return the processes below this one that have none below them, besides ``others``."""
+    return {child for child in set(descendants(os.getpid())) - others if not descendants(child)}
+
+
+def descendants(process: int) -> list[int]:
+    """Return the ids of all processes below one."""
+    try:
+        told = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
+    except FileNotFoundError:  # it has just ended
+        return []
+    return [below for child in map(int, told.split()) for below in (child, *descendants(child))]
 
 
 def test_an_evaluator_that_hangs_is_ended_with_all_that_it_started(judge: Judge, tmp_path: Path) -> None:

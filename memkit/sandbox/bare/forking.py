@@ -2,11 +2,14 @@
 
 The process speaks on the connection. What became of it comes on a pipe that it never sees, handed to the caller as the
 greeting; the caller's end of that pipe is the leash: when it is closed, for whatever reason, the process is killed.
+
+A fork takes about as long as a small program runs, so one process is forked ahead and waits for the next connection.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import os
 import select
@@ -14,14 +17,22 @@ import signal
 import socket
 import struct
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from .system import die_with_parent
 
 END = struct.Struct("<idq")
 """What the pipe brings when the process has ended: its wait status, seconds of processor time, bytes at its largest."""
 GREETING = b"+"
-"""What the pipe comes with; sent before there is a process, so that nothing of the process can come first."""
+"""What the pipe comes with; sent before a process has the connection, so that nothing of that can come first."""
+
+
+class _Spare(NamedTuple):
+    """A process that waits for its connection."""
+
+    child: int
+    line: socket.socket
+    """Where the connection is handed to it; when this ends instead, so does the process."""
 
 
 class ForkServer:
@@ -52,6 +63,7 @@ class ForkServer:
         self._kept = None if kept is None else sorted(kept)
         self._leashes: dict[int, int] = {}
         """Process id → this side of its pipe."""
+        self._spare: _Spare | None = None
 
     def run(self) -> None:
         """Serve until the control stream ends, then kill every process that is left."""
@@ -67,12 +79,15 @@ class ForkServer:
             while self._turn(woken):
                 pass
         finally:
+            self._drop_spare()
             for child, leash in list(self._leashes.items()):
                 os.close(leash)  # first, so that nobody takes this kill for the program's own end
                 self._end(child)
 
     def _turn(self, woken: socket.socket) -> bool:
         """Wait for something to happen and answer it; return whether to go on."""
+        if len(self._leashes) < self._most:
+            self._fork_ahead()
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(woken, select.POLLIN)
@@ -99,13 +114,10 @@ class ForkServer:
         except OSError:
             return
         far, near = os.pipe()
-        parent = os.getpid()
         child = -1
         try:
             socket.send_fds(connection, [GREETING], [far])
-            child = os.fork()
-            if child == 0:
-                self._live(connection, (far, near), parent)
+            child = self._handed(connection)
         except OSError:
             return  # the caller went away, or there can be no process: both ends close, and the caller sees that
         finally:
@@ -113,32 +125,79 @@ class ForkServer:
             connection.close()
             if child < 0:
                 os.close(near)
-        if child > 0:
-            self._leashes[child] = near
+        self._leashes[child] = near
 
-    def _live(self, connection: socket.socket, pipe: tuple[int, int], parent: int) -> NoReturn:
-        """Be the process of a connection, and end with it."""
+    def _fork_ahead(self) -> None:
+        """Have a process wait for the next connection; where there can be none now, that connection tries again."""
+        if self._spare is not None:
+            return
+        here, there = socket.socketpair()
+        parent, child = os.getpid(), -1
+        try:
+            child = os.fork()
+            if child == 0:
+                here.close()
+                self._live(there, parent)
+        except OSError:
+            here.close()
+        finally:
+            there.close()
+        if child > 0:
+            self._spare = _Spare(child, here)
+
+    def _handed(self, connection: socket.socket) -> int:
+        """Hand a connection to the process that waits for one, and return its id.
+
+        Raises:
+            OSError: If there can be no process.
+        """
+        for _ in range(2):  # what waited may have been killed
+            self._fork_ahead()
+            if self._spare is None:
+                break
+            child, line = self._spare
+            try:
+                socket.send_fds(line, [GREETING], [connection.fileno()])
+            except OSError:
+                self._drop_spare()
+                continue
+            self._spare = None
+            line.close()
+            return child
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    def _drop_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.line.close()
+            self._end(self._spare.child)
+            self._spare = None
+
+    def _live(self, line: socket.socket, parent: int) -> NoReturn:
+        """Be a process that waits for a connection and ends with it."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             die_with_parent(parent)
-            self._close_others(connection.fileno(), pipe)
+            self._close_others(line.fileno())
             if self._groups:
                 os.setsid()
-            self._body(connection)
+            _, descriptors, _, _ = socket.recv_fds(line, 1, 1)
+            line.close()
+            if descriptors:
+                self._body(socket.socket(fileno=descriptors[0]))
             code = 0
         finally:
             os._exit(code)
 
-    def _close_others(self, connection: int, pipe: tuple[int, int]) -> None:
+    def _close_others(self, line: int) -> None:
         if self._kept is None:
             ours = (self._listener, self._control, *self._own)
-            for descriptor in (*pipe, *self._leashes.values(), *(end.fileno() for end in ours)):
+            for descriptor in (*self._leashes.values(), *(end.fileno() for end in ours)):
                 os.close(descriptor)
             return
         start = 3
-        for descriptor in sorted((*self._kept, connection)):
+        for descriptor in sorted((*self._kept, line)):
             os.closerange(start, descriptor)
             start = descriptor + 1
         os.closerange(start, os.sysconf("SC_OPEN_MAX"))
@@ -156,6 +215,9 @@ class ForkServer:
         return os.wait4(child, 0)
 
     def _reap(self) -> None:
+        if self._spare is not None and os.wait4(self._spare.child, os.WNOHANG)[0]:
+            self._spare.line.close()
+            self._spare = None
         for child in list(self._leashes):
             ended, status, usage = os.wait4(child, os.WNOHANG)
             if ended:
