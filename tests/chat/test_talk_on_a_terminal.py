@@ -108,6 +108,7 @@ def test_ctrl_c_keeps_what_was_said_and_a_second_one_leaves(agreed: Path, capsys
         terminal.until_ready()
         terminal.type("\x03")
         terminal.until("Ctrl-C again leaves", times=2)
+        terminal.until_ready()
         terminal.type("\x03")
         assert terminal.left() == 130
 

@@ -44,7 +44,7 @@ class Case:
 def cases(*skills: str) -> list[Case]:
     """Return a case for every target, with ``skills`` one after the other; in the scheduled run for each of its wires.
 
-    `make test` runs the tests of a project with each wire; an environment of its own is a matter of the target.
+    `make test` runs what a project tests about each wire; an environment of its own is a matter of the target.
     """
     kinds = list(_kinds())
     if not os.environ.get("MEMKIT_PROVE"):
