@@ -34,7 +34,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
         agent = rooms.agent(loop=partial(RunnerLoop, endpoint=endpoint, rooms=rooms, events=events), llm_client=model)
         loop = cast(RunnerLoop, agent.loop)
         with closing(loop), closing(KeptSession(agent, rooms, messages=False)) as session:
-            loop.resume()
+            loop.take_up()
             yield session
 
 

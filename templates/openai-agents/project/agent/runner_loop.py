@@ -123,7 +123,7 @@ class RunnerLoop(AgentLoop):
 
     # --- sessions
 
-    def resume(self) -> None:
+    def take_up(self) -> None:
         """Put a session that was kept back into the main context."""
         if not self._rooms.consent.granted() or not self._path.exists():
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agent.assembly import Rooms
@@ -45,7 +46,7 @@ class RunLoop(AgentLoop):
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply, and what the server calls it."""
         response = super().remember(reply)
-        messages: list[Any] = self.memory.main.messages
+        messages: Sequence[Any] = self.memory.main.messages
         if self._phase and messages and messages[-1]["role"] == "assistant":
             messages[-1]["phase"] = self._phase
         return response
