@@ -97,7 +97,7 @@ class GraphLoop(AgentLoop):
             checkpointer=self._checkpoints.saver(durable=self._durable),
         )
 
-    def resume(self) -> None:
+    def take_up(self) -> None:
         """Put a session that was checkpointed back into the main context."""
         values = self._graph.get_state(self._config).values
         if values.get("messages"):

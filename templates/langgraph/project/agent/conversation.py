@@ -29,7 +29,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
         )
         agent = rooms.agent(loop=loop)
         with closing(KeptSession(agent, rooms, messages=False)) as session:
-            cast(GraphLoop, agent.loop).resume()
+            cast(GraphLoop, agent.loop).take_up()
             yield session
 
 
