@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -343,6 +344,16 @@ def test_a_journal_that_cannot_be_trusted_is_refused(content: bytes, words: str,
         carry_out(problem("visit town"), hands, journal=journal)
 
     assert hands.tried == []
+
+
+def test_a_journal_of_the_same_tasks_in_another_order_is_refused(tmp_path: Path) -> None:
+    """What may be done in any order is another problem than what must be done as listed."""
+    path, listed = tmp_path / "journal.jsonl", problem("visit town", "visit town")
+    with Journal(path) as journal:
+        carry_out(listed, Hands(), journal=journal)
+
+    with pytest.raises(JournalError, match="another problem"), Journal(path) as journal:
+        carry_out(replace(listed, ordering=()), Hands(), journal=journal)
 
 
 @pytest.mark.parametrize(
