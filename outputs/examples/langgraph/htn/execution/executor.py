@@ -280,5 +280,7 @@ def _excerpt(text: str) -> str:
 def _digest(problem: Problem) -> str:
     """Return what tells a problem from another one."""
     facts = sorted(map(repr, problem.state))
-    told = repr((problem.tasks, facts, sorted(problem.objects.items()), sorted(problem.numbers.items()), problem.goal))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    told = [problem.tasks, facts, sorted(problem.objects.items()), sorted(problem.numbers.items()), problem.goal]
+    if problem.ordering is not None:
+        told.append(problem.ordering)
+    return hashlib.sha256(repr(tuple(told)).encode()).hexdigest()[:16]
