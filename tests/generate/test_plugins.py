@@ -224,12 +224,12 @@ def test_a_template_that_is_broken_is_one_line(
     plug_in(site, "outside", **{r"{{ '..\x2f..\x2f..\x2fowned' }}.txt.jinja": "owned"})
     typed = plug_in(site, "typed")
     (typed / "copier.yml").write_text("colour: {type: shade, default: red}\n")
-    out = tmp_path / "out"
+    out = tmp_path / "deep" / "down" / "out"
 
     for name in ("mine", "unknown", "outside", "typed"):
         assert run(["gen", "--target", name, "--store", str(starters), "--out", str(out)]) == 3
         assert f"A template of the target {name} is broken" in capsys.readouterr().err
-    assert not out.exists() and not list(tmp_path.parent.rglob("owned.txt"))
+    assert not out.exists() and not list(tmp_path.rglob("owned.txt"))
 
 
 def test_a_target_wires_only_the_skills_that_it_names(
