@@ -48,7 +48,7 @@ def read_network(words: Vocabulary, given: dict[str, Form], variables: Variables
 
 def settled(tasks: tuple[Term, ...], ordering: Ordering | None) -> tuple[tuple[Term, ...], Ordering | None]:
     """Return a network whose order is complete with its tasks in that order, and any other as it is."""
-    if len(tasks) < 2 or ordering is None:
+    if ordering is None:
         return tasks, None
     before = predecessors(ordering, len(tasks))
     order: list[int] = []
@@ -78,7 +78,7 @@ def _subtasks(words: Vocabulary, given: Form, variables: Variables) -> tuple[tup
     return tuple(tasks), labels
 
 
-def _ordering(words: Vocabulary, given: Form | None, count: int, labels: dict[str, int]) -> Ordering:
+def _ordering(words: Vocabulary, given: Form | None, count: int, labels: dict[str, int]) -> Ordering | None:
     parts: list[Part] = []
     if given:
         parts = given[1:] if given.head == "and" else [given]
@@ -89,7 +89,7 @@ def _ordering(words: Vocabulary, given: Form | None, count: int, labels: dict[st
             raise words.source.error(chain.at, "this is not an order. Write (< a b), with the labels of subtasks.")
         pairs += pairwise(_position(words, each, labels) for each in chain[1:])
     try:
-        return parse_ordering(pairs, count, labels) or ()
+        return parse_ordering(pairs, count, labels)
     except DomainError as error:
         raise words.source.error(given.at if given else 0, error.message) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from memkit.errors import UsageError
 from memkit.generate.quoting import as_yaml_block
 from memkit.hddl.interface import SUFFIX, domain_of_text, problem_of_text, write_domain, write_problem
 from memkit.hddl.names import plain_name
-from memkit.htn.core import Domain, HtnError, Problem
+from memkit.hddl.networks import settled
+from memkit.htn.core import Domain, HtnError, Method, Problem
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME
 from memkit.store.yaml import load_yaml
@@ -72,7 +74,7 @@ def _domain_text(domain: Domain, target: Path, notes: list[str]) -> str:
             again = document_domain(load_yaml(text.encode("utf-8"), name=str(target)))
     except HtnError as error:
         raise UsageError(f"The domain cannot be written: {error}") from None
-    _refuse_loss(again == domain, target)
+    _refuse_loss(_listed(again) == _listed(domain), target)
     return text
 
 
@@ -84,11 +86,29 @@ def _problem_text(problem: Problem, domain: Domain, target: Path) -> str:
         text = as_yaml_block(problem.to_data())
         again = document_problem(load_yaml(text.encode("utf-8"), name=str(target)), domain)
     # A problem without a name gets one where HDDL wants it, and the order of facts means nothing.
-    same = replace(again, name=problem.name, state=tuple(sorted(again.state))) == replace(
-        problem, state=tuple(sorted(problem.state))
-    )
-    _refuse_loss(same, target)
+    again = replace(again, name=problem.name)
+    _refuse_loss(_plainly(again) == _plainly(problem), target)
     return text
+
+
+def _plainly(problem: Problem) -> Problem:
+    tasks, ordering = settled(problem.tasks, problem.ordering)
+    return replace(problem, tasks=tasks, ordering=ordering, state=tuple(sorted(problem.state)))
+
+
+def _listed(domain: Domain) -> Domain:
+    """Return a domain whose subtasks are listed as they are done, wherever their order is complete."""
+    return replace(domain, methods=tuple(map(_in_order, domain.methods)))
+
+
+def _in_order(method: Method) -> Method:
+    if callable(method.subtasks):
+        return method
+    subtasks, ordering = settled(method.subtasks, method.ordering)
+    found = copy(method)
+    object.__setattr__(found, "subtasks", subtasks)
+    object.__setattr__(found, "ordering", ordering)
+    return found
 
 
 def _named(domain: Domain, notes: list[str]) -> Domain:

@@ -16,7 +16,12 @@ from memkit.htn.core import GAVE_UP, Budget, Reason, Step, read_plan, verify
 from memkit.learned.shelf import Shelf
 from memkit.store.yaml import load_yaml
 
-_NUMBERED = re.compile(r"\d+[.:]\s+")
+_NUMBERED = re.compile(r"\d+[.:]\s+|\d+\.\d+:\s*(?=\()")
+"""A number or a time before a step."""
+_LASTS = re.compile(r"(?<=\))\s*\[[\d.]+\]$")
+"""How long a step takes, as planners with times print it behind the step."""
+_NO_STEP = (";", "#", "//")
+"""How lines begin that say something of the plan."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,11 @@ def _plan_data(path: Path) -> Any:
         return data.get("data") or data
     if text.lstrip().startswith(("-", "[", "plan:")):
         return load_yaml(path).data
-    return [_unnumbered(line) for line in text.splitlines() if line.strip() and not line.lstrip().startswith(";")]
+    lines = (line.strip() for line in text.splitlines())
+    return [_plain_step(line) for line in lines if line and not line.startswith(_NO_STEP)]
 
 
-def _unnumbered(line: str) -> str:
-    """Return the step of a line such as ``2. go home shop`` or ``0: (go home shop)``."""
-    return _NUMBERED.sub("", line.strip())
+def _plain_step(line: str) -> str:
+    """Return the step of a line such as ``2. go home shop``, ``0: (go home shop)`` or ``0.0: (go home shop) [1.0]``."""
+    numbered = _NUMBERED.match(line)
+    return _LASTS.sub("", line[numbered.end() :] if numbered else line)

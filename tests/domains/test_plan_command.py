@@ -187,12 +187,13 @@ def test_explain_shows_the_decomposition(capsys: pytest.CaptureFixture[str]) -> 
     assert [(each["id"], each["passed_over"][0]["method"]) for each in data["explanation"]] == [(0, "walk_and_give")]
 
 
-@pytest.mark.parametrize("form", ["text", "json", "yaml"])
+@pytest.mark.parametrize("form", ["text", "json", "yaml", "times"])
 def test_a_plan_is_verified_in_every_form_it_is_printed_in(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What plan prints, plan verify reads."""
+    """What plan prints, plan verify reads, and what planners print that know of times and write comments."""
     texts = {"text": STEPS, "yaml": "- go home shop\n- [hand_over, book]\n"}
+    texts["times"] = "# found by hand\n0.000: (go home shop)  [1.000]\n1.0: (HAND_OVER book)\n; cost 2\n"
     capsys.readouterr()
     run(["plan", "deliver book shop", "--domain", "errands", "--json"])
     (tmp_path / "found").write_text(texts.get(form, capsys.readouterr().out))
@@ -227,8 +228,9 @@ def test_a_check_that_is_given_up_is_no_verdict(
         "name: open\ntypes: {cup: object}\n"
         "operators:\n  - {name: rest}\n  - {name: pick, parameters: '?a - cup ?b - cup ?c - cup ?d - cup ?e - cup'}\n"
         "methods:\n  - {name: wait, task: begin, subtasks: [rest]}\n"
-        "  - {name: lay, task: table, subtasks: [begin, 'pick ?a ?b ?c ?d ?e'],\n"
+        "  - {name: lay, task: table, subtasks: [begin, 'set ?a ?b ?c ?d ?e'],\n"
         "     variables: '?a - cup ?b - cup ?c - cup ?d - cup ?e - cup'}\n"
+        "  - {name: place, task: 'set ?a ?b ?c ?d ?e', subtasks: ['pick ?a ?b ?c ?d ?e']}\n"
     )
     cups = ", ".join(f"c{at}: cup" for at in range(60))
     (tmp_path / "p.yaml").write_text(f"objects: {{{cups}}}\nstate: []\ntasks: [table]\n")

@@ -72,6 +72,21 @@ def test_a_problem_in_yaml_goes_to_hddl(files: Path) -> None:
     assert "sink - room" not in (files / "new.hddl").read_text(encoding="utf-8")
 
 
+def test_an_order_of_all_subtasks_may_be_written_in_either_way(tmp_path: Path) -> None:
+    """Labels that leave no choice say the same as a list in that order, however they are listed."""
+    (tmp_path / "d.yaml").write_text(
+        "name: day\noperators: [{name: a}, {name: b}]\nmethods:\n"
+        "  - {name: on, task: go, subtasks: [{id: x, task: a}, {id: y, task: b}], ordering: [x < y]}\n"
+        "  - {name: back, task: go, subtasks: [{id: x, task: a}, {id: y, task: b}], ordering: [y < x]}\n",
+        encoding="utf-8",
+    )
+
+    assert convert(tmp_path / "d.yaml", tmp_path / "d.hddl") == 0
+
+    found = load_domain(tmp_path / "d.hddl").methods
+    assert [each.subtasks for each in found] == [(("a",), ("b",)), (("b",), ("a",))]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -129,6 +129,22 @@ def test_numbers_say_what_they_are() -> None:
     assert told == ["tour, method twice: after drive: drive: '>= (fuel) 5' does not hold: (fuel) is 2"]
 
 
+def test_what_a_step_lacks_is_told_as_data_with_the_method_it_is_a_step_of() -> None:
+    """Programs read which condition of which method is not met, and whether it is one or a call that does not fit."""
+    planner = HTNPlanner(
+        operators=[Operator("open ?d", ["has key", "at ?d"], ["open ?d"])],
+        methods=[Method("by_door", "enter ?d", [], ["open ?d"]), Method("twice", "enter ?d", [], ["open ?d ?d"])],
+    )
+
+    found = explain_failure(planner, planner.problem("enter hall", {"has key"}))
+
+    assert [(each.code, each.task, each.method, each.condition) for way in found for each in way.reasons()] == [
+        ("condition", "open hall", "by_door", "at hall"),
+        ("arity", "open hall hall", "twice", None),
+    ]
+    assert [way.to_data()["below"][0]["condition"] for way in found] == ["at hall", None]
+
+
 def test_a_task_that_leads_to_itself_is_told_once() -> None:
     """Recursion ends the explanation as it ends the search."""
     planner = HTNPlanner(methods=[Method("again", "run", [], ["walk"]), Method("back", "walk", [], ["run"])])

@@ -24,6 +24,7 @@ from memkit.htn.core import (
     PlanError,
     Problem,
     Step,
+    Term,
     parse_term,
     read_plan,
     term_text,
@@ -273,17 +274,19 @@ def test_arguments_that_only_the_steps_name_are_read_off_the_plan() -> None:
     assert time.process_time() - begun < 2.0, "160,000 ways to bind the variables of each method were looked at"
 
 
+FIVE = "?a - cup ?b - cup ?c - cup ?d - cup ?e - cup"
 OPEN = Domain(
     types={"cup": "object"},
     operators=(Operator("rest"), Operator("pick ?a ?b ?c ?d ?e")),
     methods=(
         Method("wait", "begin", [], ["rest"]),
-        Method("lay", "table", [], ["begin", "pick ?a ?b ?c ?d ?e"],
-               variables="?a - cup ?b - cup ?c - cup ?d - cup ?e - cup"),
+        Method("lay", "table", [], ["begin", "set ?a ?b ?c ?d ?e"], variables=FIVE),
+        Method("one by one", "set ?a ?b ?c ?d ?e", [], ["pick ?a ?b ?c ?d ?e"]),
+        Method("at once", "row", [], ["begin", "pick ?a ?b ?c ?d ?e", "begin", "pick ?e ?d ?c ?b ?a"], variables=FIVE),
         Method("any", "all", [], ["rest"] * 16, ordering=[]),
     ),
 )  # fmt: skip
-"""A domain with a method whose five variables only its second subtask binds, behind a task with methods of its own."""
+"""A domain with methods whose five variables only a later subtask names, behind a task with methods of its own."""
 CUPS = {f"c{at}": "cup" for at in range(60)}
 
 
@@ -307,6 +310,20 @@ def test_a_check_that_takes_too_long_is_given_up(budget: Budget, words: str) -> 
     assert (reason.code, reason.task) == ("budget", "table")
     assert str(reason).startswith(words)
     assert time.process_time() - begun < 1.0
+
+
+def test_variables_that_only_later_steps_name_take_their_values_from_the_plan() -> None:
+    """Nothing is tried for them in turn, what the steps say must be of their types, and the same in each of them."""
+    problem = Problem(tasks=(("row",),), objects={**CUPS, "jug": "object"})
+    there, back = ("c1", "c2", "c3", "c4", "c5"), ("c5", "c4", "c3", "c2", "c1")
+
+    def faults(first: Term, second: Term) -> list[str]:
+        plan = [Step("rest"), Step("pick", first), Step("rest"), Step("pick", second)]
+        return [each.code for each in verify(OPEN, problem, plan, budget=Budget(nodes=100))]
+
+    assert faults(there, back) == []
+    assert faults(there, there) == ["decomposition"]
+    assert faults((*there[:4], "jug"), ("jug", *back[1:])) == ["decomposition"]
 
 
 def test_what_is_wrong_with_the_steps_is_found_whatever_the_budget() -> None:
