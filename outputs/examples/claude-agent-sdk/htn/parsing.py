@@ -3,7 +3,8 @@
 Every task at every position of the plan keeps the positions at which it can end, and whoever waits for it is told of
 new ones (Earley 1970). Because the plan is given, the state at each position is known, so this works for recursion of
 any shape and needs no stack. A task that calls itself last is not told of every end of its successors one by one: the
-first that can do something with an end is told directly (Leo 1991), so such plans take linear time too.
+first that can do something with an end is told directly (Leo 1991), so such plans take linear time too. A variable that
+only subtasks name keeps its place until the first of them is to be done: a step finds its value in the plan.
 """
 
 from __future__ import annotations
@@ -53,31 +54,13 @@ class _Meter:
 
 @dataclass(eq=False)
 class _Network:
-    """The subtasks of one task, and which of them wait for which."""
+    """What the subtasks of one task have in common, however far they are done."""
 
     owner: Place
-    subtasks: Sequence[Term]
     before: Sequence[int] | None = None
     """For each subtask those done before it, as bits; None where all stand in one line."""
-
-    def next(self, done: int) -> Iterator[tuple[Term, int]]:
-        """Yield each subtask that may come next, with what is done after it."""
-        if self.before is None:
-            yield self.subtasks[done], done + 1
-            return
-        for position, subtask in enumerate(self.subtasks):
-            if not done >> position & 1 and self.before[position] & ~done == 0:
-                yield subtask, done | 1 << position
-
-    def is_complete(self, done: int) -> bool:
-        """Return whether nothing is left to do."""
-        return done == (len(self.subtasks) if self.before is None else (1 << len(self.subtasks)) - 1)
-
-
-def _network(owner: Place, subtasks: Sequence[Term], ordering: Ordering | None) -> _Network:
-    if ordering is None:
-        return _Network(owner, subtasks)
-    return _Network(owner, subtasks, done_before(ordering, subtasks))
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The types of variables that may still stand in subtasks."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +68,34 @@ class _Row:
     """A network of which some subtasks are done: how many of a line, or which, as bits."""
 
     network: _Network
-    done: int
+    subtasks: tuple[Term, ...]
+    done: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether nothing is left to do."""
+        return self.done == (len(self.subtasks) if self.network.before is None else (1 << len(self.subtasks)) - 1)
+
+    def next(self) -> Iterator[tuple[Term, _Row]]:
+        """Yield each subtask that may come next, with the row after it."""
+        before, done = self.network.before, self.done
+        if before is None:
+            yield self.subtasks[done], _Row(self.network, self.subtasks, done + 1)
+            return
+        for position, subtask in enumerate(self.subtasks):
+            if not done >> position & 1 and before[position] & ~done == 0:
+                yield subtask, _Row(self.network, self.subtasks, done | 1 << position)
+
+    def bound(self, binding: Binding) -> _Row:
+        """Return the row with values in the place of variables."""
+        return _Row(self.network, tuple(ground(each, binding) for each in self.subtasks), self.done)
+
+
+def _begun(
+    owner: Place, subtasks: Sequence[Term], ordering: Ordering | None, kinds: Mapping[str, str] | None = None
+) -> _Row:
+    before = None if ordering is None else done_before(ordering, subtasks)
+    return _Row(_Network(owner, before, kinds or {}), tuple(subtasks))
 
 
 @dataclass
@@ -116,7 +126,7 @@ class Parser:
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
             self.methods.setdefault(method.task, []).append(method)
-        self.root = _network(_ROOT, problem.tasks, problem.ordering)
+        self.root = _begun(_ROOT, problem.tasks, problem.ordering)
         self.steps = plan
         self.plan = [(step.name, *step.args) for step in plan]
         self.objects = objects
@@ -144,7 +154,7 @@ class Parser:
     def _furthest(self) -> int:
         """Work through the plan, and return the last position that some decomposition comes to."""
         furthest = 0
-        self.agenda[0].append(_Row(self.root, 0))
+        self.agenda[0].append(self.root)
         for position, rows in enumerate(self.agenda):
             self.met.clear()
             for row in self._meter.each(_taken(rows)):
@@ -159,11 +169,31 @@ class Parser:
             if row in self.met:
                 return
             self.met.add(row)
-        if row.network.is_complete(row.done):
+        if row.is_complete:
             self._end(row.network.owner, position)
             return
-        for task, done in row.network.next(row.done):
-            self._do(task, _Row(row.network, done), position)
+        for task, following in row.next():
+            for binding in self._values(task, row.network.kinds, position):
+                if binding:
+                    self._do(ground(task, binding), following.bound(binding), position)
+                else:
+                    self._do(task, following, position)
+
+    def _values(self, task: Term, kinds: Mapping[str, str], position: int) -> Iterator[Binding]:
+        """Yield values for the variables that are left in a task: those of the plan's step, or all that there are."""
+        names = variables_of(task)
+        if not names:
+            yield {}
+        elif task[0] not in self.operators:
+            yield from self._assigned(names, {}, kinds)
+        elif position < len(self.plan):
+            binding = _unified(task, self.plan[position], {})
+            # What occurs nowhere but in the plan is no object.
+            if binding is not None and all(
+                self._is_a(value, kinds.get(name, ROOT_TYPE)) and value in self.objects[ROOT_TYPE]
+                for name, value in binding.items()
+            ):
+                yield binding
 
     def _do(self, task: Term, following: _Row, position: int) -> None:
         """Go on with ``following`` wherever ``task``, begun here, can end."""
@@ -181,7 +211,7 @@ class Parser:
         if key not in self.entries:
             self.entries[key] = _Entry()
             found = self._decompositions(task, position)
-            self.agenda[position].extend(_Row(_network(key, subtasks, order), 0) for subtasks, order in found)
+            self.agenda[position].extend(_begun(key, subtasks, order, kinds) for subtasks, order, kinds in found)
         return self.entries[key]
 
     def _end(self, owner: Place, position: int) -> None:
@@ -202,7 +232,7 @@ class Parser:
                 place = entry.told
                 break
             passed[place] = None
-            owners = {row.network.owner if row.network.is_complete(row.done) else None for row in entry.waiting}
+            owners = {row.network.owner if row.is_complete else None for row in entry.waiting}
             owner = owners.pop() if len(owners) == 1 else None
             if owner is None:
                 break
@@ -211,16 +241,20 @@ class Parser:
             self.entries[each].told = place
         return place
 
-    def _decompositions(self, task: Term, position: int) -> Iterator[tuple[Sequence[Term], Ordering | None]]:
+    def _decompositions(
+        self, task: Term, position: int
+    ) -> Iterator[tuple[Sequence[Term], Ordering | None, Mapping[str, str]]]:
+        """Yield the subtasks of every way to do a task from here, their order, and the types of what is not bound."""
         for method in self.methods.get(task[0], ()):
+            kinds = {p.name: p.type for p in method.variables}
             binding = self._with_first_steps(method, self._head_binding(method, task[1:]), position)
-            for each in () if binding is None else self._bindings(method, binding, task[1:]):
+            for each in () if binding is None else self._bindings(method, binding, kinds, task[1:]):
                 if not callable(method.subtasks):
-                    yield [ground(step, each) for step in method.subtasks], method.ordering
+                    yield [ground(step, each) for step in method.subtasks], method.ordering, kinds
                     continue
                 given = computed_subtasks(self.state.ask(method.subtasks, task[1:]), method.name)
                 if given is not None:
-                    yield given, None
+                    yield given, None, {}
 
     def _head_binding(self, method: Method, args: Term) -> Binding | None:
         if method.any_arguments:
@@ -247,19 +281,17 @@ class Parser:
     def _is_a(self, value: Any, kind: str) -> bool:
         return kind == ROOT_TYPE or value in self.objects.get(kind, {})
 
-    def _bindings(self, method: Method, binding: Binding, args: Term) -> Iterator[Binding]:
+    def _bindings(self, method: Method, binding: Binding, kinds: Mapping[str, str], args: Term) -> Iterator[Binding]:
         """Yield every extension of a binding under which the method's preconditions hold now."""
-        kinds = {p.name: p.type for p in method.variables}
         rows: list[Binding] = [binding]
         left = list(_parts(method.preconditions))
         while left and rows:
             condition = min(left, key=lambda each: _cost(each, rows[0]))
             left = [each for each in left if each is not condition]
             rows = [wider for row in rows for wider in self._meter.each(self._satisfied(condition, row, args, kinds))]
-        names = [] if callable(method.subtasks) else [name for step in method.subtasks for name in variables_of(step)]
-        for wider in (wider for row in rows for wider in self._assigned(names, row, kinds)):
-            if all(self._is_a(wider[name], kind) for name, kind in kinds.items() if name in wider):
-                yield wider
+        for row in rows:
+            if all(self._is_a(row[name], kind) for name, kind in kinds.items() if name in row):
+                yield row
 
     def _satisfied(self, condition: Condition, row: Binding, args: Term, kinds: Mapping[str, str]) -> Iterable[Binding]:
         if isinstance(condition, Literal) and condition.positive:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from .conditions import bound
 from .domain import Domain, Method, Operator, Problem
 from .errors import HtnError, PlanError
 from .evaluation import Impossible, Members, StepState, arguments, shortfall
@@ -83,15 +84,30 @@ def step_fault(operator: Operator | None, step: Step, state: StepState, objects:
     """Return why a step cannot be taken in a state, or None."""
     if operator is None:
         return f"no operator is called {step.name}"
-    if not operator.any_arguments:
-        if len(step.args) != len(operator.parameters):
-            return f"{step.name} takes {len(operator.parameters)} arguments, not {len(step.args)}"
-        for parameter, arg in zip(operator.parameters, step.args, strict=True):
-            if parameter.type != ROOT_TYPE and arg not in objects.get(parameter.type, {}):
-                return f"{arg} is not {one_of(parameter.type)}"
+    misfit = call_fault(operator, step, objects)
+    if misfit is not None:
+        return misfit[1]
+    unmet = unmet_condition(operator, step, state)
+    return None if unmet is None else unmet[1]
+
+
+def call_fault(operator: Operator, step: Step, objects: Members) -> tuple[str, str] | None:
+    """Return a code and words for why the arguments of a step do not fit its operator, or None where they do."""
+    if operator.any_arguments:
+        return None
+    if len(step.args) != len(operator.parameters):
+        return "arity", f"{step.name} takes {len(operator.parameters)} arguments, not {len(step.args)}"
+    for parameter, arg in zip(operator.parameters, step.args, strict=True):
+        if parameter.type != ROOT_TYPE and arg not in objects.get(parameter.type, {}):
+            return "type", f"{arg} is not {one_of(parameter.type)}"
+    return None
+
+
+def unmet_condition(operator: Operator, step: Step, state: StepState) -> tuple[str, str] | None:
+    """Return the first precondition that a step lacks, as text and in words, or None where it lacks none."""
     binding = arguments(operator, step)
     for condition in operator.preconditions:
-        unmet = shortfall(condition, binding, state, step.args)
-        if unmet is not None:
-            return unmet
+        words = shortfall(condition, binding, state, step.args)
+        if words is not None:
+            return str(bound(condition, binding)), words
     return None

@@ -37,8 +37,10 @@ def split_labels(subtasks: Sequence[Any]) -> tuple[list[Any], dict[str, int]]:
 def parse_ordering(value: object, count: int, labels: Mapping[str, int] | None = None) -> Ordering | None:
     """Return the pairs that ``["a < b", "a < c"]`` or pairs of positions stand for; None means "as listed".
 
-    >>> parse_ordering(["a < b < c"], 3, {"a": 0, "b": 1, "c": 2})
-    ((0, 1), (1, 2))
+    >>> parse_ordering(["a < b", "a < c"], 3, {"a": 0, "b": 1, "c": 2})
+    ((0, 1), (0, 2))
+    >>> parse_ordering(["a < b < c"], 3, {"a": 0, "b": 1, "c": 2}) is None
+    True
     """
     if value is None:
         return None
@@ -50,7 +52,7 @@ def parse_ordering(value: object, count: int, labels: Mapping[str, int] | None =
         pairs.update(dict.fromkeys(pairwise(chain)))
     found = tuple(sorted(pairs))
     _refuse_cycle(found, count, {position: label for label, position in (labels or {}).items()})
-    return found
+    return None if pairs.keys() >= set(pairwise(range(count))) else found
 
 
 def _chain(item: object, number: int) -> list[Any]:

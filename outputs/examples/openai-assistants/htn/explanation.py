@@ -22,7 +22,7 @@ from .interface import NO_PLAN, Budget, Reason, Result, Step
 from .objects import typed_objects
 from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
 from .tree import Node, tree_text
-from .verify import step_fault
+from .verify import call_fault, unmet_condition
 from .wording import counted, one_of
 
 if TYPE_CHECKING:
@@ -63,17 +63,17 @@ class Obstacle:
         """Return how much could be done before it stopped."""
         return len(self.held) + 100 * (len(self.done) + sum(bool(each.done) for each in self.below)) + bool(self.below)
 
-    def reasons(self, outer: str = "") -> Iterator[Reason]:
-        """Yield what is missing, each with the way that leads to it."""
+    def reasons(self, outer: str = "", within: str | None = None) -> Iterator[Reason]:
+        """Yield what is missing, each with the way that leads to it; a step's is that of the method ``within``."""
         about = f"{term_text(self.task)}, method {self.method}" if self.method else term_text(self.task)
         held = f"{_all_hold(self.held)}, then " * bool(self.held)
         after = f"after {', '.join(self.done)}: " * bool(self.done)
         if self.words:
             told = f"{outer}{about}: {held}{after}{self.words}"
-            yield Reason(self.code, told, term_text(self.task), self.method, self.condition)
+            yield Reason(self.code, told, term_text(self.task), self.method or within, self.condition)
         inner = f"{outer}{about}: {after}" if self.method else outer
         for each in self.below:
-            yield from each.reasons(inner)
+            yield from each.reasons(inner, self.method)
 
     def to_data(self) -> dict[str, Any]:
         """Return the obstacle, and those below it, as plain data."""
@@ -202,14 +202,18 @@ class _Explainer:
         return [self._way(method, task, state, above) for method in methods]
 
     def _step(self, task: Term, state: StepState) -> Obstacle:
-        operator = self._operators[task[0]]
-        fault = step_fault(operator, Step(str(task[0]), task[1:]), state, self._objects)
-        if fault is None:
-            try:
-                self._advance(self._copy(state), [Step(str(task[0]), task[1:])])
-            except Impossible as error:
-                fault = str(error)
-        return Obstacle(task, fault or "could be taken here, and yet nothing after it works out")
+        operator, step = self._operators[task[0]], Step(str(task[0]), task[1:])
+        misfit = call_fault(operator, step, self._objects)
+        if misfit is not None:
+            return Obstacle(task, misfit[1], misfit[0])
+        unmet = unmet_condition(operator, step, state)
+        if unmet is not None:
+            return Obstacle(task, unmet[1], condition=unmet[0])
+        try:
+            self._advance(self._copy(state), [step])
+        except Impossible as error:
+            return Obstacle(task, str(error))
+        return Obstacle(task, "could be taken here, and yet nothing after it works out", "after")
 
     def passed_over(self, tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, list[Obstacle]]]:
         """Yield each node of a tree with the methods that come before the chosen one, and why they were not it."""
