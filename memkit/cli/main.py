@@ -44,6 +44,7 @@ COMMANDS: Commands = {
     "index": ("memkit.cli.index:index", "Say how the index stands, or rebuild it."),
     "git": ("memkit.cli.git:git", "Set up how git merges and shows shards."),
     "commit": ("memkit.cli.commit:commit", "Commit memory that is not in git yet."),
+    "migrate": ("memkit.cli.migrate:migrate", "Bring an older store to the format of this version."),
     "config": ("memkit.cli.config:config", "Show every setting and where its value came from, or change one."),
     "audit": ("memkit.cli.audit:audit", "Show what was written, read, refused and decided."),
     "bench": ("memkit.cli.bench:bench", "Measure retrieval on your own conversations."),

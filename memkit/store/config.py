@@ -17,6 +17,8 @@ from memkit.store.layout import MANIFEST, cache_folder
 FORMAT = 1
 """The store format that this version writes; a store with a higher number needs a newer memkit."""
 
+DEFAULT = "default"
+"""Where a setting comes from that nobody set."""
 DEFAULTS: Mapping[str, Any] = {
     "name": None,
     "format": FORMAT,
@@ -123,7 +125,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
         StoreFault: The store was written by a newer memkit.
         UsageError: ``memkit.yaml`` or a variable is wrong; the message names the place.
     """
-    values = {key: Setting(key, value, "default") for key, value in flat(DEFAULTS).items()}
+    values = {key: Setting(key, value, DEFAULT) for key, value in flat(DEFAULTS).items()}
     if root is not None:
         data = read_manifest(root)
         if isinstance(data.get("format"), int) and data["format"] > FORMAT:
