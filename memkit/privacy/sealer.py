@@ -8,6 +8,7 @@ that somebody changed.
 from __future__ import annotations
 
 import os
+import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -30,6 +31,8 @@ VERSION = "1"
 MARK = 16
 """Letters that stand for a key."""
 NONCE = 12
+TICK = 100_000_000
+"""Nanoseconds that are longer than between two ticks of the clock by which a file system notes a change."""
 MISSING = 'Sealing needs the cryptography package, which is not installed: pip install "memkit-agent[sealing]"'
 
 
@@ -120,9 +123,12 @@ class KeySealer:
             stamp = self._folder.stat().st_mtime_ns if self._folder else 0
         except OSError:
             stamp = 0
-        if stamp == 0 or stamp != self._stamp:
+        # Two changes within one tick of the file system's clock leave one time: a folder that changed just now tells
+        # nothing, as in git (Documentation/technical/racy-git).
+        is_settled = 0 < stamp < time.time_ns() - TICK
+        if not is_settled or stamp != self._stamp:
             self._locks.clear()
-        self._stamp = stamp
+        self._stamp = stamp if is_settled else 0
 
     def _is_of_another_user(self, mark: str) -> bool:
         return any(mark_of(key) == mark for key in self._ring().contents().values())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -169,14 +171,18 @@ def test_a_line_of_a_destroyed_key_is_no_damage_when_there_is_a_new_one(keyed: K
 
 
 def test_keys_that_come_and_go_change_the_state_at_once(keyed: KeyRing) -> None:
-    """For a sealer that has used the key already, too."""
+    """For a sealer that has used the key already, too, and while the clock of the file system does not move."""
     mine = sealing(keyed)
     mine.seal(record(user="lee"))
+    now = time.time_ns()
+    os.utime(keyed.folder, ns=(now, now))
     with_key = mine.state("lee")
 
     keyed.destroy("lee")
+    os.utime(keyed.folder, ns=(now, now))
     without = mine.state("lee")
     keyed.user_key("lee", create=True)
+    os.utime(keyed.folder, ns=(now, now))
 
     assert without == NO_KEY
     assert len({with_key, without, mine.state("lee")}) == 3
