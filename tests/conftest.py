@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -21,6 +22,13 @@ from memkit.testing.script import Script
 _IDENTITY = {"NAME": "Ada Tester", "EMAIL": "ada@example.org"}
 WITHHELD = "this kernel does not let its user"
 """How the reason of a skip begins that no installation could prevent; such a one stays a skip everywhere."""
+MEMORY = Path("/dev/shm")
+ROOMY = 3 << 30
+"""The bytes that a run of all tests writes at most at a time, with a margin.
+
+A commit and a record wait until they are on the disk, which is nothing that a test could see and a third of the time.
+"""
+_FREE = re.compile(r"^(MemAvailable): +(\d+) kB$", re.MULTILINE)
 _SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_", "GIT_")
 
 # A busy machine may take its time over any example.
@@ -29,12 +37,26 @@ settings.load_profile("memkit")
 
 
 def pytest_configure() -> None:
-    """Take notice of interrupts, which a shell lets its background jobs ignore, and keep what Python compiles."""
+    """Keep temporary files in memory, what Python compiles, and notice of interrupts, whatever started the tests."""
+    if _room_in_memory() >= ROOMY:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    # A shell lets its background jobs ignore interrupts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Images of containers set this; each of the thousands of processes here would compile all that it imports anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def _room_in_memory() -> int:
+    """Return how many bytes may be written to the file system in memory, where one is mounted that runs programs."""
+    try:
+        state = os.statvfs(MEMORY)
+        free = {name: int(kilobytes) << 10 for name, kilobytes in _FREE.findall(Path("/proc/meminfo").read_text())}
+    except OSError:
+        return 0
+    usable = os.access(MEMORY, os.W_OK) and not state.f_flag & (os.ST_NOEXEC | os.ST_RDONLY)
+    return min(state.f_bavail * state.f_frsize, free["MemAvailable"] // 2) if usable else 0
 
 
 @pytest.fixture(autouse=True)
