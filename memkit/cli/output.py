@@ -38,6 +38,19 @@ class Front:
             self._workspace = open_workspace(self.store, notice=self.note)
         return self._workspace
 
+    @property
+    def root(self) -> Path:
+        """Return the folder of the same store, for commands that only read its files; raises what ``workspace`` does.
+
+        Its settings are read all the same: what a newer memkit wrote, or what is damaged, is not judged.
+        """
+        from memkit.store.config import load_settings
+        from memkit.store.layout import find_store
+
+        root = find_store(self.store)
+        load_settings(root)
+        return root
+
     def close(self) -> None:
         """Release the store if the run opened it."""
         if self._workspace is not None:

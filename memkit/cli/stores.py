@@ -6,14 +6,17 @@ from pathlib import Path
 
 from memkit.cli.output import Front
 from memkit.errors import StoreFault
+from memkit.store.config import load_settings
 from memkit.store.layout import find_store
 
 
 def store_if_any(front: Front) -> Path | None:
-    """Return the store if there is one; none is needed, but one that was named must exist."""
+    """Return the store if there is one; none is needed, but one that was named must exist, and one found be readable."""
     try:
-        return find_store(front.store)
+        root = find_store(front.store)
     except StoreFault:
         if front.store is not None:
             raise
         return None
+    load_settings(root)
+    return root

@@ -88,6 +88,22 @@ def test_without_a_store_a_command_says_where_it_looked(
     assert "memkit init" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("written", ["format: 99\n", "name: [unclosed\n"], ids=["newer", "damaged"])
+@pytest.mark.parametrize(
+    "arguments",
+    [["memory", "list"], ["policy", "check", "--tool", "shell"], ["skill", "list"], ["domain", "list"]],
+    ids=" ".join,
+)
+def test_no_command_answers_for_a_store_that_it_cannot_read(
+    arguments: list[str], written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a newer memkit wrote is not judged by an older one, and a damaged store allows no call."""
+    (tmp_path / "memkit.yaml").write_text(written, encoding="utf-8")
+
+    assert run([*arguments, "--store", str(tmp_path)]) == (3 if "format" in written else 2)
+    assert "memkit.yaml" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (RuntimeError("boom"), 70)])
 def test_interrupts_and_bugs_have_their_own_codes(
     error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

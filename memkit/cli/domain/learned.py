@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand
-from memkit.store.layout import find_store
 from memkit.terminal import counted
 from memkit.use_cases.list_lessons import Listed, list_lessons
 
@@ -18,7 +17,7 @@ from memkit.use_cases.list_lessons import Listed, list_lessons
 @click.pass_obj
 def learned(front: Front, domain: str | None) -> None:
     """List the learned methods of DOMAIN, or of all: where each comes from, and what it would do."""
-    found = list_lessons(find_store(front.store), domain)
+    found = list_lessons(front.root, domain)
     lines = [line for each in found for line in _lines(each)]
     front.answer({"domains": [dict(vars(each)) for each in found]}, lines or ["No learned methods."])
 

@@ -6,7 +6,6 @@ import click
 
 from memkit.cli.file_history import detached_findings
 from memkit.cli.output import Front, MemkitCommand
-from memkit.store.layout import find_store
 from memkit.use_cases.draft_domain import draft_domain
 
 
@@ -15,7 +14,7 @@ from memkit.use_cases.draft_domain import draft_domain
 @click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the domain NAME from an example, with a first problem that tests it, and commit both."""
-    root = find_store(front.store)
+    root = front.root
     path, problem = draft_domain(root, name)
     data = {"name": name, "path": str(path), "problem": str(problem)}
     told = f"Wrote {path} and {problem}. Edit them, then run 'memkit domain check {name}' and 'domain test {name}'."

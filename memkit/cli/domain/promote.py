@@ -9,7 +9,6 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
 from memkit.learned.judging import Judgement
-from memkit.store.layout import find_store
 from memkit.terminal import counted
 from memkit.use_cases.promote_lesson import Refused, promote_lesson
 
@@ -23,7 +22,7 @@ from memkit.use_cases.promote_lesson import Refused, promote_lesson
 @click.pass_obj
 def promote(front: Front, domain: str, method: str, new_name: str | None, unverified: bool, dry_run: bool) -> None:
     """Take METHOD over into DOMAIN's own file, if every recorded problem of the domain is solved as before."""
-    root = find_store(front.store)
+    root = front.root
     try:
         made = promote_lesson(root, domain, method, new_name=new_name, unverified=unverified, dry_run=dry_run)
     except Refused as refused:

@@ -10,7 +10,6 @@ import click
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.domain_proofs import DomainProof, ProblemProof
 from memkit.domains import PROBLEMS
-from memkit.store.layout import find_store
 from memkit.terminal import counted, one_line
 from memkit.use_cases.prove_domains import prove_domains
 
@@ -26,7 +25,7 @@ def test(front: Front, names: tuple[str, ...], require_coverage: bool, timeout: 
     They lie in domains/problems/NAME/. Every plan is verified by other code than the search. Learned methods take no
     part until they are promoted.
     """
-    proofs = prove_domains(find_store(front.store), names, seconds=timeout)
+    proofs = prove_domains(front.root, names, seconds=timeout)
     gaps = [finding for proof in proofs for finding in _gaps(proof, strict=require_coverage)]
     failed = [finding for proof in proofs for finding in _failures(proof)]
     ok = not failed and not (require_coverage and gaps)

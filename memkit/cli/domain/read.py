@@ -12,7 +12,6 @@ from memkit.cli.stores import store_if_any
 from memkit.htn.core import Domain, Method, Operator, When, term_text
 from memkit.htn.data import head_text
 from memkit.htn.terms import ROOT_TYPE, parameters_text
-from memkit.store.layout import find_store
 from memkit.terminal import one_line
 from memkit.use_cases.list_domains import ListedDomain, list_domains
 from memkit.use_cases.show_domain import show_domain
@@ -22,7 +21,7 @@ from memkit.use_cases.show_domain import show_domain
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List the store's planning domains."""
-    found = list_domains(find_store(front.store))
+    found = list_domains(front.root)
     lines = [_line(each) for each in found] or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
     front.answer({"domains": [_summary(each) for each in found]}, lines)
 

@@ -12,7 +12,6 @@ from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.pairs import read_pairs
 from memkit.errors import UsageError
 from memkit.guard.core import Finding
-from memkit.store.layout import find_store
 from memkit.terminal import one_line
 from memkit.use_cases.check_policy import CheckedCall, PlacedGround, check_policy
 
@@ -31,7 +30,7 @@ def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ..
     """Say what the policies decide about a tool call, and why; nothing is run."""
     if not tool.strip():
         raise UsageError("--tool is empty. Name the tool that would be called.")
-    root = find_store(front.store)
+    root = front.root
     checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
     front.answer(_checked_data(checked), _checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
 

@@ -10,7 +10,6 @@ import click
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.policies.analysis.findings import Conflict
 from memkit.policies.calls import call_data, check_line
-from memkit.store.layout import find_store
 from memkit.terminal import counted
 from memkit.use_cases.find_policy_conflicts import PolicyConflicts, find_policy_conflicts
 
@@ -19,7 +18,7 @@ from memkit.use_cases.find_policy_conflicts import PolicyConflicts, find_policy_
 @click.pass_obj
 def conflicts(front: Front) -> None:
     """Find policies that contradict or cover each other or never apply, each with a call that shows it."""
-    found = find_policy_conflicts(find_store(front.store))
+    found = find_policy_conflicts(front.root)
     analysis = found.analysis
     data = {"findings": [_finding(conflict) for conflict in analysis.conflicts]}
     front.answer(data, _lines(found), ok=not analysis.conflicts, diagnostics=list(_diagnostics(found)))

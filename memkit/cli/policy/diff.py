@@ -14,7 +14,6 @@ from memkit.policies.calls import call_data, check_line
 from memkit.policies.policy_set import PolicySet
 from memkit.policies.recorded_calls import Replay
 from memkit.policies.verdict_diff import VerdictChange
-from memkit.store.layout import find_store
 from memkit.terminal import counted
 from memkit.use_cases.compare_policies import PolicyComparison, compare_policies, compare_policy_folders
 
@@ -38,7 +37,7 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
     if before and after:
         compared = compare_policy_folders(before, after)
     else:
-        compared = compare_policies(find_store(front.store), span, replayed=replayed)
+        compared = compare_policies(front.root, span, replayed=replayed)
     front.answer(_data(compared), _lines(compared), ok=not compared.weakens_hard, diagnostics=_diagnostics(compared))
 
 

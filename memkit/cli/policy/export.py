@@ -11,7 +11,6 @@ import click
 
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.policies.export.interface import ExportedPolicy
-from memkit.store.layout import find_store
 from memkit.use_cases.export_policies import FORMATS, LOSSES, ExportedPolicies, Losses, export_policies
 
 _SAID = {
@@ -42,7 +41,7 @@ def export(front: Front, form: str, out: Path | None, losses: Losses, force: boo
     "claude-code" is a settings file with permissions; "cedar" is a set of Cedar policies. What permits more than memkit
     does is said on standard error; with --losses refuse, such an export is not made (exit 1).
     """
-    done = export_policies(find_store(front.store), form, out=out, losses=losses, force=force)
+    done = export_policies(front.root, form, out=out, losses=losses, force=force)
     findings = [_finding(policy) for policy in done.export.policies if policy.state not in ("exact", "nothing")]
     if not front.json:
         for line in _account(done):

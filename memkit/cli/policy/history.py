@@ -8,7 +8,6 @@ from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace
 from memkit.cli.output import Front, MemkitCommand
 from memkit.policies.files import POLICY
 from memkit.store.bump import Part
-from memkit.store.layout import find_store
 from memkit.use_cases.accept_policy import accept_policy
 from memkit.use_cases.commit_file import commit_file
 from memkit.use_cases.roll_back_policy import roll_back_policy
@@ -25,7 +24,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
     A change of meaning needs a higher version: write it yourself, or let --bump do it.
     """
-    root = find_store(front.store)
+    root = front.root
     answer_commit(front, root, commit_file(root, POLICY, name, bump=bump, note=note, accept=accept_policy))
 
 
@@ -34,7 +33,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the policy NAME, newest first."""
-    answer_trace(front, name, trace_file(find_store(front.store), POLICY, name))
+    answer_trace(front, name, trace_file(front.root, POLICY, name))
 
 
 @click.command("rollback", cls=MemkitCommand)
@@ -43,5 +42,5 @@ def history(front: Front, name: str) -> None:
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
     """Bring the policy NAME back to VERSION (or to a commit) if it passes its own tests, as a new commit."""
-    root = find_store(front.store)
+    root = front.root
     answer_rollback(front, root, roll_back_policy(root, name, version))

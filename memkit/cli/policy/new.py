@@ -6,7 +6,6 @@ import click
 
 from memkit.cli.file_history import detached_findings
 from memkit.cli.output import Front, MemkitCommand
-from memkit.store.layout import find_store
 from memkit.use_cases.draft_policy import draft_policy
 
 
@@ -15,7 +14,7 @@ from memkit.use_cases.draft_policy import draft_policy
 @click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the policy NAME from an example that passes its own tests, and commit it."""
-    root = find_store(front.store)
+    root = front.root
     path = draft_policy(root, name)
     data = {"name": name, "path": str(path)}
     told = f"Wrote {path}. Edit it, then run 'memkit policy test {name}'."

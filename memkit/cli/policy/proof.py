@@ -13,7 +13,6 @@ from memkit.guard.proof import REACH_KINDS, Proof, Reach, TestResult
 from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import Mutant, MutationReport
 from memkit.policies.proving import SetProof, TableResult
-from memkit.store.layout import find_store
 from memkit.terminal import one_line
 from memkit.use_cases.prove_policies import prove_policies
 
@@ -28,7 +27,7 @@ _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 @click.pass_obj
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
     """Run the tests that the policies (or those NAMED) carry and those of tables, and say what they do not reach."""
-    proof = prove_policies(find_store(front.store), names)
+    proof = prove_policies(front.root, names)
     mutations = _mutations(proof) if mutate else []
     if junit is not None:
         _write_junit(junit, proof, mutations)

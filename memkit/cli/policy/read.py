@@ -10,7 +10,6 @@ from memkit.cli.output import Front, MemkitCommand
 from memkit.guard.interface import EFFECTS
 from memkit.policies.files import PolicyFile
 from memkit.policies.usage import Usage
-from memkit.store.layout import find_store
 from memkit.terminal import one_line
 from memkit.use_cases.count_verdicts import count_verdicts
 from memkit.use_cases.find_policies import find_policies
@@ -22,7 +21,7 @@ from memkit.use_cases.show_policy import show_policy
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List the store's policies."""
-    policies = list_policies(find_store(front.store))
+    policies = list_policies(front.root)
     lines = [_line(found) for found in policies] or ["No policies yet: policies/ holds no *.yaml."]
     front.answer({"policies": [_summary(found) for found in policies]}, lines)
 
@@ -32,7 +31,7 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the policy NAME."""
-    found = show_policy(find_store(front.store), name)
+    found = show_policy(front.root, name)
     front.answer(dict(found.data), found.document.text.rstrip("\n"))
 
 
@@ -42,7 +41,7 @@ def show(front: Front, name: str) -> None:
 @click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
     """Search the policies for the words of QUERY, best first."""
-    hits = find_policies(find_store(front.store), query, limit)
+    hits = find_policies(front.root, query, limit)
     lines = [f"{hit.score:7.3f}  {_line(hit.policy)}" for hit in hits] or ["No policy shares a word with that."]
     front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
 

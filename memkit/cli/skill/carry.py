@@ -11,7 +11,6 @@ import click
 from memkit.cli.file_history import detached_findings
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.skills import PROFILES
-from memkit.store.layout import find_store
 from memkit.terminal import one_line
 from memkit.use_cases.export_skill import export_skill
 from memkit.use_cases.import_skill import ImportedSkill, import_skill
@@ -25,7 +24,7 @@ from memkit.use_cases.import_skill import ImportedSkill, import_skill
 @click.pass_obj
 def export(front: Front, name: str, profile: str, out: Path | None, force: bool) -> None:
     """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md."""
-    root = find_store(front.store)
+    root = front.root
     exported = export_skill(root, name, profile=profile, out=out or root / "outputs" / "skills", force=force)
     if exported.shortened:
         front.note("The description was cut to the format's 1,024 characters; the body has all of it.")
@@ -53,7 +52,7 @@ def import_command(front: Front, path: Path, name: str | None, accept_findings: 
     A skill that was imported before takes over what is new and keeps what you changed; where both changed the same,
     nothing is written (exit 1). So it is with text that looks hostile, until you have read it. Nothing of it is run.
     """
-    root = find_store(front.store)
+    root = front.root
     done = import_skill(root, path, name=name, accept_findings=accept_findings, dry_run=dry_run)
     findings = list(_import_findings(done, str(path)))
     if not front.json:

@@ -11,7 +11,6 @@ import click
 from memkit.cli.file_history import answer_trace
 from memkit.cli.output import Front, MemkitCommand
 from memkit.skills.skill import SKILL
-from memkit.store.layout import find_store
 from memkit.use_cases.compare_skill import Comparison, Side, compare_skill
 from memkit.use_cases.trace_file import trace_file
 
@@ -21,7 +20,7 @@ from memkit.use_cases.trace_file import trace_file
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
-    answer_trace(front, name, trace_file(find_store(front.store), SKILL, name))
+    answer_trace(front, name, trace_file(front.root, SKILL, name))
 
 
 @click.command("diff", cls=MemkitCommand)
@@ -34,7 +33,7 @@ def diff(front: Front, name: str, span: str | None) -> None:
     V1 and V2 are versions of the skill, or branches, tags and ids of commits. Without V2 it is the work tree; without
     both, what is in no commit yet, or else the last change. "!" marks what needs a second look.
     """
-    found = compare_skill(find_store(front.store), name, span)
+    found = compare_skill(front.root, name, span)
     data = {
         "name": name,
         "from": _side(found.before),

@@ -9,7 +9,6 @@ import click
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.skill.lines import skill_line, summary
 from memkit.skills.sheet import skill_body
-from memkit.store.layout import find_store
 from memkit.use_cases.find_skills import find_skills
 from memkit.use_cases.list_skills import list_skills
 from memkit.use_cases.show_skill import show_skill
@@ -19,7 +18,7 @@ from memkit.use_cases.show_skill import show_skill
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List the store's skills."""
-    skills = list_skills(find_store(front.store))
+    skills = list_skills(front.root)
     lines = [skill_line(found) for found in skills] or ["No skills yet: skills/ holds no *.yaml."]
     front.answer({"skills": [summary(found) for found in skills]}, lines)
 
@@ -29,7 +28,7 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
-    found = show_skill(find_store(front.store), name)
+    found = show_skill(front.root, name)
     front.answer(asdict(found), skill_body(found))
 
 
@@ -39,6 +38,6 @@ def show(front: Front, name: str) -> None:
 @click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
     """Search the skills for the words of QUERY, best first."""
-    hits = find_skills(find_store(front.store), query, limit)
+    hits = find_skills(front.root, query, limit)
     lines = [f"{hit.score:7.3f}  {skill_line(hit.skill)}" for hit in hits] or ["No skill shares a word with that."]
     front.answer({"results": [{**summary(hit.skill), "score": hit.score} for hit in hits]}, lines)

@@ -10,7 +10,6 @@ from memkit.cli.file_history import answer_commit, answer_rollback, bump_option,
 from memkit.cli.output import Front, MemkitCommand, diagnostic
 from memkit.skills.skill import SKILL, read_skill
 from memkit.store.bump import Part
-from memkit.store.layout import find_store
 from memkit.use_cases.accept_skill import accept_skill
 from memkit.use_cases.check_skills import check_skills
 from memkit.use_cases.commit_file import commit_file
@@ -25,7 +24,7 @@ skip_option = click.option("--skip-checks", is_flag=True, help="Commit without r
 @click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the skill NAME from an example, and commit it."""
-    root = find_store(front.store)
+    root = front.root
     path = draft_skill(root, name)
     data = {"name": name, "path": str(path)}
     told = f"Wrote {path}. Edit it, then run 'memkit skill commit {name} --bump minor'."
@@ -39,7 +38,7 @@ def new(front: Front, name: str) -> None:
 @click.pass_obj
 def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
     """Bring the skill NAME back to VERSION (or to a commit) if its checks pass, as a new commit."""
-    root = find_store(front.store)
+    root = front.root
     answer_rollback(front, root, roll_back_skill(root, name, version, checked=not skip_checks))
 
 
@@ -54,7 +53,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 
     A change of meaning needs a higher version: write it yourself, or let --bump do it.
     """
-    root = find_store(front.store)
+    root = front.root
     accept = None if skip_checks else lambda document: accept_skill(root, read_skill(document.data))
     answer_commit(front, root, commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
 
@@ -64,7 +63,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
-    results = check_skills(find_store(front.store), name)
+    results = check_skills(front.root, name)
     failed = [(skill, result) for skill, found in results for result in found if not result.passed]
     data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
     lines = [

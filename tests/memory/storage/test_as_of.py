@@ -73,6 +73,15 @@ def test_a_successor_with_a_date_begins_at_that_date(open_store: OpenStore, cloc
     assert texts(store, "Ada lives", "2026-02-01") == ["Ada lives in Paris"]
 
 
+def test_a_date_that_a_successor_was_given_later_counts_too(moved: ArchivalStore) -> None:
+    """Who says afterwards since when the correction holds ends there what it corrected: no moment has both."""
+    (paris,) = moved.records(user_id="ada")
+    moved.mark("update", paris.id, person(), valid_from="2026-01-05")
+
+    assert texts(moved, "Ada lives", "2026-01-04") == ["Ada lives in Berlin"]
+    assert texts(moved, "Ada lives", "2026-01-15") == ["Ada lives in Paris"]
+
+
 @pytest.mark.parametrize("op", ["forget", "reject", "revoke", "retire"])
 def test_what_was_taken_away_never_comes_back(moved: ArchivalStore, op: str) -> None:
     """Forgotten, rejected and revoked records answer for no moment at all."""
