@@ -11,7 +11,7 @@ from memkit.store.layout import find_store
 
 
 def store_if_any(front: Front) -> Path | None:
-    """Return the store if there is one; none is needed, but one that was named must exist, and one found be readable."""
+    """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
     try:
         root = find_store(front.store)
     except StoreFault:

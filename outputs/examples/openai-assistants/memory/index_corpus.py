@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .index_intake import Line
     from .replay import Event, Folded
 
-FORMAT = 9
+FORMAT = 10
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",

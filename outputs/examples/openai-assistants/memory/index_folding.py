@@ -29,7 +29,7 @@ def folded(sql: sqlite3.Connection, record: Record) -> Folded:
     events = events_of(sql, record.id)
     # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
     # link at a time, and two records that name each other cannot send us round in circles.
-    standing = [one for one in _successors(sql, record.id, events) if _takes_places(sql, one)]
+    standing = _standing(sql, record.id, events)
     first = min(standing, key=lambda one: (begins(one), one.id), default=None)
     state = fold(record, events, successor=first)
     if state.status in ("live", "superseded") and is_overtaken(sql, record):
@@ -94,6 +94,14 @@ def _is_closed_without(sql: sqlite3.Connection, id: str, late: Record) -> bool:
     # The younger of two consolidations gives way, so a chain of them is followed towards the older ones only.
     earlier = (one for one in others if CONSOLIDATED not in one.extra or one.id < late.id)
     return any(_takes_places(sql, one) for one in earlier)
+
+
+def _standing(sql: sqlite3.Connection, id: str, events: Iterable[Event]) -> Iterator[Record]:
+    """Yield what takes the place of a record, with the dates it was given since."""
+    for one in _successors(sql, id, events):
+        state = fold(one, events_of(sql, one.id))
+        if takes_places(state) and not is_overtaken(sql, one):
+            yield state.record
 
 
 def _takes_places(sql: sqlite3.Connection, record: Record) -> bool:
