@@ -9,7 +9,7 @@ from brute_force import NONE, RandomProblem, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.htn import functions
+from memkit.htn import functions, solver
 from memkit.htn.core import FOUND, GAVE_UP, NO_PLAN, Budget, HTNPlanner, verify
 
 FEW = Budget(nodes=5_000, seconds=None)
@@ -33,6 +33,22 @@ def test_search_and_brute_force_give_the_same_answer(seed: int) -> None:
         assert truth != SOLVABLE
     if truth == SOLVABLE:
         assert result.outcome in (FOUND, GAVE_UP)
+
+
+@settings(many, max_examples=60)
+@given(st.integers(0, 2**32))
+def test_tables_of_what_tasks_end_in_give_the_same_answer_and_always_give_one(seed: int) -> None:
+    """Where almost every turn is theirs, small problems are solved or shown to have no plan; none is given up."""
+    drawn = RandomProblem(seed)
+    domain, problem = drawn.domain(), drawn.problem()
+
+    with patch.object(solver, "_FAILURES_ALONE", -1), patch.object(solver, "_TURNS", (1, 1, 1, 5_000)):
+        result = HTNPlanner(domain=domain, budget=FEW).solve_problem(problem)
+
+    truth = solve(domain, problem)
+    assert result.outcome in {SOLVABLE: [FOUND], NONE: [NO_PLAN]}.get(truth, [FOUND, NO_PLAN, GAVE_UP])
+    if result.plan is not None:
+        assert verify(domain, problem, result.plan) == []
 
 
 @settings(many, max_examples=60)

@@ -125,6 +125,23 @@ def test_a_line_without_end_is_left_by_those_strategies_that_can(strategy: str, 
     assert planner.solve("count", ["= (n) 0"]).outcome == outcome
 
 
+@pytest.mark.parametrize(("strategy", "outcome"), [(DEPTH, GAVE_UP), (TURNS, NO_PLAN)])
+def test_tasks_that_wait_for_themselves_in_ever_longer_lines_are_shown_to_lead_nowhere(
+    strategy: str, outcome: str
+) -> None:
+    """A light goes on and off in any number of ways, and the door behind all of them stays closed."""
+    operators = [Operator("on", ["not lit"], ["lit"]), Operator("off", ["lit"], ["not lit"]), Operator("open", ["key"])]
+    methods = [
+        Method("before", "play", [], ["play", "flip"]),
+        Method("after", "play", [], ["flip", "play"]),
+        Method("enough", "play", [], []),
+        *(Method(way, "flip", [], [way]) for way in ("on", "off")),
+    ]
+    planner = HTNPlanner(methods, operators, strategy=strategy, budget=Budget(nodes=20_000, seconds=None))
+
+    assert planner.solve(["play", "open"], set()).outcome == outcome
+
+
 @pytest.mark.parametrize(("strategy", "outcome"), [(DEPTH, GAVE_UP), (TURNS, FOUND)])
 def test_restarts_get_out_of_an_early_mistake(strategy: str, outcome: str) -> None:
     """Most keys are wrong, which shows only at the very end; random runs soon begin with one that is right."""
