@@ -14,6 +14,7 @@ from .ordering import done_before
 from .search import Decision
 from .state import Facts, StateView
 from .strategies import Cheapest, DepthFirst, Restarts, Setting, Strategy
+from .tabling import Tabled
 from .terms import ROOT_TYPE, Term
 from .wording import counted
 from .world import Members, World
@@ -26,6 +27,7 @@ _NODES_ALONE = 40_000
 _FIRST_LENGTH = 4
 """Tasks that may wait besides those of the problem, when a search begins that allows more and more."""
 _TURN = 1_000
+_TURNS = (3 * _TURN, _TURN, _TURN, _TURN // 2)
 """Nodes for which each strategy goes on when they take turns."""
 _EXPLAINED = Budget(nodes=20_000, seconds=1.0)
 """What may be spent on finding words for a failure."""
@@ -120,10 +122,10 @@ def search(setting: Setting, meter: Meter, strategy: str = DEPTH) -> Outcome:
         while running[0].outcome is None and not (strategy == TURNS and _is_stuck(running[0])):
             meter.run(running[0], _TURN)
         if running[0].outcome is None:
-            running += [DepthFirst(setting, length=_FIRST_LENGTH), Restarts(setting)]
+            running += [DepthFirst(setting, length=_FIRST_LENGTH), Restarts(setting), Tabled(setting)]
         while all(each.outcome is None for each in running):
-            for each in running:
-                meter.run(each, 3 * _TURN if each is running[0] else _TURN)
+            for each, nodes in zip(running, _TURNS, strict=True):
+                meter.run(each, nodes)
                 if each.outcome is not None:
                     break
     except OutOfBudget as stopped:

@@ -15,7 +15,8 @@ NO_PLAN = "no_plan"
 GAVE_UP = "gave_up"
 
 TURNS = "turns"
-"""Depth first, and where that turns back often, in turns with searching length by length and with random restarts."""
+"""Depth first, and where that turns back often, in turns with length by length, random restarts, and tables of what
+each task can end in, which also show that there is no plan where a recursion never ends."""
 DEPTH = "depth"
 """Depth first only, in the order of the domain."""
 LENGTH = "length"
