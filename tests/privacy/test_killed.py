@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from memkit.cli.main import run
+from tests.privacy.killed import run_killed
 from tests.privacy.traces import BOB, erase, git, leaking
 
 POINTS = 10
 """Kills, spread evenly over all changes of names on the disk."""
 
 
-def _run_killed(store: Path, point: int, how: str) -> subprocess.CompletedProcess[str]:
-    arguments = ["memory", "erase", "--user", "alice", "--yes", "--store", str(store)]
-    return subprocess.run(
-        [sys.executable, "-m", "tests.privacy.killed", str(point), how, *arguments],
-        capture_output=True, text=True, cwd=Path(__file__).parents[2], env=os.environ,
-    )  # fmt: skip
+ERASE = ["memory", "erase", "--user", "alice", "--yes", "--store"]
 
 
 @pytest.mark.parametrize("how", ["at-once", "in-two-renames"])
@@ -32,22 +25,23 @@ def test_a_kill_leaves_the_old_store_or_the_new_one(
     how: str, peopled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Afterwards one start makes the store whole, Bob has what he had, and erasing again proves the end."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "keys-of-the-count"))
-    counted = _run_killed(Path(shutil.copytree(peopled, tmp_path / "count", symlinks=True)), 0, how)
-    assert counted.returncode == 0, counted.stderr
-    total = int(counted.stderr.split()[-1]) - 6  # the count differs a little from run to run
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "keys-of-the-whole"))
+    whole, counted = shutil.copytree(peopled, tmp_path / "whole", symlinks=True), tmp_path / "counted"
+    assert run_killed([*ERASE, str(whole)], 0, how, counted) == 0
+    total = int(counted.read_text()) - 6  # the count differs a little from run to run
     finished = 0
     for point in sorted({1 + number * (total - 1) // (POINTS - 1) for number in range(POINTS)}):
         store = Path(shutil.copytree(peopled, tmp_path / f"{point}", symlinks=True))
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / f"keys-{point}"))
-        assert _run_killed(store, point, how).returncode == -signal.SIGKILL
+        assert run_killed([*ERASE, str(store)], point, how, counted) == -signal.SIGKILL
 
         assert run(["memory", "list", "--user", "bob", "--json", "--store", str(store)]) == 0, point
         listed = json.loads(capsys.readouterr().out)["data"]["records"]
         assert [record["text"] for record in listed] == [BOB], point
         assert git(store, "fsck") == "", point
-        assert leaking(store) == [] or run(["memory", "list", "--user", "alice", "--store", str(store)]) == 0
-        finished += leaking(store) == []
+        is_finished = leaking(store) == []
+        assert is_finished or run(["memory", "list", "--user", "alice", "--store", str(store)]) == 0
+        finished += is_finished
 
         code, answer = erase(store, capsys)
         assert leaking(store) == [], point

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ LOUD = (
     f"-----BEGIN RSA PRIVATE KEY-----\n{TOKENS['npm_token'][4:]}\n-----END RSA PRIVATE KEY-----",
 )
 """One of each way in which a secret is found."""
+PAGES = count(1)
 
 
 def traces(root: Path, secret: str) -> list[str]:
@@ -66,7 +68,7 @@ OFFERS: dict[str, Offer] = {
     ),
     "a correction": lambda archive, known, secret: archive.supersede(known, f"Ada says {secret}", ADA),
     "a correction's reason": lambda archive, known, secret: archive.supersede(
-        archive.offer(Draft(text="Ada owns a red kite"), ADA).id or "", "Ada owns a blue kite", ADA, reason=secret
+        next(iter(archive.records(user_id="ada"))).id, f"Ada has read {next(PAGES)} pages", ADA, reason=secret
     ),
     "an import": lambda archive, known, secret: list(
         archive.import_many([(Draft(text=f"imported {secret}"), ADA._replace(actor="import"))])
