@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memkit.errors import StoreFault
+from memkit.memory.times import normal_time
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 from memkit.store.yaml import YamlError, load_yaml
@@ -46,7 +47,7 @@ class FileHistory:
         lines = [line.split("\0") for line in printed.split("\n") if line.count("\0") == 3]
         texts = self._texts([commit for commit, *_ in lines])
         return [
-            Revision(commit, at, author, subject, version_of(text), text)
+            Revision(commit, normal_time(at), author, subject, version_of(text), text)
             for (commit, at, author, subject), text in zip(lines, texts, strict=True)
         ]
 

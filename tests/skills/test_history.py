@@ -32,6 +32,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+        monkeypatch.setenv(f"GIT_{role}_DATE", "2026-11-22T09:00:00+0530")
     root = make_store(tmp_path / "store").root
     for version, step in (("1.0.0", "Boil"), ("2.0.0", "Boil twice")):
         (root / "skills" / "tea.yaml").write_text(TEXT.format(version=version, step=step))
@@ -155,13 +156,15 @@ def test_rollback_during_a_merge_leaves_the_file_as_it_was(store: Path) -> None:
 
 
 def test_the_commands_answer(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """New, history and rollback print one envelope each."""
+    """New, history and rollback print one envelope each, with times in UTC wherever the author was."""
     where = ["--json", "--store", str(store)]
 
     assert run(["skill", "new", "coffee", *where]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["name"] == "coffee"
     assert run(["skill", "history", "tea", *where]) == 0
-    assert [row["version"] for row in json.loads(capsys.readouterr().out)["data"]["history"]] == ["2.0.0", "1.0.0"]
+    history = json.loads(capsys.readouterr().out)["data"]["history"]
+    assert [row["version"] for row in history] == ["2.0.0", "1.0.0"]
+    assert all(row["at"].endswith("Z") for row in history)
     assert run(["skill", "rollback", "tea", "1.0.0", *where]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["version"] == "1.0.0"
     assert run(["skill", "rollback", "tea", "7.0.0", *where]) == 1
