@@ -10,7 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memkit.memory.regular_files import open_regular
+
 Event = Mapping[str, Any]
+APPENDING = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 _DEEDS = frozenset({
     "at", "event", "actor", "user_id", "session_id", "turn_id", "ids", "candidates", "tool", "decision", "outcome",
@@ -43,11 +46,11 @@ class AuditLog:
         line = _line(full | {key: event[key] for key in event if key not in _KEYS})
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self._folder / f"{now:%Y-%m}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            handle = open_regular(self._folder / f"{now:%Y-%m}.jsonl", APPENDING)
         except OSError:
             return
         try:
-            os.write(handle, line.encode("utf-8", "backslashreplace") + b"\n")
+            os.write(handle, _line_end(handle) + line.encode("utf-8", "backslashreplace") + b"\n")
         except OSError:
             return
         finally:
@@ -70,7 +73,7 @@ class AuditLog:
         """
         withheld = 0
         for path in sorted(self._folder.glob("????-??.jsonl")):
-            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            handle = open_regular(path, os.O_RDWR)
             with os.fdopen(handle, "r+b") as file:
                 place = 0
                 for line in file.read().splitlines(keepends=True):
@@ -78,6 +81,8 @@ class AuditLog:
                     if entry and (entry.get("user_id"), entry.get("session_id")) == (user_id, session_id):
                         os.pwrite(file.fileno(), _blanked(entry).ljust(len(line.rstrip(b"\n"))), place)
                         withheld += 1
+                    elif entry is None:  # cut short: nobody can tell whose words these are
+                        os.pwrite(file.fileno(), b" " * len(line.rstrip(b"\n")), place)
                     place += len(line)
         return withheld
 
@@ -109,8 +114,9 @@ class AuditLog:
         here = _entries(path) if path.exists() else iter(())
         known = Counter(_line(entry) for entry in here if entry.get("user_id") == user_id)
         self._folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        handle = open_regular(path, APPENDING)
         with os.fdopen(handle, "wb") as file:
+            file.write(_line_end(handle))
             for event in events:
                 line = _line(event)
                 if known[line]:
@@ -125,8 +131,14 @@ def _line(event: Event) -> str:
     return json.dumps(event, ensure_ascii=False, sort_keys=True)
 
 
+def _line_end(handle: int) -> bytes:
+    """Return what ends the last line of a file, where a full disk or a kill cut that short."""
+    size = os.fstat(handle).st_size
+    return b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
+
+
 def _entries(path: Path) -> Iterator[Event]:
-    with path.open(encoding="utf-8", errors="replace") as lines:
+    with os.fdopen(open_regular(path, os.O_RDONLY), encoding="utf-8", errors="replace") as lines:
         yield from filter(None, map(_entry, lines))
 
 

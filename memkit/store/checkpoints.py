@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from memkit.memory.regular_files import open_regular, whole_file
 from memkit.memory.sealing import Sealer, shown
 from memkit.memory.session_file import session_digest
 
@@ -25,7 +26,7 @@ class Checkpoints:
     def of_user(self, user_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield every step of a user's sessions with the session's name; what cannot be read is passed over."""
         for path in sorted(self._folder.glob("*.jsonl")):
-            for line in path.read_bytes().split(b"\n"):
+            for line in whole_file(path).split(b"\n"):
                 try:
                     step: dict[str, Any] = dict(shown(json.loads(line), self._sealer))
                 except (ValueError, TypeError, AttributeError, RecursionError):
@@ -40,7 +41,7 @@ class Checkpoints:
         if missing:
             path = self._folder / f"{session_digest(user_id, session_id)}.jsonl"
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            handle = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.writelines(f"{json.dumps(self._sealer.seal(step), ensure_ascii=False)}\n" for step in missing)
                 file.flush()

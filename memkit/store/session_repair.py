@@ -10,6 +10,7 @@ from memkit.loop.journal import open_turn
 from memkit.loop.journal_file import JournalError, read_entries
 from memkit.memory.interface import Problem
 from memkit.memory.record import is_sealed
+from memkit.memory.regular_files import whole_file
 from memkit.memory.session_file import is_session
 from memkit.memory.shards import set_aside
 from memkit.store.checkpoints import CHECKPOINTS
@@ -44,15 +45,19 @@ def set_damaged_aside(root: Path) -> list[Problem]:
     problems = list(damaged_sessions(root))
     for problem in problems:
         path = root / problem.path
-        set_aside(state_folder(root) / "torn", path.stem, path.read_bytes(), path.suffix)
-        path.unlink()
+        if path.is_file():
+            set_aside(state_folder(root) / "torn", path.stem, path.read_bytes(), path.suffix)
+            path.unlink()
+        else:  # a pipe or a folder in the place of a file
+            (state_folder(root) / "torn").mkdir(parents=True, exist_ok=True)
+            path.rename(state_folder(root) / "torn" / path.name)
     return problems
 
 
 def _is_session(path: Path) -> bool:
     try:
-        data = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
+        data = json.loads(whole_file(path))
+    except (OSError, ValueError, RecursionError):
         return False
     is_owned = isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("user_id", "session_id"))
     return is_owned and (is_sealed(data) or is_session(data))

@@ -13,6 +13,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.memory.recall import RecallMemory, Turn
+from memkit.memory.regular_files import open_regular
 from memkit.memory.sealing import Sealer
 from memkit.memory.session_file import SessionFile, files_of_sessions, session_digest
 from memkit.memory.summary import first_sentence
@@ -100,7 +101,7 @@ class SessionBook:
         """Keep every other process out of a session; raise ``SessionOpen`` where one is in it."""
         path = self._state / CHECKPOINTS / f"{session_digest(card.user_id, card.session)}.jsonl"
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            handle = open_regular(path, os.O_RDONLY)
         except OSError:
             yield  # nobody has opened it since it was put here
             return

@@ -71,9 +71,10 @@ def _removed(workspace: Workspace, one: RemovedSession, *, memories: bool) -> Re
         workspace.archive.mark("forget", record.id, person, reason="its session was removed")
     if memories and one.only_there:
         workspace.commit_memory(added=len(one.only_there))
+    # What names the session goes last: after a kill in between it is still there to be removed.
+    withheld = workspace.audit.withhold(card.user_id, card.session)
     turns = workspace.recall.forget(card.user_id, card.session)
     paths = workspace.session_book.paths(card)
     for path in paths:
         path.unlink(missing_ok=True)
-    withheld = workspace.audit.withhold(card.user_id, card.session)
     return RemovedSession(card, turns, len(paths), withheld, one.only_there)

@@ -16,6 +16,7 @@ from memkit.cli.main import run
 from memkit.cli.sessions.words import card_line
 from memkit.memory.recall import RecallMemory
 from memkit.memory.session_file import Kept, SessionFile, session_digest
+from memkit.store.audit import AuditLog
 from memkit.store.sessions import SessionCard
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
@@ -222,10 +223,33 @@ def test_the_audit_log_is_blanked_in_place(talked: Ask, store: Path) -> None:
 
     after = log.read_bytes().split(b"\n")
     assert list(map(len, after)) == list(map(len, before))
+    assert after.pop().strip() == b"" and before.pop()  # what nobody can tell the session of goes as well
     changed = [json.loads(old) for old, new in zip(before, after, strict=True) if old != new]
     assert changed and {(one["user_id"], one["session_id"]) for one in changed} == {("ada", "monday")}
     blanked = [json.loads(new) for old, new in zip(before, after, strict=True) if old != new]
     assert not any({"query", "args", "reason"} & set(one) for one in blanked)
+
+
+@pytest.mark.parametrize("until", [(AuditLog, "withhold"), (RecallMemory, "forget")])
+def test_a_removal_that_was_killed_is_done_by_the_next(
+    until: tuple[type, str], talked: Ask, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as anything is left, the session is there to be removed: no word stays that no command reaches."""
+    rm = ("sessions", "rm", "monday", "--user", "ada", "--yes")
+    whole = getattr(*until)
+
+    def killed(*arguments: Any) -> None:
+        whole(*arguments)
+        raise MemoryError
+
+    with monkeypatch.context() as kill:
+        kill.setattr(*until, killed)
+        with pytest.raises(AssertionError):
+            assert talked(*rm)[0] == 0
+
+    assert talked(*rm)[0] == 0
+    words = b"".join(path.read_bytes() for path in (store / ".memkit/state").rglob("*.jsonl"))
+    assert b"Rex" not in words and b"Lisbon" in words
 
 
 def test_several_go_together_or_none_does(talked: Ask) -> None:
@@ -377,3 +401,36 @@ def test_damaged_files_of_sessions_are_named_and_set_aside(talked: Ask, store: P
     assert {path.read_text() for path in (store / ".memkit/state/torn").iterdir()} == {"{broken", "no JSON\n"}
     for user, name in (("ada", "monday"), ("ada", "tuesday"), ("bob", "monday")):
         assert talked("chat", "--user", user, "--session", name, "-p", "Hello!")[0] == 0
+
+
+def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(talked: Ask, store: Path) -> None:
+    """Whoever opens it would wait for ever: it is named and set aside like a damaged file, and no account is lost."""
+    state = store / ".memkit/state"
+    places = [next(state.glob(f"{folder}/*.json*")) for folder in ("sessions", "checkpoints", "audit")]
+    for place in places:
+        place.unlink()
+        os.mkfifo(place)
+
+    assert talked("sessions", "list", "--user", "ada")[0] == 0
+    assert talked("memory", "search", "tea", "--user", "ada")[0] == 0  # and its audit event goes nowhere
+    code, found = talked("fsck")
+    assert code == 1
+    assert {problem["code"] for problem in found["data"]["problems"]} == {"session-damaged", "steps-damaged"}
+    assert talked("fsck", "--fix")[0] == 0 and not any(place.exists() for place in places[:2])
+    for user, name in (("ada", "monday"), ("ada", "tuesday"), ("bob", "monday")):
+        assert talked("chat", "--user", user, "--session", name, "-p", "Hello!")[0] == 0
+
+
+def test_an_event_that_was_cut_short_spoils_no_other(tmp_path: Path) -> None:
+    """A full disk takes half a line: the next one begins anew, and the half goes with the words of a session."""
+    log = AuditLog(tmp_path, lambda: datetime(2026, 3, 1, tzinfo=UTC))
+    log.append({"event": "retrieved", "user_id": "ada", "session_id": "monday", "query": "tea"})
+    (month,) = tmp_path.iterdir()
+    month.write_bytes(month.read_bytes() + b'{"event": "retrieved", "query": "coff')
+
+    log.append({"event": "cited", "user_id": "bob"})
+
+    assert [event["event"] for event in log.events()] == ["retrieved", "cited"]
+    assert log.withhold("ada", "monday") == 1
+    assert b"tea" not in month.read_bytes() and b"coff" not in month.read_bytes()
+    assert [event["event"] for event in log.events(user="bob")] == ["cited"]

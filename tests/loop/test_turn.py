@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -65,6 +66,21 @@ def test_a_model_that_returns_nonsense_is_a_fault(memory: Any) -> None:
     """An answer of no known shape names what came and what is wanted."""
     with pytest.raises(ModelFault, match="int"):
         agent_with(memory, lambda messages: 3).step("Hello")
+
+
+@pytest.mark.parametrize(
+    "value", [{1, 2}, b"tea", object(), 10**5000, [[]]], ids=["set", "bytes", "object", "int", "loop"]
+)
+@pytest.mark.parametrize("made", [ToolCall, lambda _, name, args: {"name": name, "args": args}])
+def test_arguments_that_json_cannot_hold_are_refused_in_words(value: Any, made: Any, memory: Any) -> None:
+    """A model in the host's own program sends what no vendor can; the model is told, and the session can be kept."""
+    if value == [[]]:
+        value.append(value)
+    answers = [{"tool_calls": [made("1", "archival_memory_insert", {"text": value})]}, {"content": "Well."}]
+
+    reply = agent_with(memory, lambda messages: answers.pop(0)).step("Hello")
+
+    assert reply.message == "Well." and "no JSON object" in json.dumps(reply.data["tool_calls"])
 
 
 def test_what_cannot_answer_is_no_client(memory: Any) -> None:

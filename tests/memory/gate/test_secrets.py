@@ -332,7 +332,7 @@ def test_findings_are_in_order_and_within_the_text(before: str, secret: str, aft
 
 def test_a_long_text_is_searched_quickly() -> None:
     """Nothing in a text makes the search for secrets take more than time in proportion to its length."""
-    parts = ["password ", "is ", "a", "1 ", "eyJ", "://", "-"]
+    parts = ["password ", "password is ", "is ", "a", "1 ", "eyJ", "://", "-"]
 
     assert [part for part in parts if not takes_time_in_proportion(find_secrets, part, 24_000)] == []
 
