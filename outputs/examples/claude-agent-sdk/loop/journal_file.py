@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -15,7 +16,7 @@ from .interface import JSON
 
 FORMAT = 1
 Entry = Mapping[str, JSON]
-FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class JournalError(LoopError):
@@ -93,6 +94,9 @@ class JournalFile:
             handle = os.open(self.path, FLAGS, 0o600)
         except OSError as error:
             raise JournalError(f"{self.path} cannot be opened: {error.strerror or error}.") from None
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise _no_file(self.path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -202,8 +206,11 @@ def read_entries(path: Path) -> list[Entry]:
     """Return the whole lines of a journal as they stand there, without those that only say who held it.
 
     Raises:
-        JournalError: A line is damaged, so that nobody can know which steps were done, or a newer version wrote it.
+        JournalError: It is no file, a line is damaged, so that nobody can know which steps were done, or a newer
+            version wrote it.
     """
+    if not path.is_file():
+        raise _no_file(path)
     entries: list[Entry] = []
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):  # after the last end a line was cut short
         try:
@@ -226,6 +233,10 @@ def damaged(path: Path, line: int | None = None, *, is_sealed: bool = False) -> 
         f"{path}{f':{line}' if line else ''} is damaged, so nobody can know which steps of the turn were done. "
         "Look at it and delete the file, or talk in another session."
     )
+
+
+def _no_file(path: Path) -> JournalError:
+    return JournalError(f"{path} is not a regular file. Move it away, or talk in another session.")
 
 
 def _in_use(path: Path, instead: str) -> str:

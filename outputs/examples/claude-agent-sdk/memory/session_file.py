@@ -11,6 +11,7 @@ from typing import Any
 
 from .context import MainContext, Message
 from .lines import DECODER
+from .regular_files import whole_file
 from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
 
@@ -203,7 +204,7 @@ def _is_call(value: Any) -> bool:
 def _content(path: Path, sealer: Sealer) -> dict[str, Any]:
     """Return what a file holds, opened as far as it can be; raises ``ValueError`` where that is no object."""
     try:
-        data = DECODER.decode(path.read_text(encoding="utf-8"))
+        data = DECODER.decode(whole_file(path).decode("utf-8"))
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply.") from None
     if not isinstance(data, dict):

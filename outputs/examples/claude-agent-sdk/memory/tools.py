@@ -13,7 +13,7 @@ from .extract import draft_from_tool, says_own_words
 from .fence import fence, fence_turns
 from .interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
 from .recall import RecallMemory, Turn
-from .record import Draft, Origin, Record, lowest_trust
+from .record import MAX_TEXT_BYTES, Draft, Origin, Record, lowest_trust
 from .secrets import mask
 from .session_file import KNOWN, masked_tree
 from .settings import MemorySettings
@@ -407,8 +407,8 @@ class MemoryTools:
 
     def _echo_of(self, text: str, origin: Origin, corrected: Record | None) -> Record | None:
         """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
-        if says_own_words(text, origin, corrected):
-            return None
+        if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin, corrected):
+            return None  # what is longer is refused; nobody needs to compare it first
         found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
         self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
         self._shown_elsewhere.clear()

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .regular_files import open_regular, whole_file
 from .sealing import NoSealer, Sealer, shown
 
 TAIL = 64
@@ -35,7 +36,7 @@ def line_of(turn: Turn, sealer: Sealer) -> bytes:
 
 def read_turns(file: Path, sealer: Sealer | None = None) -> Iterator[Turn]:
     """Yield the turns in ``file``; a line that a crash cut short, or whose key is not here, is passed over."""
-    return turns_in(file.read_bytes(), sealer or NoSealer())
+    return turns_in(whole_file(file), sealer or NoSealer())
 
 
 def turns_in(content: bytes, sealer: Sealer) -> Iterator[Turn]:
@@ -52,7 +53,7 @@ def turns_in(content: bytes, sealer: Sealer) -> Iterator[Turn]:
 
 def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the time and the bytes of every turn in ``file``, also of those whose text nobody here can read."""
-    for line in file.read_bytes().split(b"\n"):
+    for line in whole_file(file).split(b"\n"):
         try:
             yield str(json.loads(line)["at"]), line
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -61,7 +62,7 @@ def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
 
 def append_line(file: Path, line: bytes) -> None:
     """Append a line, or leave the file as it is; close a torn line first. Whoever appends holds the folder's lock."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    descriptor = open_regular(file, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     size = os.fstat(descriptor).st_size
     try:
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
@@ -129,7 +130,7 @@ class TurnFiles:
         if was_replaced or was_edited:
             return None
         try:
-            with (self._folder / name).open("rb") as file:
+            with os.fdopen(open_regular(self._folder / name, os.O_RDONLY), "rb") as file:
                 file.seek(before.offset - len(before.tail))
                 content = file.read()
         except FileNotFoundError:

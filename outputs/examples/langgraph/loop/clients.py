@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .arguments import read_arguments
@@ -14,6 +16,8 @@ METHODS = ("complete", "chat", "generate", "invoke")
 """What the method of a client may be called, the first that is there."""
 _PROMPTS = {"prompt", "text", "query"}
 """Names of a parameter that takes one text in place of messages."""
+NO_JSON = "(objects that JSON cannot hold)"
+"""Stands for arguments that a program's own model made of sets, bytes, or lists that hold themselves."""
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -97,14 +101,24 @@ def _checked(completion: Completion) -> Completion:
 
 def _as_call(call: Any, number: int) -> ToolCall:
     if isinstance(call, ToolCall) and isinstance(call.name, str) and isinstance(call.args, Mapping | str):
-        return call
+        return call if isinstance(call.args, str) else replace(call, args=_plain(call.args))
     inner = _read(call, "function") or call
     name = _read(inner, "name")
     if not isinstance(name, str):
         raise ModelFault(f"The model sent a tool call without a name: {call!r}.")
     given = _read(inner, "args") or _read(inner, "arguments") or _read(inner, "input")
     read = read_arguments(given)
-    return ToolCall(str(_read(call, "id") or f"call-{number}"), name, str(given) if read is None else read)
+    args = _plain(read) if read is not None else given if isinstance(given, str) else NO_JSON
+    return ToolCall(str(_read(call, "id") or f"call-{number}"), name, args)
+
+
+def _plain(args: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    """Return arguments that JSON can hold, as session and model have to; of others only that there were."""
+    try:
+        json.dumps(dict(args))
+    except (TypeError, ValueError, RecursionError):
+        return NO_JSON
+    return args
 
 
 def _read(thing: Any, name: str) -> Any:

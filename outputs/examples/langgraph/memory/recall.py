@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from .newest_turns import SLACK, NewestTurns
+from .regular_files import whole_file
 from .sealing import NoSealer, Sealer
 from .secrets import mask
 from .times import to_text, utc_now
@@ -240,7 +241,7 @@ class RecallMemory:
         with _locked(directory / ".lock"):
             if file not in self._lines:
                 self._forget_expired(directory)
-                self._lines[file] = file.read_bytes().count(b"\n") if file.exists() else 0
+                self._lines[file] = whole_file(file).count(b"\n") if file.exists() else 0
             append_line(file, line_of(turn, self._sealer))
             self._lines[file] += 1
             if self._lines[file] > self._max_items + SLACK:

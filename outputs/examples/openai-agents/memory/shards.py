@@ -12,6 +12,7 @@ from pathlib import Path
 from .errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
 from .locking import DENIED, NO_ROOM, locked
 from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
+from .regular_files import open_regular
 from .times import to_text
 
 SHARD_LIMIT = 2 * 1024 * 1024
@@ -20,7 +21,7 @@ WRITER = r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9_])?"
 Branch = str | Callable[[], str | None] | None
 """The branch that is checked out, or what says so: somebody may check out another one while a chat runs."""
 READ_ONLY_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
 
 
 class ShardLog:
@@ -155,7 +156,7 @@ class ShardBatch:
         """Note a shard's size after repairing its end."""
         self._staged[path] = bytearray()
         try:
-            descriptor = os.open(path, APPEND_FLAGS & ~os.O_CREAT)
+            descriptor = open_regular(path, APPEND_FLAGS & ~os.O_CREAT)
         except FileNotFoundError:
             self._sizes[path] = 0
             return path
@@ -172,7 +173,7 @@ class ShardBatch:
     def _append(self, path: Path, lines: bytes) -> None:
         try:
             _make_folders(path.parent)
-            descriptor = os.open(path, APPEND_FLAGS, 0o644)
+            descriptor = open_regular(path, APPEND_FLAGS, 0o644)
         except OSError as error:
             raise _explained(error, path) from None
         try:

@@ -100,6 +100,9 @@ KEY_LIKE = re.compile(rf"{UUID.pattern}|[0-9a-f]{{32,64}}")
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""
 OWNED = re.compile(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
+OWNER = 40
+"""So many characters before a telling word the owner stands."""
+ENDS = re.compile(r"[.!?,;\n]|\s*\Z")
 GOES_ON = re.compile(r"(?i)\s*(?:and|but)\s")
 
 
@@ -202,11 +205,10 @@ def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
         return False
     if group != "bare":
         return True
-    rest = match.string[match.start(group) + len(value) :].lstrip(".!?")
-    ends_sentence = (
-        not rest.strip() or rest.startswith("\n") or match.string[match.start(group) + len(value)] in ".!?,;"
-    )
-    begins_another = OWNED.search(match.string[: match.start()]) and GOES_ON.match(rest)
+    text, start, end = match.string, match.start(), match.start(group) + len(value)
+    ends_sentence = ENDS.match(text, end)
+    # Only what is near is looked at: a text may tell a thousand times of passwords.
+    begins_another = OWNED.search(text, max(0, start - OWNER), start) and GOES_ON.match(text, end)
     return "pass" in match["strong"].lower() and bool(ends_sentence or begins_another)
 
 

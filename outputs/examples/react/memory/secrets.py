@@ -8,6 +8,7 @@ sortable ids, addresses, dates and file names pass.
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .contacts import contacts
 from .personal import personal_numbers
@@ -20,6 +21,10 @@ SECRET, PERSONAL, CONTACT = "secret", "personal", "contact"
 """What a finding is: a credential, a number about a person, or a way to reach one."""
 HIDDEN = frozenset({SECRET, PERSONAL})
 """What nobody else may read: neither in sessions nor in accounts of what happened."""
+
+
+LONG = 10_000
+"""Characters from which on the masked form of a text is kept for a while, because looking takes its time."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,19 @@ def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
     >>> mask("the card is 4111 1111 1111 1111")
     'the card is [masked:card_number]'
     """
+    return _masked_before(text, groups) if len(text) > LONG else _masked(text, groups)
+
+
+def _masked(text: str, groups: frozenset[str]) -> str:
     # What is left beside a mask may look like another secret only now, so look again until nothing is found.
     while found := find_secrets(text, groups):
         for finding in reversed(found):
             text = f"{text[: finding.start]}[masked:{finding.kind}]{text[finding.end :]}"
     return text
+
+
+_masked_before = lru_cache(maxsize=4)(_masked)
+"""A long argument of a tool stands in the journal, the session, the account of the turn and its episode."""
 
 
 def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[Finding]:
