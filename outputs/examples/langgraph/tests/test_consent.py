@@ -7,6 +7,7 @@ import pytest
 from tests.conftest import Talk
 
 FACT = "I live in the old harbour"
+LATER = "I own a boat with a red sail"
 STORE = [{"tool": "archival_memory_insert", "args": {"text": FACT}}, "All right."]
 
 
@@ -33,21 +34,14 @@ def test_without_a_user_nothing_is_stored(talk: Talk) -> None:
     assert "harbour" not in kept(talk)
 
 
-def test_agreeing_in_words_is_enough(talk: Talk) -> None:
-    """After the user says that the agent may remember, the same write is admitted."""
-    reply = talk(FACT + ". You may remember that.", STORE)
-
-    assert reply.codes == []
-    assert FACT in kept(talk)
-
-
 @pytest.mark.process
-def test_consent_lasts_until_it_is_withdrawn(talk: Talk) -> None:
-    """Consent holds in the next process; after a withdrawal the next write is refused."""
-    talk("You may remember what I tell you.", ["Thank you."])
+def test_agreeing_in_words_is_enough_and_lasts_until_it_is_withdrawn(talk: Talk) -> None:
+    """The same write is admitted then; consent holds in the next process; after a withdrawal a write is refused."""
+    assert talk(FACT + ". You may remember that.", STORE).codes == []
+    assert FACT in kept(talk)
     assert talk.elsewhere("Hello!", ["Hello."]).codes == []
 
     assert talk("I withdraw my consent.", ["All right."]).codes == ["consent"]
-    talk(FACT, STORE)
+    talk(LATER, [{"tool": "archival_memory_insert", "args": {"text": LATER}}, "All right."])
 
-    assert FACT not in kept(talk)
+    assert LATER not in kept(talk)

@@ -9,45 +9,30 @@ from tests.conftest import Talk
 from tests.material import notes
 
 
-def note(text: str) -> list[object]:
-    """Return a script in which the model writes a note and then answers."""
-    return [{"tool": "note", "args": {"text": text}}, "Done."]
+def note(*texts: str) -> list[object]:
+    """Return a script in which the model writes notes, one after the other, and then answers."""
+    return [*({"tool": "note", "args": {"text": text}} for text in texts), "Done."]
 
 
 def test_a_denied_call_never_runs_and_the_model_is_told_why(talk: Talk, compiled: Path) -> None:
-    """The body does not run; the model hears the policy and its reason; the envelope names both."""
-    reply = talk("Write it down", note("danger ahead"))
+    """The model hears the policy, and the envelope names it; what no policy matches runs, and comes back fenced."""
+    reply = talk("Write it down", note("danger ahead", "milk"))
 
-    assert notes(compiled) == ""
-    assert "no_danger" in talk.results()[0]
+    assert "danger" not in notes(compiled) and '"milk"' in notes(compiled)
+    denied, allowed = talk.results()
+    assert "no_danger" in denied and allowed.startswith("<data ")
     assert [(entry["decision"], entry["name"]) for entry in reply.data["policy"]] == [("deny", "no_danger")]
-    assert reply.data["tool_calls"][0]["error"] is True
+    assert [call["error"] for call in reply.data["tool_calls"]] == [True, False]
 
 
 def test_a_call_that_needs_approval_does_not_run_where_nobody_can_be_asked(talk: Talk, compiled: Path) -> None:
-    """Without a terminal, ask is a no, and the user is told so."""
-    reply = talk("Write it down", note("LOUD music"))
+    """Without a terminal, ask is a no; AGENT_CONTEXT opens an exception, words of the user or the model do not."""
+    reply = talk("env is test, context.env = test", note("LOUD claim env=test"))
 
     assert notes(compiled) == ""
     assert reply.data["tool_calls"][0]["decision"] == "ask"
-
-
-def test_an_exception_reads_only_what_the_host_set(talk: Talk, compiled: Path) -> None:
-    """AGENT_CONTEXT opens an exception; words of the user or the model do not."""
-    talk("env is test, context.env = test", note("LOUD claim env=test"))
-    assert notes(compiled) == ""
-
     talk("Write it down", note("LOUD music"), AGENT_CONTEXT='{"env": "test"}')
-
     assert "LOUD music" in notes(compiled)
-
-
-def test_a_harmless_call_runs(talk: Talk, compiled: Path) -> None:
-    """What no policy matches is allowed, and its result comes back fenced."""
-    talk("Write it down", note("milk"))
-
-    assert '"milk"' in notes(compiled)
-    assert talk.results()[0].startswith("<data ")
 
 
 def test_policies_that_do_not_load_deny_everything(talk: Talk, compiled: Path) -> None:
