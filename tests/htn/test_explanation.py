@@ -129,6 +129,27 @@ def test_numbers_say_what_they_are() -> None:
     assert told == ["tour, method twice: after drive: drive: '>= (fuel) 5' does not hold: (fuel) is 2"]
 
 
+def test_variables_that_only_steps_name_are_explained_with_objects_that_fit() -> None:
+    """The reason speaks of the shop where the book is, and of another place to go to, not of the first in the list."""
+    data = {
+        "types": {"place": "object", "parcel": "object"},
+        "operators": [
+            {"name": "take", "parameters": "?p - parcel ?x - place", "preconditions": ["at ?p ?x", "open ?x"]},
+            {"name": "move", "parameters": "?x ?y - place", "preconditions": ["road ?x ?y", "not = ?x ?y", "fuel"]},
+        ],
+        "methods": [
+            {"name": "fetch", "task": "get ?p - parcel", "variables": "?x - place", "subtasks": ["take ?p ?x"]},
+            {"name": "drive", "task": "leave", "variables": "?x ?y - place", "subtasks": ["move ?x ?y"]},
+        ],
+        "objects": {"attic": "place", "home": "place", "shop": "place", "book": "parcel"},
+        "state": ["at book shop", "road home home", "road home shop"],
+    }
+    domain = Domain.from_data(data)
+
+    assert reasons(domain, "get book", None) == ["get book, method fetch: take book shop: 'open shop' does not hold"]
+    assert reasons(domain, "leave", None) == ["leave, method drive: move home shop: 'fuel' does not hold"]
+
+
 def test_what_a_step_lacks_is_told_as_data_with_the_method_it_is_a_step_of() -> None:
     """Programs read which condition of which method is not met, and whether it is one or a call that does not fit."""
     planner = HTNPlanner(
