@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from .conditions import Check, Condition, Literal, bound, condition_variables
+from .conditions import Check, Condition, Equal, Literal, bound, condition_variables
 from .domain import Method, Problem, computed_subtasks
 from .errors import HtnError
-from .evaluation import Binding, Impossible, Members, StepState, holds, shortfall
+from .evaluation import Binding, Impossible, Members, StepState, ground, holds, shortfall
 from .goals import declared_effects
 from .interface import NO_PLAN, Budget, Reason, Result, Step
 from .objects import typed_objects
@@ -353,9 +353,29 @@ class _Explainer:
     ) -> Sequence[Term] | None:
         if callable(method.subtasks):
             return computed_subtasks(state.ask(method.subtasks, task[1:]), method.name)
+        for subtask in method.subtasks:
+            row = self._fitting(subtask, row, types, state)
         free = [name for each in method.subtasks for name in variables_of(each)]
         row = next(self._bound(list(dict.fromkeys(free)), row, types), row)
-        return [tuple(row.get(part, part) if is_variable(part) else part for part in each) for each in method.subtasks]
+        return [ground(each, row) for each in method.subtasks]
+
+    def _fitting(self, call: Term, row: Binding, types: Mapping[str, str], state: StepState) -> Binding:
+        """Return a binding with values for what a step leaves open, under which much of what it presupposes holds."""
+        operator = self._operators.get(call[0])
+        if operator is None or len(call) - 1 != len(operator.parameters):
+            return row
+        given = {parameter.name: part for parameter, part in zip(operator.parameters, call[1:], strict=True)}
+        conditions = [bound(each, given) for each in operator.preconditions if isinstance(each, Literal | Equal)]
+
+        def held(wider: Binding) -> int:
+            known = (each for each in conditions if wider.keys() >= set(condition_variables(each)))
+            return sum(holds(each, wider, state, ()) for each in known)
+
+        for condition in conditions:
+            if isinstance(condition, Literal) and condition.positive:
+                found = (wider for wider in state.matches(condition.atom, row) if self._typed(wider, types))
+                row = max(islice(found, ROWS), key=held, default=row)
+        return row
 
     def _solved(self, task: Term, state: StepState) -> list[Step] | None:
         """Return steps that do a task from a state, or None where there are none, or finding them takes too long."""

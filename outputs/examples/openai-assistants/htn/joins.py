@@ -73,19 +73,18 @@ def arrange(
     ``head`` are the variables that are bound at the start, ``wanted`` those that must be bound at the end though
     perhaps no condition binds them.
     """
-    conditions = list(conjuncts(conditions))
-    left, bound, moves = conditions, set(head), list[Move]()
-    free = list(dict.fromkeys([*(name for each in conditions for name in condition_variables(each)), *wanted]))
+    left = [(each, condition_variables(each)) for each in conjuncts(conditions)]
+    bound, moves = set(head), list[Move]()
+    free = list(dict.fromkeys([*(name for _, names in left for name in names), *wanted]))
     while True:
-        ready = [each for each in left if bound.issuperset(condition_variables(each))]
-        left = [each for each in left if not any(each is other for other in ready)]
-        moves += [Test(each) for each in ready]
-        move = _binding_move(left, bound, sizes) or _enumeration(free, bound, types)
+        moves += [Test(each) for each, names in left if bound.issuperset(names)]
+        left = [(each, names) for each, names in left if not bound.issuperset(names)]
+        move = _binding_move([each for each, _ in left], bound, sizes) or _enumeration(free, bound, types)
         if move is None:
             return tuple(moves)
         moves.append(move)
         bound.update(new_variables(move))
-        left = [each for each in left if each is not move.condition]
+        left = [(each, names) for each, names in left if each is not move.condition]
 
 
 def conjuncts(conditions: Iterable[Condition]) -> Iterator[Condition]:
