@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _KEPT = {"\n", "\t"}
 _NOTHING = str.maketrans("", "", "\n\t")
+_BYTES = range(0xDC80, 0xDD00)
+"""What stands in text for a byte that is no UTF-8, as in the name of a file."""
 
 
 def harmless(text: str) -> str:
@@ -31,6 +34,18 @@ def one_line(text: str, width: int = 0) -> str:
     return line
 
 
+def shell_word(text: str) -> str:
+    r"""Return ``text`` as a shell takes it for one word that is safe to print, also where it is not UTF-8.
+
+    >>> print(shell_word("my store"), shell_word("s\udcff"))
+    'my store' $'s\xff'
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    quoted = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t")
+    return f"$'{harmless(quoted)}'"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun.
 
@@ -49,6 +64,8 @@ def _escaped(char: str) -> str:
     if not is_unsafe(char):
         return char
     code = ord(char)
+    if code in _BYTES:
+        return f"\\x{code - 0xDC00:02x}"
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from memkit.cli.fitting import fitted
 from memkit.cli.typed import forget_typed_ahead, typed_line
 from memkit.loop.interface import Verdict
 from memkit.terminal import one_line
@@ -34,7 +35,7 @@ class Approvals:
         self._before()
         forget_typed_ahead()
         why = f"Policy {policy} asks before {name} runs: {finding.reason}" if finding else f"May {name} run?"
-        answer = self._answer(f"{one_line(why)}\n", args, may_always=bool(policy))
+        answer = self._answer(f"{fitted(one_line(why))}\n", args, may_always=bool(policy))
         if answer in ALWAYS:
             self._always.add((policy, name))
         return answer in YES or answer in ALWAYS

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import click
 
 from memkit.cli.output import Choice, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
+from memkit.terminal import shell_word
 
 _SKILLS = ("virtual-memory", "hybrid-planner")
 _KEY = re.compile(r"[a-z_][a-z0-9_]*")
@@ -41,7 +41,7 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
     lines = [
         f"Rendered {made.target} into {made.out} ({len(made.files)} files).",
         "Next:",
-        f"  cd {shlex.quote(str(made.out))}",
+        f"  cd {shell_word(str(made.out))}",
         '  pip install -e ".[test]" && pytest',
         "  cp .env.example .env   # then name the key, the server and the model",
         "  python -m agent --user ada",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from memkit.cli.output import Front, MemkitCommand
+from memkit.terminal import shell_word
 from memkit.use_cases.make_store import make_store
 
 
@@ -24,7 +25,7 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
         lines.append(f"Kept as they were: {', '.join(store.kept)}")
     lines += [
         "Next:",
-        f"  cd {folder}" if str(folder) != "." else "  (you are in it)",
+        f"  cd {shell_word(str(folder))}" if str(folder) != "." else "  (you are in it)",
         '  memkit memory add "Ada prefers espresso" --user ada --type preference',
         '  memkit memory search "coffee espresso" --user ada',
         "  memkit chat --user ada",

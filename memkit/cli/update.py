@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
+from memkit.terminal import shell_word
 
 if TYPE_CHECKING:
     from memkit.generate.update.merging import FileAction
@@ -85,4 +85,4 @@ def _lines(done: Update) -> Iterator[str]:
         aside = done.saved / "theirs"
         unmarked = f" What could not be marked in a file lies in {aside}." if aside.is_dir() else ""
         yield f"Conflicts: {len(done.conflicts)}.{unmarked}"
-    yield f"Take it back: memkit update {shlex.quote(str(done.project))} --undo"
+    yield f"Take it back: memkit update {shell_word(str(done.project))} --undo"

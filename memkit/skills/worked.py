@@ -18,7 +18,7 @@ _RESULT = re.compile(r'^<data \S+ from="(?P<name>[^"]+)">')
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call that worked."""
+    """A tool call as the turns of a session tell of it."""
 
     tool: str
     args: Mapping[str, Any]
@@ -54,15 +54,19 @@ def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[Asked]:
 
 
 def _calls(text: str) -> Iterator[Call]:
-    for line in text.splitlines():
-        match = _CALL.match(line)
-        if match is None:
-            continue
-        try:
-            args = ast.literal_eval(match["args"])
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            args = {}  # cut or masked in the middle of a value
-        yield Call(match["name"], args if isinstance(args, dict) else {})
+    return filter(None, map(read_call, text.splitlines()))
+
+
+def read_call(line: str) -> Call | None:
+    """Return the call that a line of an assistant's turn tells of, without arguments where they cannot be read."""
+    match = _CALL.match(line)
+    if match is None:
+        return None
+    try:
+        args = ast.literal_eval(match["args"])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        args = {}  # cut or masked in the middle of a value
+    return Call(match["name"], args if isinstance(args, dict) else {})
 
 
 def _is_about(text: str, tool: str) -> bool:

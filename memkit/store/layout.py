@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from memkit.errors import StoreFault, UsageError
+from memkit.terminal import shell_word
 
 MANIFEST = "memkit.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -22,7 +23,9 @@ def find_store(given: Path | None = None, *, start: Path | None = None) -> Path:
     if named is not None:
         root = named.expanduser().resolve()
         if not (root / MANIFEST).is_file():
-            raise StoreFault(f"{named} is not a store: it has no {MANIFEST}. Make one with 'memkit init {named}'.")
+            raise StoreFault(
+                f"{named} is not a store: it has no {MANIFEST}. Make one with: memkit init {shell_word(str(named))}"
+            )
         return root
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):

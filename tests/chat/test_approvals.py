@@ -44,6 +44,18 @@ def test_only_a_yes_lets_a_call_run(ask: Asked, typed: str, runs: bool) -> None:
     assert ("Please answer" in shown) is typed.startswith("maybe")
 
 
+def test_the_reason_is_broken_between_words(ask: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a narrow terminal no word of it is torn."""
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr("memkit.cli.fitting.sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+
+    _, shown = ask(Approvals(), {"to": "bob"}, "n\n")
+
+    assert shown.split("Run it?")[0].split("  to:")[0].splitlines() == [
+        "Policy ask_first asks before", "  outbox runs: A message", "  cannot be taken back.",
+    ]  # fmt: skip
+
+
 def test_always_holds_for_this_tool_under_this_policy(ask: Asked) -> None:
     """Another policy asks again, and so does another run."""
     approvals = Approvals()

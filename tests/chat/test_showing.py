@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from memkit.cli.chat.fitting import broken
 from memkit.cli.chat.markdown_page import MarkdownPage
 from memkit.cli.chat.showing import Showing, line_on
+from memkit.cli.fitting import broken
 from memkit.loop.events import Event
 from memkit.terminal import harmless
 
@@ -117,6 +117,7 @@ def test_what_happens_beside_the_answer_has_a_line_each() -> None:
         ("call_started", {"id": "2", "name": "outbox", "args": {"to": "bob\nrm", "message": "x" * 500}}),
         ("call_finished", {"id": "2", "name": "outbox", "text": "Policy p denies this: no.", "error": True}),
         ("paged_out", {"messages": 1, "tokens": 90, "summary": "s"}),
+        ("call_started", {"id": "3", "name": "login", "args": {"password": "hunter2!x", "note": "pin: 4711"}}),
         closed("Done."),
     )
 
@@ -128,8 +129,19 @@ def test_what_happens_beside_the_answer_has_a_line_each() -> None:
     assert lines[5:] == [
         "· outbox: Policy p denies this",
         "· paged out 1 message (90 tokens); /search and questions still find them",
+        "· login(password: [masked:password], note: pin: [masked:pin])",
         "Done.",
     ]  # fmt: skip
+
+
+def test_what_happens_behind_an_answer_is_told_behind_it() -> None:
+    """What an answer pushed out of the prompt does not stand between its words and what the turn's end adds to them."""
+    paged = ("paged_out", {"messages": 2, "tokens": 90, "summary": "s"})
+
+    lines = shown(answered("First.\n\nSecond."), paged, closed("First.\n\nSecond.\n(stored: 01A)"))
+
+    assert lines[:2] == ["First.\n\nSecond.", "\n(stored: 01A)"]
+    assert lines[2].startswith("· paged out")
 
 
 def test_what_was_paged_in_is_named_shortly() -> None:

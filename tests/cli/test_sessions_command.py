@@ -123,8 +123,10 @@ def test_what_was_said_is_searched_by_its_words(talked: Ask) -> None:
     assert code == 2 and "There is nothing to search for." in answer["diagnostics"][0]["message"]
 
 
-def test_a_session_is_shown_with_its_calls_and_writes(talked: Ask) -> None:
-    """What was said, which tools were called and the ids of what was remembered stand together."""
+def test_a_session_is_shown_with_its_calls_and_writes(talked: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was said, which tools were called and the ids of what was remembered stand together; calls as in a chat."""
+    run(["sessions", "show", "monday", "--user", "ada"])
+    assert "  assistant  · archival_memory_insert(text: My dog is called Rex)\n" in capsys.readouterr().out
     _, answer = talked("sessions", "show", "monday", "--user", "ada")
     shown = answer["data"]
 

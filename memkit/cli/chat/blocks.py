@@ -6,21 +6,25 @@ import re
 from typing import Literal, NamedTuple
 
 FENCE = re.compile(r"(?P<indent> *)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
-_ITEM = re.compile(r"([-*+]|\d{1,9}[.)])(\s|$)")
+ITEM = re.compile(r"([-*+]|\d{1,9}[.)])(\s|$)")
 _GOES_ON = re.compile(r"[ \t]+\S|([-*+]|\d{1,9}[.)])\s")
 _UNDECIDED = re.compile(r"[ \t]*$|[-*+]$|\d{1,9}[.)]?$")
 _MOST_INDENTED = 3
 """Spaces before a fence; behind more of them it is text, or belongs to an item of a list."""
 _IN_ITEM = 2
 """Spaces from which on a fence may belong to an item."""
+_HALF_FENCE = re.compile(r" *(`{1,2}|~{1,2})$")
+"""A line that broke off where code was to begin or to end."""
 
 
 class Piece(NamedTuple):
     """Text that nothing which follows can change any more."""
 
     kind: Literal["block", "opening", "code", "closing"]
-    """A block as a whole, or of fenced code that stands by itself: the opening fence, lines, the closing fence."""
+    """A block as a whole, or of fenced code: the opening fence, lines, the closing fence."""
     text: str
+    indent: int = 0
+    """Spaces before its lines where it goes on with the item of a list that came before."""
 
 
 class Blocks:
@@ -40,7 +44,9 @@ class Blocks:
         self._fence = ""
         """What opened the code that runs."""
         self._shows_code = False
-        """Whether the code that runs stands by itself, so that its lines are pieces."""
+        """Whether the code that runs is shown as such, so that its lines are pieces."""
+        self._item = 0
+        """Spaces before what goes on with the item in which code stood."""
         self._paused = False
         """Whether the block, a list, may end with the next line."""
 
@@ -57,17 +63,20 @@ class Blocks:
 
     def close(self) -> list[Piece]:
         """Return what is left."""
-        left = self._take(self._rest) if self._rest else []
-        left += self._end()
+        if _HALF_FENCE.match(self._rest):
+            left = [*self._end(), Piece("closing", self._rest, self._item)]
+        else:
+            left = self._take(self._rest) if self._rest else []
+            left += self._end()
         self._rest = self._fence = ""
-        self._shows_code = False
+        self._shows_code, self._item = False, 0
         return _joined(left)
 
     def _take(self, line: str) -> list[Piece]:
         done: list[Piece] = []
         fence = FENCE.match(line)
         if self._shows_code:
-            return [Piece("closing" if self._closes(fence) else "code", line)]
+            return [Piece("closing" if self._closes(fence) else "code", line, self._item)]
         if self._paused and line.strip():
             if not _GOES_ON.match(line):
                 done += self._end()
@@ -76,11 +85,17 @@ class Blocks:
             self._block += line
             self._closes(fence)
             return done
+        if self._item and line.strip() and not line.startswith(" " * self._item):
+            done += self._end()
+            self._item = 0
         if fence and not (fence["marks"][0] == "`" and "`" in fence["info"]):
             self._fence = fence["marks"]
-            self._shows_code = self._stands_alone(fence)
+            inner = self._item_of(len(fence["indent"]))
+            self._shows_code = bool(inner) or len(fence["indent"]) <= _MOST_INDENTED
             if self._shows_code:
-                return [*done, *self._end(), Piece("opening", line)]
+                done += self._end()
+                self._item = inner
+                return [*done, Piece("opening", line, inner)]
         self._block += line
         if not self._fence and not line.strip() and self._block.strip():
             if self._is_list():
@@ -89,9 +104,11 @@ class Blocks:
                 done += self._end()
         return done
 
-    def _stands_alone(self, fence: re.Match[str]) -> bool:
-        """Return whether code belongs to no item of a list."""
-        return len(fence["indent"]) < (_IN_ITEM if self._is_list() else _MOST_INDENTED + 1)
+    def _item_of(self, indent: int) -> int:
+        """Return how many spaces stand before what belongs to the same item as code does; none where to no item."""
+        if self._is_list() and indent >= self._item + _IN_ITEM:
+            return indent
+        return self._item
 
     def _closes(self, fence: re.Match[str] | None) -> bool:
         """Return whether a line ends the code that runs, and note it."""
@@ -101,11 +118,11 @@ class Blocks:
         return True
 
     def _is_list(self) -> bool:
-        return bool(_ITEM.match(self._block.lstrip("\n")))
+        return bool(ITEM.match(self._block.lstrip("\n")[self._item :]))
 
     def _end(self) -> list[Piece]:
         block, self._block, self._paused = self._block, "", False
-        return [Piece("block", block)] if block else []
+        return [Piece("block", block, self._item)] if block else []
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
@@ -113,7 +130,7 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
     joined: list[Piece] = []
     for piece in pieces:
         if joined and joined[-1].kind == piece.kind == "code":
-            joined[-1] = Piece("code", joined[-1].text + piece.text)
+            joined[-1] = joined[-1]._replace(text=joined[-1].text + piece.text)
         else:
             joined.append(piece)
     return joined

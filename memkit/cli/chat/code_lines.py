@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rich.syntax import Syntax
@@ -15,6 +16,15 @@ LOOKED_BACK = 100
 def code(text: str, language: str, lines: tuple[int, int] | None = None) -> Syntax:
     """Return code in colours, on the terminal's own background; of it only ``lines`` where they are given."""
     return Syntax(text, language, theme="ansi_dark", background_color="default", word_wrap=True, line_range=lines)
+
+
+def dedented(text: str, indent: int) -> str:
+    r"""Return lines without the spaces that what they belong to has, too, as far as they have them.
+
+    >>> dedented("  one\n    two\nthree", 2)
+    'one\n  two\nthree'
+    """
+    return re.sub(rf"(?m)^ {{1,{indent}}}", "", text) if indent else text
 
 
 class CodeLines:
@@ -35,7 +45,7 @@ class CodeLines:
 
     def more(self, text: str) -> Iterator[Syntax]:
         """Take in more lines and yield the drawing of those that can be shown now."""
-        self._lines += [self._unindented(line) for line in text.removesuffix("\n").split("\n")]
+        self._lines += dedented(text.removesuffix("\n"), self._indent).split("\n")
         end = len(self._lines)
         while end > self._drawn and not self._lines[end - 1].strip():
             end -= 1
@@ -44,7 +54,3 @@ class CodeLines:
             known = "\n".join(self._lines[begin:end])
             yield code(known, self._language[0], (self._drawn - begin + 1, end - begin))
             self._drawn = end
-
-    def _unindented(self, line: str) -> str:
-        """Return a line without the spaces that its fence has, too."""
-        return line[min(self._indent, len(line) - len(line.lstrip(" "))) :]

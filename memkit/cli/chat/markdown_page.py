@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from markdown_it import MarkdownIt
 from rich.console import Console, RenderableType
 from rich.markdown import CodeBlock, Heading, Markdown
+from rich.padding import Padding
 from rich.segment import SegmentLines
 from rich.status import Status
 from rich.text import Text
 
-from memkit.cli.chat.blocks import Blocks, Piece
-from memkit.cli.chat.code_lines import CodeLines, code
+from memkit.cli.chat.blocks import ITEM, Blocks, Piece
+from memkit.cli.chat.code_lines import CodeLines, code, dedented
 from memkit.terminal import harmless
+
+LEVEL = 3
+"""Columns by which rich sets in each level of a list."""
 
 
 class MarkdownPage:
@@ -27,6 +32,8 @@ class MarkdownPage:
         """The code that runs."""
         self._is_apart = False
         """Whether an empty line belongs between what was drawn of the answer and what comes."""
+        self._is_in_item = False
+        """Whether what was drawn last belongs to the item of a list, which may go on without an empty line."""
 
     def say(self, text: str) -> None:
         """Draw what of the answer is complete now."""
@@ -39,7 +46,7 @@ class MarkdownPage:
         for piece in self._blocks.close():
             self._take(piece)
         self._code = None
-        self._is_apart = False
+        self._is_apart = self._is_in_item = False
 
     def aside(self, text: str) -> None:
         """Draw a dim line on what happens beside the answer."""
@@ -62,22 +69,34 @@ class MarkdownPage:
         text = harmless(piece.text)
         if piece.kind == "opening":
             self._code = CodeLines(text)
-        elif piece.kind == "closing" and self._code is not None:
-            self._is_apart |= self._code.is_begun
+        elif piece.kind == "closing":
+            self._is_apart |= self._code is not None and self._code.is_begun
             self._code = None
         elif self._code is not None:
             for drawing in self._code.more(text):
-                self._set_apart()
-                self._console.print(drawing)
+                self._set_apart(goes_on=piece.indent > 0)
+                self._console.print(self._below_item(drawing, piece.indent))
         elif text.strip():
-            self._set_apart()
-            self._draw(Answer(text.strip("\n")))
+            self._set_apart(
+                goes_on=piece.indent > 0 or (self._is_in_item and ITEM.match(text.lstrip("\n")) is not None)
+            )
+            self._is_in_item = piece.indent > 0
+            self._draw(self._below_item(Answer(dedented(text, piece.indent).strip("\n")), piece.indent))
             self._is_apart = True
 
-    def _set_apart(self) -> None:
-        if self._is_apart:
+    def _set_apart(self, *, goes_on: bool) -> None:
+        """Leave an empty line before what comes, unless it goes on with an item of a list, or its list."""
+        if self._is_apart and not goes_on:
             self._console.print()
         self._is_apart = False
+        self._is_in_item |= goes_on
+
+    def _below_item(self, drawing: RenderableType, indent: int) -> RenderableType:
+        """Return a drawing below the words of the item to which it belongs."""
+        if not indent:
+            return drawing
+        left = math.ceil(indent / LEVEL) * LEVEL
+        return Padding(drawing, (0, 0, 0, min(left, self._console.width // 2)))
 
     def _draw(self, block: RenderableType) -> None:
         """Draw a block without the empty lines that some have around them."""

@@ -7,12 +7,15 @@ from typing import Any
 
 from memkit.cli.chat.plain_page import Page
 from memkit.loop.events import Event
+from memkit.memory.masking import masked
 from memkit.terminal import one_line
 
 WIDTH = 100
 VALUE, VALUES = 40, 6
 MOST_IDS = 5
 """How much of an argument is shown, and how many."""
+LOOKED_AT = 10_000
+"""Characters of an argument in which secrets are looked for; of the rest nothing is shown."""
 THINKING = "thinking …"
 
 
@@ -25,6 +28,8 @@ class Showing:
         """What came of the model's present answer and was handed to the page."""
         self._space = ""
         """What came behind it and is nothing unless more comes."""
+        self._beside: list[str] | None = None
+        """Lines on what happened since the model's answer was complete; they wait for what the end adds to it."""
         self._kinds: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "turn_opened": lambda data: self._begin(),
             "model_asked": lambda data: self._begin(),
@@ -39,11 +44,20 @@ class Showing:
         if event.kind in self._kinds:
             self._kinds[event.kind](event.data)
         elif line := line_on(event):
-            self._page.aside(line)
+            if self._beside is None:
+                self._page.aside(line)
+            else:
+                self._beside.append(line)
 
     def _begin(self) -> None:
+        self._show_beside()
         self._said = self._space = ""
         self._page.wait(THINKING)
+
+    def _show_beside(self) -> None:
+        lines, self._beside = self._beside, None
+        for line in lines or ():
+            self._page.aside(line)
 
     def _hear(self, text: str) -> None:
         text = self._space + text
@@ -62,6 +76,8 @@ class Showing:
         if data["tool_calls"]:
             self._page.end(is_remark=True)
             self._said = ""
+        else:
+            self._beside = []
 
     def _close(self, data: Mapping[str, Any]) -> None:
         """Show what the end of the turn adds, by itself: the model may have left a paragraph or its code open."""
@@ -71,6 +87,7 @@ class Showing:
         self._say(rest)
         self._page.end()
         self._said = ""
+        self._show_beside()
 
     def _unsaid(self, text: str) -> str:
         """Return what of ``text``, which is what holds, was not said; all of it where something else was said."""
@@ -104,7 +121,7 @@ def line_on(event: Event) -> str | None:
     if event.kind == "call_finished" and data["error"]:
         # The answer says more on what a policy stopped, so here its name is enough.
         text = data["text"].partition(":")[0] if data["text"].startswith("Policy ") else data["text"]
-        return one_line(f"{data['name']}: {text}", WIDTH)
+        return one_line(masked(f"{data['name']}: {text[:LOOKED_AT]}"), WIDTH)
     if event.kind == "chore":
         return one_line(", ".join(f"{key} {value}" for key, value in data.items()), WIDTH)
     return None
@@ -138,14 +155,19 @@ def missed_by(search: Mapping[str, Any]) -> str:
 
 
 def call_line(name: str, args: Mapping[str, Any]) -> str:
-    """Return a tool call on one line, shortened.
+    """Return a tool call on one line, shortened, and without the secrets that logs do not hold either.
 
     >>> call_line("outbox", {"message": "hello", "to": "bob"})
     'outbox(message: hello, to: bob)'
     """
-    shown = [f"{one_line(key, VALUE)}: {one_line(str(value), VALUE)}" for key, value in list(args.items())[:VALUES]]
+    shown = [_argument(one_line(key, VALUE), str(value)) for key, value in list(args.items())[:VALUES]]
     more = ["…"] if len(args) > VALUES else []
     return f"{one_line(name, VALUE)}({', '.join([*shown, *more])})"
+
+
+def _argument(name: str, value: str) -> str:
+    """Return a named value; the name tells what a value such as a password is."""
+    return one_line(masked(f"{name}: {value[:LOOKED_AT]}"), len(name) + 2 + VALUE)
 
 
 def _ids(ids: Sequence[str]) -> str:

@@ -9,10 +9,10 @@ import click
 from memkit.cli.chat.consent import ask_for_consent
 from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.editor import Editor, open_editor
-from memkit.cli.chat.fitting import fitted
 from memkit.cli.chat.leaving import Leaving
 from memkit.cli.chat.plain_page import Page
 from memkit.cli.chat.turn import ANSWERS, answer, finish_turn, is_slash
+from memkit.cli.fitting import fitted
 from memkit.cli.output import Front
 from memkit.errors import NegativeAnswer
 from memkit.terminal import harmless, one_line

@@ -11,6 +11,7 @@ from memkit.cli.chat.outlet import Outlet
 from memkit.cli.chat.pipe_page import PipePage
 from memkit.cli.chat.showing import Showing
 from memkit.cli.chat.slash import run_slash
+from memkit.cli.fitting import fitted
 from memkit.cli.output import Front
 from memkit.errors import MemkitError, UsageError
 from memkit.htn.errors import HtnError
@@ -87,7 +88,7 @@ def finish_turn(conversation: Conversation) -> dict[str, Any] | None:
         return None
     data = resumed.to_data()
     conversation.changed |= _has_changes(data)
-    conversation.workspace.notice(resumed.line)
+    conversation.workspace.notice(fitted(resumed.line))
     return data
 
 

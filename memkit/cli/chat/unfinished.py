@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memkit.cli.approval import call_lines
+from memkit.cli.fitting import fitted
 from memkit.cli.typed import forget_typed_ahead, typed_line
 from memkit.loop.interface import ToolCall
 from memkit.loop.journal_file import TurnLeft
@@ -28,9 +29,8 @@ class Outcomes:
         forget_typed_ahead()
         args: dict[str, Any] = {"arguments": call.args} if isinstance(call.args, str) else dict(call.args)
         shown, _ = call_lines(args)
-        text = (
-            f"{one_line(call.name)} had begun when the program was cut off. Nobody knows whether it was done.\n{shown}"
-        )
+        told = f"{one_line(call.name)} had begun when the program was cut off. Nobody knows whether it was done."
+        text = f"{fitted(told)}\n{shown}"
         try:
             while True:
                 answer = typed_line(text + QUESTION).strip().lower() or LEAVE

@@ -6,10 +6,12 @@ from typing import Any
 
 import click
 
+from memkit.cli.chat.showing import call_line
 from memkit.cli.memory.options import record_line, user_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.sessions.words import Session, card_data, card_line
 from memkit.memory.recall import Turn
+from memkit.skills.worked import read_call
 from memkit.terminal import one_line
 from memkit.use_cases.search_sessions import search_sessions
 from memkit.use_cases.show_session import SessionAccount, show_session
@@ -77,7 +79,14 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
 
 
 def _turn_line(turn: Turn, width: int = 0) -> str:
-    return f"{turn.at[:16]}  {turn.role:<9}  {one_line(turn.text, width)}"
+    text = "\n".join(map(_said, turn.text.split("\n"))) if turn.role == "assistant" else turn.text
+    return f"{turn.at[:16]}  {turn.role:<9}  {one_line(text, width)}"
+
+
+def _said(line: str) -> str:
+    """Return a line of what the assistant said; a tool call as the chat showed it."""
+    call = read_call(line)
+    return line if call is None or not call.args else f"· {call_line(call.tool, call.args)}"
 
 
 def _calls(account: SessionAccount) -> list[dict[str, Any]]:
