@@ -28,6 +28,7 @@ from memkit.llm.script import SEARCH, Heard, Script, listed, search
 from memkit.llm.small_talk import GENERAL, GENERAL_TEXT
 from memkit.llm.speech import sentences_of
 from memkit.memory.contradictions import contradict
+from memkit.memory.stems import stem
 from memkit.memory.wording import is_negation, words
 
 UNKNOWN = "I do not know. Nothing I remember is about that."
@@ -39,6 +40,13 @@ WORLD = (
 PERSONAL = re.compile(r"\b(?:i|my|me|mine|we|our|us|you|your|i'm|i've)\b", re.IGNORECASE)
 AKIN = ({"age", "birthday"}, {"place", "home"})
 """Relations of which one answers a question for the other."""
+OVER = re.compile(r"\b(?:used to|no longer|any ?more|stopped|quit|gave up|given up)\b", re.IGNORECASE)
+"""What a record says is no longer so."""
+THEN = re.compile(r"^(?:did|was|were|had|have|has)\b|\b(?:used to|ever|stop|quit|give up)\b", re.IGNORECASE)
+"""How somebody asks what was once so."""
+FIRST_PERSON = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
+NAMING = frozenset(map(stem, ("called", "named", "name")))
+"""What leads to a name, and is no name for what somebody does."""
 YEAR = re.compile(
     r"\b(?:in|during|back in) (?P<year>(?:19|20)\d\d)\b|\b(?:on|as of) (?P<day>(?:19|20)\d\d-\d\d-\d\d)\b"
 )
@@ -151,7 +159,8 @@ def fits(asked: Asked, record: Recalled) -> bool:
         said = _mentions(record, asked.subject) and bool(key_stems(WORDS[asked.relation]) & key_stems(record.text))
         return said or (slot is not None and (slot.relation == asked.relation or akin) and _same(asked, slot))
     wanted = key_stems(asked.text)
-    return bool(wanted) and 2 * len(wanted & key_stems(record.text)) >= len(wanted)
+    told = key_stems(record.text) - (NAMING if slot is not None and slot.relation == "name" else frozenset())
+    return bool(wanted) and 2 * len(wanted & told) >= len(wanted)
 
 
 def _same(asked: Asked, slot: Slot) -> bool:
@@ -233,15 +242,27 @@ def confirmed(asked: Asked, found: Sequence[Recalled]) -> str:
             if slot.subject == statement.subject and _says(slot.value, statement.value):
                 return _yes(asked, record) if is_disliking(record.text) == is_disliking(asked.text) else _no(record)
             continue
+        if slot is not None and _is_of_another(asked, slot, record.text):
+            continue
         said = statement if isinstance(statement, str) else asked.text
         if key_stems(said) and key_stems(said) <= key_stems(record.text):
             if record.facts.get("type") == "goal" and DONE_YET.match(asked.text):
                 return f"Not that I know of. {_told(record)}"
             turned = sum(map(is_negation, words(said))) != sum(map(is_negation, words(record.text)))
+            if OVER.search(record.text) and not THEN.search(asked.text):
+                return f"Not any more. {_told(record)}"
             return _no(record) if turned else _yes(asked, record)
         if isinstance(statement, str) and contradict(statement, record.text):
             return _no(record)
     return ""
+
+
+def _is_of_another(asked: Asked, slot: Slot, text: str) -> bool:
+    """Return whether a record says of somebody else what is asked of the user: "Mia is vegan", and am I?"""
+    if not isinstance(asked.statement, Slot) or asked.statement.relation not in ONE_VALUE or slot.subject == "i":
+        return False
+    of_user = asked.statement.subject == "i" and FIRST_PERSON.search(asked.text) is not None
+    return of_user and FIRST_PERSON.search(text) is None
 
 
 def _says(value: str, wanted: str) -> bool:
@@ -279,6 +300,7 @@ def _statement_on(asked: Asked, question: str, text: str, skipped: Collection[st
         slot = slot_of(said)
         same = slot is not None and slot.relation == asked.relation and _same(asked, slot)
         alike = 2 * len(wanted & key_stems(said)) > len(wanted)
+        alike &= slot is None or not _is_of_another(asked, slot, said)
         fits_it = same if asked.relation in ONE_VALUE - {"is"} else alike
         if fits_it and to_second_person(said.rstrip(".!")) not in skipped:
             return said.rstrip(".")

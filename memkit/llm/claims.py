@@ -47,6 +47,7 @@ GOAL = re.compile(
     r"do not) (?:let me )?forget to|"
     r"(?:i|we) (?:really |still |also )?(?:need|have|has|want|plan|hope|intend|aim|promised|must|should|got|"
     r"am going|agreed|committed)\b"
+    r"|(?:remember|make sure|be sure) to\b"
     r"|(?:i'm|i am|we're|we are) (?:going|trying|planning|hoping) to\b|(?:i'll|we'll|i will|we will|i've got to|"
     r"i gotta)\b"
     r"|(?:my|our) (?:\w+ )?(?:goal|aim|deadline|plan)\b)",
@@ -57,7 +58,7 @@ DONE = re.compile(
     r"(?:done(?: with)?|finished(?: with)?|completed|did) (?P<what>.{1,200})$"
     r"|^(?P<it>[\w' -]{2,80}?) (?:is|are|was|has been|have been) (?:(?:now|all|finally) ){0,2}"
     r"(?:done|finished|completed?|filed|paid|sent|booked|shipped|delivered|renewed|returned|submitted|ordered|signed|"
-    r"fixed|merged|released|deployed|published|bought|written)$",
+    r"fixed|merged|released|deployed|published|bought|written)(?:,? (?:too|as well|now|already|by now))?$",
     re.IGNORECASE,
 )
 DID = re.compile(
@@ -68,12 +69,41 @@ DID = re.compile(
 """What somebody did may have been a goal; then two of its words are the goal's."""
 DROPPED = re.compile(
     r"^(?:i|we) (?:don't|do not|no longer) (?:need|have|want|plan) to (?P<what>.{1,200}?)(?: any ?more)?$"
+    r"|^(?:i|we)(?:'ve| have)? (?:just |finally )?(?:gave up on|given up on|abandoned|"
+    r"changed my mind about) (?P<left>.{1,200})$"
     r"|^(?:cancel|drop|never mind|forget) (?:(?:the |my )?(?:goal|plan|task|reminder|todo)(?: to| of| about)? )?"
     r"(?P<other>.{1,200})$",
     re.IGNORECASE,
 )
 BECAME = re.compile(r"(?:i|we)(?:'m|'re| am| are) (?:an?|the|my|our) \S.{0,200}? now", re.IGNORECASE)
 """What is so from now on is more than a state of the moment."""
+LASTING_NOW = re.compile(
+    r"(?:i|we) (?:only |mostly |usually )?(?:weigh|drink|eat|drive|ride|use|study|teach|own|wear|smoke|speak|earn|pay|"
+    r"collect|practi[sc]e|play|take|avoid) \S.{0,200} now",
+    re.IGNORECASE,
+)
+"""A habit or a measure that is new, and no moment."""
+ACQUIRED = re.compile(
+    r"^(?:i|we)(?:'ve| have)?(?: just| finally)? (?:got|bought|purchased|adopted) (?:an?|two|three|my|our) "
+    r"(?:(?:new|first|used|second-hand|own) )*(?P<what>[\w-]+)",
+    re.IGNORECASE,
+)
+"""What somebody has by now, of which they may have said that they had none."""
+LACKED = re.compile(r"^(?:i|we) (?:(?:don't|do not|never) (?:have|own|had|owned)|have no|own no)\b", re.IGNORECASE)
+SHORTENED = re.compile(
+    r"^(?:i|we|he|she|they|my \w+)(?:'m|'re| am| is| are| do| does| did| have| has| can| will)(?: not|n't)?"
+    r"(?:,? (?:either|too|though))?\W*$|^(?:i'm|i am|we're) not\W*$",
+    re.IGNORECASE,
+)
+"""A clause that says something only with the one before: "Mia is vegan, I'm not"."""
+ORDER = re.compile(
+    r"^(?:please )?(?:e-?mail|mail|text|phone|ping|buy|order|book|cancel|check|open|close|print|delete|remove|add|put|"
+    r"create|draft|schedule|start|stop|find|search|upload|download|install|restart|reboot|invite|share|post|forward|"
+    r"translate|calculate|turn|copy|clean|wash|bring|pick)\s+(?:[\w.@-]+\s+)?(?:the|an?|my|our|his|her|their|this|that|"
+    r"these|those|all|some|it|him|them|me|us)\b",
+    re.IGNORECASE,
+)
+"""What somebody is told to do states nothing."""
 DATED = re.compile(r"\b(?:yesterday|tomorrow|this (?:coming )?weekend|next \w+)\b", re.IGNORECASE)
 """What happened or lies ahead is worth a note, as the present moment is not."""
 PASSING = re.compile(
@@ -111,10 +141,13 @@ VERBS = (
         join swim walk cycle climb dance sing paint draw bake volunteer arrive land depart return cause fix build break
         help know think believe dream suffer recover struggle taste smell sound seem care worry borrow lend rent lease
         share save spend win lose fight argue agree remind record sign ship store organi[sz]e prepare plan visit
-        collect exercise practi[sc]e meditate pray vote annoy bother excite fascinate""".split()
+        leave die board fail bark snore miss include last stay stand collect exercise practi[sc]e meditate pray vote
+        annoy bother excite fascinate""".split()
     )
     + "|quit|quits|stopped|learned|learnt|became|broke|lost|found|won|built|made|met|bought|sold|went|got|grew|"
-    "spoke|taught|left|began|ran|runs?|go|goes|fl(?:y|ies)|flew|carr(?:y|ies)|stud(?:y|ies)|ate|drank|drove|wrote|studied|studies|married|"
+    "kept|slept|stood|caught|gave|took|saw|came|chose|threw|flew|fell|sent|paid|swam|sang|drew|stole|tore|wore|spent|"
+    "lent|passed|spoke|taught|left|began|ran|runs?|go|goes|fl(?:y|ies)|flew|carr(?:y|ies)|stud(?:y|ies)|ate|drank|"
+    "drove|wrote|studied|studies|married|"
     "i'm|i've|i'll|i'd|we're|we've|we'll|he's|she's|they're|isn't|aren't|wasn't"
 )
 STATES = re.compile(
@@ -190,7 +223,7 @@ def read_claim(sentence: str) -> Claim | None:
         return None
     if setting := setting or SET.match(body):
         body = f"{setting['s']} is {setting['v']}"
-    elif (
+    elif (not wanted and ORDER.match(body)) or (
         not wanted
         and not PASSING.match(body)
         and (EMPTY.match(body) or not (STATES.match(body) or GOAL.match(body) or RULE.match(body) or slot_of(body)))
@@ -202,7 +235,8 @@ def read_claim(sentence: str) -> Claim | None:
     corrects = bool(marker or setting) or (
         slot is not None and slot.relation in ONE_VALUE and CHANGED.search(body) is not None
     )
-    corrects |= bool(re.search(r"\b(?:no longer|any ?more)\b", body, re.IGNORECASE))
+    corrects |= bool(re.search(r"\b(?:no longer|any ?more)\b", body, re.IGNORECASE) or ACQUIRED.match(body))
+    corrects |= LASTING_NOW.fullmatch(body) is not None and re.search(r"\d", body) is not None
     return Claim(body[0].upper() + body[1:], slot, corrects, "" if wanted else _kind(body, slot))
 
 
@@ -214,6 +248,7 @@ def _kind(body: str, slot: Slot | None) -> str:
     if GOAL.match(body) and not (slot and slot.relation == "taste"):
         return "goal"
     known = slot is not None and (slot.relation not in ("is", "place") or BECAME.fullmatch(body) is not None)
+    known |= LASTING_NOW.fullmatch(body) is not None or ACQUIRED.match(body) is not None
     known |= DATED.search(body) is not None
     return "passing" if transient_wording(body) and not known and not re.search(r"\bmet|visited|bought\b", body) else ""
 
@@ -226,8 +261,9 @@ def read_claims(sentence: str) -> list[Claim]:
     """
     marker = CORRECTION.match(sentence)
     head, rest = (sentence[: marker.end()], sentence[marker.end() :]) if marker else ("", sentence)
-    parts = [read_claim(head + part if place == 0 else part) for place, part in enumerate(JOINED.split(rest))]
-    if all(parts):
+    told = JOINED.split(rest)
+    parts = [read_claim(head + part if place == 0 else part) for place, part in enumerate(told)]
+    if all(parts) and not any(map(SHORTENED.match, told[1:])):
         return [part for part in parts if part is not None]
     whole = read_claim(sentence)
     return [whole] if whole is not None else []

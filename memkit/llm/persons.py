@@ -9,7 +9,7 @@ SECOND_PERSON: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, words in (
         (r"^(?:(?:you can|you may|you should|please|just) ){0,2}call me\b", "you are called"),
         (r"^(?:please )?remind me (?:that )?", "you want to be reminded "),
-        (r"^(?:please )?(?:don't|do not) (?:let me )?forget (?=to\b)", "you want "),
+        (r"^(?:please )?(?:(?:don't|do not) (?:let me )?forget|remember|make sure|be sure) (?=to\b)", "you want "),
         (r"\b(?:I|we) am\b|\bI'm\b|\bwe(?:'| a)re\b", "you are"),
         (r"\b(?:I was|we were)\b", "you were"),
         (r"\b(?:I|we)'ve\b", "you have"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from memkit.llm.answering import UNKNOWN, clause, several
@@ -13,8 +13,9 @@ from memkit.llm.recalled import Recalled, said_turns
 from memkit.llm.script import SEARCH, Heard, Script, search
 
 ABOUT_ME = re.compile(
-    r"^(?:(?:please )?(?:tell|show) me )?(?:what|everything|all)(?: do| have| all)?(?: that)? you (?:really |"
-    r"already )?(?:know|remember|stored|saved|have (?:stored|saved|on file)|learned?)"
+    r"^(?:(?:please )?(?:(?:tell|show) me |list |show )?)?(?:what|everything|all)(?: do| did| have|"
+    r" all)?(?: that)? you "
+    r"(?:really |already )?(?:know|remember|store|save|note|stored|saved|have (?:stored|saved|on file)|learned?)"
     r"(?: all| so far)*(?: about (?:me|us)| on me| of me)?\W*$|^(?:list|show)(?: me)? (?:all )?(?:my |your |"
     r"the )?(?:memories|memory|records|facts(?: about me)?)\W*$"
     r"|^(?:is there|do you (?:know|remember|have)) anything(?: (?:that )?you (?:know|remember|have))?"
@@ -54,7 +55,9 @@ LISTING = re.compile(
     re.IGNORECASE,
 )
 SOURCE = re.compile(
-    r"^(?:and )?(?:how (?:do|did|can) you (?:know|learn)(?: that| this| it)?|says who|who (?:told you|"
+    r"^(?:and )?(?:how (?:do|did|can) you (?:know|learn)(?: that| this| it| (?P<what>(?:what|where|who|when|my|our|"
+    r"that|"
+    r"about) .{2,80}?))?|says who|who (?:told you|"
     r"said)(?: that| this| so)?|where (?:did you get|do you have) (?:that|this|it)(?: from)?|"
     r"where(?:'s| is| does) (?:that|this|it) (?:come )?from|what(?:'s| is) (?:the|your) source|"
     r"why do you (?:think|say|believe) (?:that|so)|are you (?:really )?sure(?: about that)?|really|source)\W*$",
@@ -85,6 +88,19 @@ SAID = re.compile(
     r"(?:please )?summari[sz]e (?:our|the|this) (?:conversation|chat|session))(?P<when>.{0,80})$",
     re.IGNORECASE,
 )
+WHY_NOT = re.compile(
+    r"^(?:but |and )?why (?:did|do|have|will|would|could|can)(?:n't you| you not)\b.{0,120}$|"
+    r"^(?:but |and )?why (?:not|won't you|can't you)\b.{0,120}$",
+    re.IGNORECASE,
+)
+DID_YOU = re.compile(
+    r"^(?:and )?(?:did|have) you (?:really |actually |just |already )?(?P<what>(?!know|remember|hear|understand|"
+    r"get\b|see|"
+    r"forg|say|said|ever|store|save|note)\w+ .{2,120}?)\W*$",
+    re.IGNORECASE,
+)
+REFUSED = ("I did not do that.", "I cannot do that", "That did not work", "I could not")
+DONE = "Done with "
 OneFound = Generator[tuple[str, dict[str, Any]], str, Recalled | None]
 MOST_SAID = 5
 NOTHING = "I remember nothing of you yet. Tell me something, such as “My dog is called Rex”."
@@ -130,7 +146,9 @@ def _listing(heard: Heard, match: re.Match[str]) -> Script:
 
 
 def _source(heard: Heard, match: re.Match[str]) -> Script:
-    record = yield from _last_spoken(heard)
+    record = (yield from _best(match["what"])) if match["what"] else (yield from _last_spoken(heard))
+    if record is None and match["what"]:
+        return UNKNOWN
     if record is None:
         return "What do you mean? I named no record before."
     facts = record.facts
@@ -159,6 +177,40 @@ def _best(what: str) -> OneFound:
     wanted = key_stems(what)
     found = yield from search(" ".join(key_words(what)) or what)
     return next((record for record in found if wanted & key_stems(record.text)), None)
+
+
+def _why_not(heard: Heard, match: re.Match[str]) -> Script:
+    """Say again why something was not done, as it was said then."""
+    yield from ()
+    why = next((text for text in _answers(heard) if text.startswith(REFUSED)), None)
+    return f"I said why: “{why[:500]}” /why has the account of it." if why else "I see nothing that I did not do."
+
+
+def _did_you(heard: Heard, match: re.Match[str]) -> Script:
+    """Say whether a tool did what is asked for, as far as this conversation shows."""
+    yield from ()
+    wanted = key_stems(match["what"])
+    asked = [(text, wanted & key_stems(f"{said} {text}")) for said, text in _exchanges(heard)]
+    about = next((text for text, shared in asked if len(shared) * 2 >= len(wanted) > 0), "")
+    if about.startswith(DONE):
+        return f"Yes: “{about[:300]}”"
+    return "No." if about.startswith(REFUSED) else "No, not that I see in this conversation."
+
+
+def _answers(heard: Heard) -> Iterator[str]:
+    """Yield what was answered in this conversation, the newest first."""
+    return (text for _, text in _exchanges(heard))
+
+
+def _exchanges(heard: Heard) -> Iterator[tuple[str, str]]:
+    """Yield what the user said with what was answered to it, the newest first."""
+    pairs, said = [], ""
+    for message in heard.earlier:
+        if message.get("role") == "user" and not message.get("name"):
+            said = message.get("content") or ""
+        elif message.get("role") == "assistant" and message.get("content"):
+            pairs.append((said, message["content"]))
+    return reversed(pairs)
 
 
 def _how_many(heard: Heard, match: re.Match[str]) -> Script:
@@ -210,4 +262,6 @@ FORMS: tuple[tuple[re.Pattern[str], Callable[[Heard, re.Match[str]], Script]], .
     (FIRST_SAID, _first_said),
     (ABOUT, _about),
     (SAID, _said),
+    (WHY_NOT, _why_not),
+    (DID_YOU, _did_you),
 )

@@ -124,7 +124,8 @@ def _sentences(heard: Heard, text: str) -> Script:
         if is_question(sentence):
             answers.append((yield from recount(heard, sentence) or answer(heard, sentence)))
             continue
-        replacement = read_replacement(sentence)
+        # Who was asked what is right says it without a word like "no".
+        replacement = read_replacement(f"no, {sentence}" if small_talk.asked_what_is_right(heard.earlier) else sentence)
         if replacement is not None:
             answers.append((yield from replace_value(heard, replacement, spoken_of(heard.earlier))))
             continue

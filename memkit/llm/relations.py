@@ -22,6 +22,17 @@ AGE = (
     r"(?P<v>\d{1,3}(?: ?(?:years?|yrs?|y/?o|months?)(?: old)?)?"
     r"(?: (?:in|on|next|this|today|tomorrow|now|soon)\b.{0,40})?)"
 )
+TIME = (
+    r"(?P<v>(?:(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|noon|midnight|tomorrow|next \w+|\d{1,2}(?::\d\d|"
+    r" ?[ap]\.?m\b| o'clock|(?:st|nd|rd|th)\b)|(?:19|20)\d\d-|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*"
+    r"(?: \d|$)).{0,60})"
+)
+SINGLE = (
+    r"(?:(?:mobile|cell|smart|work|phone|car|company|home|e-?mail)[ -]?)?(?:phone|laptop|computer|pc|tablet|watch|"
+    r"camera|car|bike|job|boss|manager|landlord|doctor|dentist|address|flat|apartment|house|number|e-?mail|employer|"
+    r"bank)"
+)
+"""What people have one of, so that a new one takes the place of the old."""
 LIKES = (
     r"(?:prefer|like|love|enjoy|hate|dislike|adore|detest|loathe|can't stand|cannot stand|do not like|don't like|"
     r"doesn't like|does not like|do not enjoy|don't enjoy|doesn't enjoy|don't mind|am fond of|'m fond of|"
@@ -49,6 +60,17 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         ("name", rf"^(?:the |my )name(?P<s>)(?: is|'s) {VALUE}$"),
         ("name", rf"^(?P<s>i) go by {VALUE}$"),
+        (
+            "is",
+            rf"^(?:i|we)(?:'ve| have)?(?: just| finally)? (?:got|bought|purchased|ordered|have|picked up|switched to)"
+            rf"(?: myself)? (?:an?|my|our) new (?P<mine>{SINGLE})(?:[,:;]| -| and)?(?: (?:it|he|she)(?:'s| is)|"
+            rf" which is| called| from)?(?: an?| the)? (?P<v>\S.{{0,80}})$",
+        ),
+        (
+            "place",
+            rf"^(?!(?:i|we|he|she|they)\b){WHO}(?:{IS}| has been| got)? (?:moved|shifted|pushed|postponed|rescheduled)"
+            rf"(?: back| forward)?(?: from \S.{{0,40}}?)? (?:to|until|till) {TIME}$",
+        ),
         ("origin", rf"^{WHO}(?:{IS}| comes?| came) {ADVERBS}from {VALUE}$"),
         ("birthday", rf"^(?P<s>my|our){IS}? ?(?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
         ("birthday", rf"^{WHO}'s? (?:birthday|bday|date of birth){IS}(?: on| in)? {VALUE}$"),
@@ -132,7 +154,12 @@ class Slot(NamedTuple):
         named = {self.relation, other.relation} == {"name", "is"} and self.subject.startswith("my ")
         alike = self.relation == other.relation and self.relation in ONE_VALUE
         # One may be many things at once, but one's city is one.
-        return self.subject == other.subject and (named or (alike and (self.subject, self.relation) != ("i", "is")))
+        return self._of == other._of and (named or (alike and (self.subject, self.relation) != ("i", "is")))
+
+    @property
+    def _of(self) -> str:
+        """Return whom or what it is about, the same for "my new colour" and "the color"."""
+        return re.sub(r"ou(?=r)", "o", re.sub(r"^my (?:new |current )?(?=\w)", "", self.subject))
 
 
 def slot_of(text: str) -> Slot | None:
@@ -151,7 +178,7 @@ def slot_of(text: str) -> Slot | None:
         if match := pattern.match(read):
             owned = match.groupdict().get("mine")
             subject = f"my {owned.lower()}" if owned else subject_of(match["s"] or "i")
-            return Slot(subject, relation, NOW.sub("", match["v"].strip()))
+            return Slot(subject, relation, NOW.sub("", re.sub(r"^now (?=\S)", "", match["v"].strip())))
     return None
 
 

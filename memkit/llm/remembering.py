@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from memkit.llm.claims import DID, DONE, DROPPED, Claim, Replacement
+from memkit.llm.claims import ACQUIRED, DID, DONE, DROPPED, LACKED, Claim, Replacement
 from memkit.llm.persons import to_second_person
 from memkit.llm.questions import is_disliking, key_stems, key_words
 from memkit.llm.recalled import Recalled
@@ -171,6 +171,11 @@ def _superseded(claim: Claim) -> Generator[tuple[str, dict[str, Any]], str, Reca
 def superseded(claim: Claim, found: Sequence[Recalled]) -> Recalled | None:
     """Return which of the records that were found a claim corrects."""
     others = [record for record in found if record.text.lower() != claim.text.lower()]
+    if acquired := ACQUIRED.match(claim.text):
+        what = key_stems(acquired["what"])
+        lacked = next((one for one in others if LACKED.match(one.text) and what & key_stems(one.text)), None)
+        if lacked or claim.slot is None or claim.relation not in ONE_VALUE:
+            return lacked
     if claim.slot is not None and claim.relation in ONE_VALUE - {"is", "place"}:
         return next((record for record in others if _other_value(claim, record)), None)
     rules = (_other_value, _opposite_taste, lambda one, record: contradict(one.text, record.text), _alike)

@@ -39,7 +39,8 @@ DEPLOY = re.compile(
     re.IGNORECASE,
 )
 SEND = re.compile(
-    r"^(?:send|write|message|forward)\s+(?!me\b|us\b)(?:a message |an? e?mail |the message )?(?P<what>.+?)"
+    r"^(?:send|write|message|forward|e-?mail|mail|text)\s+(?!me\b|us\b)"
+    r"(?:a message |an? e?mail |the message )?(?P<what>.+?)"
     r"\s+to\s+(?P<who>[\w.@-]+)"
     r"(?:\s+(?:with|via|using|through|by|in)\s+(?:the\s+)?(?P<tool>\w+))?\W*$",
     re.IGNORECASE | re.DOTALL,
@@ -56,6 +57,13 @@ TELL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A message that names who it is for first."""
+GIVE = re.compile(
+    r"^(?:send|e-?mail|mail|forward|message|text)\s+(?!me\b|us\b|it\b|this\b|that\b)(?P<who>[\w.@-]+)\s+"
+    r"(?P<what>(?:the|an?|my|our|this|that|these|those|some)\s\S.{0,2000}?)[.!? ]*$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A message that names who it is for before what it is: "email bob the report"."""
+DESTROY = re.compile(r"^(?P<verb>delete|remove|erase|wipe)\s+(?P<what>.{1,400})$", re.IGNORECASE)
 CALL = re.compile(
     r"^(?:call|use)(?: the)?(?: tool)?\s+`?(?P<tool>[a-z]\w*)`?(?:\s+with)?\s*(?P<args>.*)$", re.IGNORECASE | re.DOTALL
 )
@@ -70,15 +78,18 @@ PLAN = re.compile(
 HOW_WOULD = re.compile(r"^how (?:would|will|do|can|could|should) (?:you|i|we) (?=\w)", re.IGNORECASE)
 """What a task of a known domain may be asked with; other "how" questions are for skills and memory."""
 FORGET = re.compile(
-    r"^(?:(?:no|oh|ok(?:ay)?|wait|sorry|actually|please|hey|and|can you|could you|would you|i want you to|"
-    r"i'd like you to|you (?:should|can|may|must))[\s,]+){0,4}"
+    r"^(?:(?:no|nah|nope|haha|lol|oh|ok(?:ay)?|wait|sorry|actually|please|hey|and|can you|could you|would you|"
+    r"i want you to|i'd like you to|you (?:should|can|may|must))[\s,]+){0,4}"
     r"(?:(?:do not|don't|dont|no need to|never|you (?:do not|don't) (?:need|have) to)\s+(?:remember|store|keep|"
     r"save|note)\b(?P<a>.{0,400})"
     r"|(?:forget|delete|remove|erase|unlearn|unremember|wipe|drop)\b(?! to\b)(?P<b>.{0,400})"
     r"|(?P<last>scratch that|strike that|take (?:that|it) back|undo (?:that|it)|never ?mind(?: that)?|"
-    r"that was (?:a joke|wrong to store)|i was (?:just )?(?:joking|kidding)|"
+    r"(?:that|it) was (?:just |only )?(?:a joke|a lie|wrong to store)|"
+    r"(?:i was |i'm |just )?(?:just |only )?(?:joking|kidding)|i (?:was lying|lied|made (?:that|it) up)|"
     r"you (?:should not|shouldn't) have (?:stored|saved|remembered|kept) (?:that|this|it)|that(?:'s|"
-    r" is) (?:private|none of your business|not for you)))$",
+    r" is) (?:private|none of your business|not for you))"
+    r"|(?:i was |i'm )(?:just |only )?(?:joking|kidding|lying) about\s+(?P<c>.{1,400})"
+    r"|i lied about\s+(?P<d>.{1,400}))$",
     re.IGNORECASE,
 )
 THINGS = re.compile(
@@ -146,7 +157,7 @@ def read_action(text: str, tools: Sequence[ToolSpec]) -> Action | None:
     deploy = DEPLOY.match(bare)
     if deploy:
         return _deployment(deploy)
-    return _statement(bare) or _shell(bare) or _message(request, tools) or _direct(request, tools)
+    return _statement(bare) or _shell(bare) or _message(request, tools) or _direct(request, tools) or _destruction(bare)
 
 
 def _command(command: str) -> Action:
@@ -178,11 +189,13 @@ def _deployment(match: re.Match[str]) -> Action:
 
 
 def _message(request: str, tools: Sequence[ToolSpec]) -> Action | None:
-    told, match = TELL.match(request), SEND.match(request)
-    if told:
+    told, match, given = TELL.match(request), SEND.match(request), GIVE.match(request)
+    if told and not (match and told["what"] == match["who"]):  # "email the slides to bob" is no word to the slides
         tool, what, who = "outbox", told["what"] or told["what2"], told["who"] or told["who2"]
     elif match:
         tool, what, who = match["tool"] or "outbox", match["what"], match["who"]
+    elif given:
+        tool, what, who = "outbox", given["what"], given["who"]
     else:
         return None
     what = what.strip("\"'“”` ")
@@ -191,6 +204,12 @@ def _message(request: str, tools: Sequence[ToolSpec]) -> Action | None:
     said = next((name for name in ("message", "text", "body", "content") if name in names), "message")
     whom = next((name for name in ("to", "recipient", "address") if name in names), "to")
     return Action(tool, {said: what, whom: who})
+
+
+def _destruction(request: str) -> Action | None:
+    """Return the call for what is to be destroyed outside of memory, so that policies judge it by its name."""
+    match = DESTROY.match(request)
+    return Action(match["verb"].lower(), {"target": match["what"]}) if match and THINGS.search(match["what"]) else None
 
 
 def _direct(request: str, tools: Sequence[ToolSpec]) -> Action | None:
@@ -226,7 +245,7 @@ def read_forget(text: str) -> str | None:
         return None
     if match["last"]:
         return ""
-    rest = (match["a"] if match["a"] is not None else match["b"]).strip(" ,")
+    rest = next(group for name in "abcd" if (group := match[name]) is not None).strip(" ,")
     if LAST.fullmatch(rest):
         return ""
     if match["b"] is not None and THINGS.search(rest):

@@ -32,9 +32,12 @@ HELP = re.compile(
 DATA = re.compile(
     r"^(?:do you (?:store|save|keep|remember|record) (?:my (?:data|messages)|what i (?:say|tell you)|things|"
     r"everything|anything)|"
-    r"is my data (?:safe|private|secure)|where (?:is|are) (?:my data|my memories)(?: stored)?|"
+    r"is my data (?:safe|private|secure)|where (?:is|are) (?:my data|my memories)(?: stored| kept)?|"
+    r"where do you (?:store|save|keep|put) (?:my data|my memories|it|that|this|what i (?:say|tell you))|"
+    r"(?:how|where) (?:do|can) i (?:delete|erase|remove|export|see|get|download) (?:all )?(?:of )?my (?:data|memories)|"
     r"can you remember(?: things)?|"
-    r"what do you do with my data|who can (?:see|read) (?:this|my data))\W*$",
+    r"what do you do with my data|who (?:can|else) (?:sees?|reads?|access) (?:this|that|my data|what i (?:say|tell you|"
+    r"write)))\W*$",
     re.IGNORECASE,
 )
 DATA_TEXT = (
@@ -48,7 +51,9 @@ ABOUT_YOU = re.compile(
     r"^what(?:'s| is| are) your (?!source\b)\w+(?: \w+)?\W*$|^(?:where|how old|when|what|who|which|do|are|can|"
     r"have)\b(?: \w+){0,3} you (?:live|from|born|like(?: me)?|"
     r"feel|think|dream|sleep|eat|"
-    r"alive|married|happy|sad|made by|made you)\W*$|^(?:how old|where) are you(?: from)?\W*$|^who (?:made|built|"
+    r"alive|married|happy|sad|made by|made you|conscious|sentient|human|have (?:feelings|emotions|a soul|a body))\W*$|"
+    r"^(?:which|what) (?:model|version|ai|llm)(?: \w+)? (?:are|do) you(?: use)?\W*$|^(?:how old|"
+    r"where) are you(?: from)?\W*$|^who (?:made|built|"
     r"wrote) you\W*$",
     re.IGNORECASE,
 )
@@ -69,26 +74,33 @@ HOW_ARE_YOU = re.compile(
     re.I,
 )
 THERE = re.compile(
-    r"^(?:are you (?:still )?(?:there|here|awake|listening|ready)|can (?:we|you|i) (?:talk|chat|hear me|ask you "
+    r"^(?:(?:are )?(?:you|u|ya) (?:still )?(?:there|here|awake|listening|ready)|can (?:we|you|i) (?:talk|chat|"
+    r"hear me|ask you "
     r"something|help me|help))\W*$",
     re.I,
 )
 THANKS = re.compile(
-    r"^(?:many |ok(?:ay)?,? |great,? )?(?:thanks|thank you|thx|ty|cheers|great|perfect|cool|nice|awesome|"
+    r"^(?:many |ok(?:ay)?,? |great,? )?(?:thanks|thank you|thx|ty|cheers|danke|merci|gracias|grazie|obrigad[oa]|"
+    r"great|perfect|cool|nice|awesome|"
     r"well done|good (?:job|bot)|excellent|wonderful|lovely)\b(?!.*\b(?:i|my|we)\b).{0,30}$",
     re.I,
 )
 BYE = re.compile(
-    r"^(?:bye|goodbye|see (?:you|ya)|good night|cya|ciao|that(?:'s| is) all|i(?:'m| am) done|quit|exit)\b.{0,20}$", re.I
+    r"^(?:bye|goodbye|see (?:you|ya)|good night|cya|ciao|tschü(?:ss|ß)|adiós|adios|au revoir|that(?:'s| is) all|"
+    r"i(?:'m| am) done|quit|exit)\b.{0,20}$",
+    re.I,
 )
 SURE = re.compile(
     r"^(?:yes|yeah|yep|yup|ok|okay|k|sure|fine|right|correct|that(?:'s| is) (?:right|correct|true|it)|exactly|"
     r"alright|got it|i see|indeed|true|"
-    r"no problem|np|mhm|aha)\W*$",
+    r"no problem|no worries|don't worry|never mind me|np|mhm|aha|(?:oh,? )?(?:i(?:'m| am) )?sorry(?: about that)?|"
+    r"my apologies)"
+    r"\W*$",
     re.I,
 )
 NO = re.compile(
-    r"^(?:no|nope|nah|wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect|not what i (?:said|meant))|not really|"
+    r"^(?:(?:no|nope|nah)[\s,.!]+)?(?:no|nope|nah|wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect|"
+    r"not what i (?:said|meant))|not really|"
     r"you(?:'re| are) wrong|you got (?:that|it|this) wrong|i (?:never|didn't|did not) (?:say|said) (?:that|this|"
     r"so))\W*$",
     re.I,
@@ -102,6 +114,20 @@ BLAME = re.compile(
     r"^(?:you(?:'re| are)(?: so)? (?:stupid|dumb|useless|bad|an idiot|annoying|slow)|this (?:is )?(?:sucks|"
     r"stupid|useless|rubbish)|fuck|shit|damn|wtf|i hate you)\b.{0,40}$",
     re.I,
+)
+SPEAKS = re.compile(
+    r"^(?:can|do) you (?:speak|understand|read|write|know|talk)(?: in)? (?:other languages|any other language|"
+    r"(?-i:[A-Z])\w+(?:an|ish|ch|ese|ic|ian|i|k))\W*$",
+    re.I,
+)
+RULES = re.compile(
+    r"^(?:what|which|list|show(?: me)?)(?: are)?(?: all)?(?: the| your)? policies(?: (?:do you|are|must you|"
+    r"hold)\b.{0,30})?\W*$",
+    re.I,
+)
+RULES_TEXT = (
+    "The policies of this store judge every tool call. /policy lists them here, and `memkit policy list` on the "
+    "command line; /why says which of them decided."
 )
 LAUGH = re.compile(r"^(?:(?:ha){2,20}h?|lol|lmao|rofl|hehe|xd|wow|omg|oops|hm+|uh+|ah+|oh+)\W*$", re.I)
 GENERAL = re.compile(
@@ -144,7 +170,10 @@ CODE_TEXT = (
 )
 SMALL, ACCENTED = r"[a-zß-öø-ÿ\u0101-\u017f]", r"[ß-öø-ÿ\u0101-\u017f]"
 FOREIGN = re.compile(
-    r"\b(?:ich|nicht|und|der|das|ist|mein|meine|wohne|heiße|je|suis|est|mon|ma|les|c'est|j'ai|j'habite|yo|soy|"
+    r"\b(?:et|avec|pour|dans|nous|sont|elle|mes|ses|une|appelle|habite|comment|pourquoi|llamo|en|con|y|auch|mit|für|"
+    r"von|"
+    r"eine|einen|habe|haben|bin|kann|dich|mich|mir|"
+    r"ich|nicht|und|der|das|ist|mein|meine|wohne|heiße|je|suis|est|mon|ma|les|c'est|j'ai|j'habite|yo|soy|"
     r"es|mi|vivo|tengo|una|el|los|"
     r"sono|che|mio|abito|sou|meu|minha|moro|jestem|nazywam|ik|ben|mijn|een|het|jag|är|heter|bor|czy|się|nie|po|mam|jak|"
     r"wie|wer|warum|heißt|hast|du|kannst|bitte|danke|où|quel|quelle|tu|vous|parles|como|cómo|qué|que|dónde|eres|puedes|"
@@ -160,6 +189,7 @@ FOREIGN_TEXT = (
 NONSENSE = (
     "I did not understand that, and stored nothing. Tell me something about yourself, ask me about it, or say 'help'."
 )
+WHAT_IS_RIGHT = "What is right, then? Say it in a whole sentence, such as “No, my dog is called Max”."
 MOST_GOALS = 3
 CORE_NAME = re.compile(r"<human>\n(?P<text>.*?)\n?</human>", re.DOTALL)
 
@@ -167,6 +197,8 @@ ANSWERS = (
     (HELP, HELP_TEXT),
     (DATA, DATA_TEXT),
     (ABOUT_YOU, ABOUT_YOU_TEXT),
+    (SPEAKS, "I read English only. A language model reads more: --provider anthropic, or --provider openai."),
+    (RULES, RULES_TEXT),
     (HOW_ARE_YOU, "I am well, as rules are. How can I help you?"),
     (THERE, "Yes. Tell me something to remember, ask me about it, or say 'help'."),
     (THANKS, "You are welcome."),
@@ -174,7 +206,7 @@ ANSWERS = (
     (PRAISE, "Thank you. I only follow rules."),
     (BLAME, "I am sorry. I only follow rules; “help” says what I understand."),
     (LAUGH, "Tell me something to remember, ask me about it, or say 'help'."),
-    (NO, "What is right, then? Say it in a whole sentence, such as “No, my dog is called Max”."),
+    (NO, WHAT_IS_RIGHT),
     (SURE, "All right."),
     (
         CLOCK,
@@ -194,6 +226,12 @@ def small_talk(text: str, earlier: Sequence[Message] = ()) -> str | None:
         return greeting(earlier)
     bare = " ".join(text.split()) if len(text) < 200 else text
     return next((answer for pattern, answer in ANSWERS if pattern.match(bare)), None)
+
+
+def asked_what_is_right(earlier: Sequence[Message]) -> bool:
+    """Return whether the user was just asked what holds instead."""
+    answers = (message.get("content") or "" for message in reversed(earlier) if message.get("role") == "assistant")
+    return next(answers, "").startswith(WHAT_IS_RIGHT)
 
 
 def greeting(earlier: Sequence[Message]) -> str:
