@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from memkit.llm.requests import Action, read_action, read_task
 from memkit.llm.script import Heard, Script, is_refused, reason
 from memkit.loop.fencing import unfenced
 
+FOR_MODELS = re.compile(r"\nIf you know how to do it with these, call propose_subtasks\.$")
+"""What a planner without a plan tells the model, and no user."""
 NO_ACTION = "I read this step and did nothing: it names no tool that I could call."
 
 
@@ -24,7 +27,7 @@ def propose(gap: Mapping[str, Any]) -> Script:
 def plan(task: str) -> Script:
     """Plan a task and return the plan, or why there is none."""
     result = yield "plan_task", {"task": task}
-    return f"I could not plan that: {reason(result)}" if is_refused(result) else result
+    return f"I could not plan that: {reason(result)}" if is_refused(result) else FOR_MODELS.sub("", result)
 
 
 def act(action: Action) -> Script:

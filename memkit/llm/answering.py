@@ -17,6 +17,7 @@ from memkit.llm.questions import (
     is_disliking,
     is_question,
     key_stems,
+    key_words,
     read_question,
     with_name,
     with_subject,
@@ -24,7 +25,7 @@ from memkit.llm.questions import (
 from memkit.llm.recalled import Recalled, said_turns
 from memkit.llm.relations import ONE_VALUE, WORDS, Slot, slot_of
 from memkit.llm.requests import read_forget
-from memkit.llm.script import SEARCH, Heard, Script, listed, search
+from memkit.llm.script import SEARCH, Found, Heard, Script, listed, search
 from memkit.llm.small_talk import GENERAL, GENERAL_TEXT
 from memkit.llm.speech import sentences_of
 from memkit.memory.contradictions import contradict
@@ -104,13 +105,26 @@ def answer(heard: Heard, sentence: str) -> Script:
             return told
         fitting = [record for record in listed if fits(asked, record)]
     if fitting:
-        return tell(asked, fitting)
+        return tell(asked, (yield from _exactly(asked, fitting)) or fitting)
     if asked.about and (likings := [record for record in found if fits(replace(asked, about=""), record)]):
         return f"Nothing I remember names {asked.about}. What I have on tastes: {tell(asked, likings)}"
     related = [record for record in found if _mentions(record, asked.subject)]
     if related:
         return f"That I do not know. What I have on it: {_told(related[0])}"
     return (yield from look_back(heard, question, asked))
+
+
+def _exactly(asked: Asked, fitting: Sequence[Recalled]) -> Found:
+    """Return the records that say just what is asked of somebody, where those found only mention it, or nothing.
+
+    The words of the question find what says more before what says it last.
+    """
+    if asked.subject in (None, "i") or asked.relation not in ONE_VALUE - {"is", "place"}:
+        return []
+    if any(_relation(record) == asked.relation for record in fitting):
+        return []
+    found = yield from search(" ".join(key_words(asked.subject or "")))
+    return [record for record in found if _relation(record) == asked.relation and fits(asked, record)]
 
 
 def resolved(heard: Heard, sentence: str) -> str:

@@ -62,7 +62,7 @@ DONE = re.compile(
     re.IGNORECASE,
 )
 DID = re.compile(
-    r"^(?:i|we)(?:'ve| have)? (?:(?:already|just|finally) ){0,2}"
+    r"^(?:(?:i|we)(?:'ve| have)? )?(?:(?:already|just|finally) ){0,2}"
     r"(?P<what>(?:\w{1,20}(?:ed|ent|aid|ote|old|ook|ought|ade)|got|met|put|cut|read) .{1,200})$",
     re.IGNORECASE,
 )
@@ -111,7 +111,7 @@ PASSING = re.compile(
     r"kind of|too)){0,2} "
     r"(?:tired|hungry|bored|happy|sad|sick|busy|back|here|ready|done|ok|okay|fine|good|great|sure|sorry|late|"
     r"leaving|going(?! to\b)|"
-    r"glad|excited|stressed|confused|lost|curious|afraid|thirsty|cold|hot|angry|annoyed|in a hurry|on my way|"
+    r"glad|excited|stressed|confused|lost|curious|afraid(?! of\b)|thirsty|cold|hot|angry|annoyed|in a hurry|on my way|"
     r"raining|sunny|"
     r"nice|cool|funny|true|wrong|right|interesting|amazing|working|thinking|joking|kidding|testing|not sure|impressed|"
     r"wondering|looking|having)\b",
@@ -154,7 +154,10 @@ STATES = re.compile(
     r"^(?!(?:what|who|when|where|which|how|why|if|unless|because|although|please|maybe|perhaps|once|whatever|don't|"
     r"do not|tell|ask|show|give|send|help|let|imagine|suppose|pretend)\b)(?:(?:i'm|i've|i'll|i'd|we're|we've|"
     r"we'll)\b|(?:i|we) [a-z']{2,20} \S|"
-    rf"(?:[\w'.&/+#@,-]{{1,40}} ){{1,7}}?(?:{VERBS})\b|[\w.-]{{1,40}}'s \w)",
+    rf"(?:[\w'.&/+#@,-]{{1,40}} ){{1,7}}?(?:{VERBS})\b|[\w.-]{{1,40}}'s \w|"
+    r"(?:the|our|my|each|every|all) (?:[\w'.&/+#@-]{1,40} ){2,6}?[a-z]{3,20}(?:s|ed) (?:the|an?|every|each|on|in|at|"
+    r"to|from|"
+    r"by|with|for|after|before|when|until|about|as|into|over|per|\d))",
     re.IGNORECASE,
 )
 RULE = re.compile(

@@ -13,6 +13,8 @@ from memkit.llm.recalled import Recalled
 from memkit.llm.relations import slot_of
 from memkit.llm.script import Heard, Script, is_refused, reason, search
 
+LISTED = re.compile(r"- .+ \[[^\[\]\s]{8,64}\]$")
+"""A line of a list of records."""
 MOST = 5
 """Records that one wish takes back; each is a tool call."""
 EVERYTHING = re.compile(
@@ -36,6 +38,8 @@ def forget(heard: Heard, what: str) -> Script:
     """Retire what is meant by ``what``, or with an empty text what was written last, and say what that was."""
     if EVERYTHING.match(what):
         return ERASURE
+    if not what and (which := _which(heard)):
+        return which
     every = ALL_OF.match(what)
     ids = (yield from _meant(every["what"] if every else what, every=bool(every))) if what else _last(heard)
     if not ids:
@@ -52,6 +56,16 @@ def forget(heard: Heard, what: str) -> Script:
         " ".join([*gone, "It will not be stored again." if len(gone) == 1 else "None of it will be stored again."])
         + more
     )
+
+
+def _which(heard: Heard) -> str:
+    """Return what to ask where "that" may mean several records, or one that was taken back; empty where it is clear."""
+    said = (message for message in reversed(heard.earlier) if message.get("role") == "assistant")
+    answer = next((message.get("content") or "" for message in said if message.get("content")), "")
+    if answer.startswith("Forgotten: “"):
+        return "That is forgotten. /undo brings back what a turn took back."
+    several = [one for one in answer.splitlines() if LISTED.match(one)]
+    return "I named several. Say which one: “forget …”, in its own words." if len(several) > 1 else ""
 
 
 def _last(heard: Heard) -> list[str]:

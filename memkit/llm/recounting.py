@@ -42,7 +42,8 @@ LISTING = re.compile(
     r"are there(?: any)?|any)(?: all| of| on| still)*(?: my| our| the)?(?: open| current| pending)? "
     r"(?:"
     + "|".join(f"(?P<{type}>{names})" for type, names in TYPES.items())
-    + r")(?: do i have| have i| that you know| you know| left| open| today| right now)*\W*$"
+    + r")(?: do i have| have i| that you know| you know| left| open| today| right now|"
+    r" (?:did|have) i (?:give|given|tell|told|set) you| (?:should|must|do) you follow)*\W*$"
     r"|^(?:and )?my (?:open )?(?:goals|to-?dos|tasks|reminders)\W*$|^what(?: is|'s) on my (?:to-?do list|list|plate|"
     r"agenda)\W*$"
     r"|^what am i (?:still )?(?:working (?:towards?|on)|planning|aiming (?:at|for))\W*$"
@@ -90,7 +91,13 @@ SAID = re.compile(
 )
 WHY_NOT = re.compile(
     r"^(?:but |and )?why (?:did|do|have|will|would|could|can)(?:n't you| you not)\b.{0,120}$|"
-    r"^(?:but |and )?why (?:not|won't you|can't you)\b.{0,120}$",
+    r"^(?:but |and )?why (?:not|won't you|can't you)\b.{0,120}$|^why\W*$",
+    re.IGNORECASE,
+)
+AGAIN = re.compile(
+    r"^(?:(?:please )?(?:repeat|say) (?:that|it)(?: again)?|what did you (?:just )?say|come again|pardon(?: me)?|"
+    r"huh|eh|"
+    r"what|sorry what|excuse me)(?: please)?\W*$",
     re.IGNORECASE,
 )
 DID_YOU = re.compile(
@@ -103,7 +110,8 @@ REFUSED = ("I did not do that.", "I cannot do that", "That did not work", "I cou
 DONE = "Done with "
 OneFound = Generator[tuple[str, dict[str, Any]], str, Recalled | None]
 MOST_SAID = 5
-NOTHING = "I remember nothing of you yet. Tell me something, such as “My dog is called Rex”."
+HOW_TO_BEGIN = "Tell me something, such as “My dog is called Rex”."
+NOTHING = f"I remember nothing of you yet. {HOW_TO_BEGIN}"
 SOURCES = {
     "explicit": "in your own words",
     "inferred": "as I understood you",
@@ -183,7 +191,15 @@ def _why_not(heard: Heard, match: re.Match[str]) -> Script:
     """Say again why something was not done, as it was said then."""
     yield from ()
     why = next((text for text in _answers(heard) if text.startswith(REFUSED)), None)
-    return f"I said why: “{why[:500]}” /why has the account of it." if why else "I see nothing that I did not do."
+    return (
+        f"I said why: “{why[:500]}” /why has the account of it." if why else "I see nothing here that I refused to do."
+    )
+
+
+def _again(heard: Heard, match: re.Match[str]) -> Script:
+    yield from ()
+    last = next(_answers(heard), "")
+    return f"I said: “{last[:1000]}”" if last else "I said nothing yet. " + HOW_TO_BEGIN
 
 
 def _did_you(heard: Heard, match: re.Match[str]) -> Script:
@@ -263,5 +279,6 @@ FORMS: tuple[tuple[re.Pattern[str], Callable[[Heard, re.Match[str]], Script]], .
     (ABOUT, _about),
     (SAID, _said),
     (WHY_NOT, _why_not),
+    (AGAIN, _again),
     (DID_YOU, _did_you),
 )

@@ -48,6 +48,8 @@ DATA_TEXT = (
     "hand over or remove all of it."
 )
 ABOUT_YOU = re.compile(
+    r"^(?:what do you think (?:about|of)|(?:do|would|don't|can) you (?:like|love|hate|enjoy|prefer|believe|rather|miss|"
+    r"want))\b.{0,80}$|"
     r"^what(?:'s| is| are) your (?!source\b)\w+(?: \w+)?\W*$|^(?:where|how old|when|what|who|which|do|are|can|"
     r"have)\b(?: \w+){0,3} you (?:live|from|born|like(?: me)?|"
     r"feel|think|dream|sleep|eat|"
@@ -80,9 +82,10 @@ THERE = re.compile(
     re.I,
 )
 THANKS = re.compile(
-    r"^(?:many |ok(?:ay)?,? |great,? )?(?:thanks|thank you|thx|ty|cheers|danke|merci|gracias|grazie|obrigad[oa]|"
-    r"great|perfect|cool|nice|awesome|"
-    r"well done|good (?:job|bot)|excellent|wonderful|lovely)\b(?!.*\b(?:i|my|we)\b).{0,30}$",
+    r"^(?:many |ok(?:ay)?,? |great,? |cool,? |nice,? )?(?:thanks|thank you|thx|ty|cheers|danke|merci|gracias|grazie|"
+    r"obrigad[oa])\b(?!.*\b(?:i|my|we)\b).{0,30}$|"
+    r"^(?:that(?:'s| is) )?(?:very |so )?(?:great|perfect|cool|nice|awesome|well done|good|excellent|wonderful|lovely)"
+    r"(?:,? (?:one|work|job|bot|stuff|answer|to (?:hear|know)))?\W*$",
     re.I,
 )
 BYE = re.compile(
@@ -138,6 +141,14 @@ GENERAL = re.compile(
     r"turn (?:on|off)|set (?:an? )?(?:alarm|timer))\b",
     re.IGNORECASE,
 )
+ORDERED = re.compile(
+    r"^(?:please )?(?:(?:can|could|would) you )?(?:please )?(?:restart|reboot|call|phone|schedule|read|post|share|"
+    r"install|"
+    r"upload|download|print|check|find|add|put|start|stop|create|delete|remove|move|copy|clean|wash|bring|email|text|"
+    r"invite|cancel|pay|feed|sign|submit|arrange|organi[sz]e|reserve|rename|mute|switch|dim) \S",
+    re.IGNORECASE,
+)
+"""What somebody is told to do in words that no tool understands."""
 GENERAL_TEXT = (
     "I cannot do that: I am a rule-based model that remembers, plans and calls the tools of this store. For "
     "anything else "
@@ -278,7 +289,7 @@ def is_foreign(text: str) -> bool:
     """
     letters = [letter for letter in text[:400] if letter.isalpha()]
     strange = sum(not unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
-    if letters and 2 * strange > len(letters):
+    if len(letters) > 1 and 2 * strange > len(letters):
         return True
     words = re.findall(r"[^\W\d_]+", text[:400].lower())
     return len(words) > 2 and 3 * len(FOREIGN.findall(text[:400])) >= len(words)
@@ -286,4 +297,4 @@ def is_foreign(text: str) -> bool:
 
 def not_understood(text: str) -> str:
     """Return what to say where no rule fits."""
-    return GENERAL_TEXT if GENERAL.match(text) else NONSENSE
+    return GENERAL_TEXT if GENERAL.match(text) or ORDERED.match(text) else NONSENSE

@@ -77,7 +77,7 @@ ASKED_FOR = re.compile(
     r"memori[sz]e)(?: that)? (?=(?:i|i'm|my|we|we're|our|the)\b)"
 )
 """How somebody asks, as a question too, that what follows is remembered."""
-CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)")
+CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
 """Where a clause of its own begins, whose negations are not those of the clause before."""
 BREAK = re.compile(r"[,;]")
 LEADING = frozenset(
