@@ -15,6 +15,7 @@ WHO = rf"(?P<s>{NOUNS})"
 ASKING = re.compile(
     r"\?\s*$|^(?:who|whose|whom|what|where|when|why|which|how|do|does|did|is|are|am|was|were|can you tell|"
     r"could you tell|"
+    r"(?:please )?(?:repeat|say) (?:that|it)(?: again)?\W*$|come again|pardon|huh|"
     r"tell me|remind me (?:what|who|where|when|which|how|whether|if)|list|show me|i forg[oe]t (?:what|who|where|"
     r"when|which|"
     r"how|my \w+'s)|i (?:don't|can't|do not) (?:remember|recall)|any idea|do you|have i|has my|did i|what's|"
