@@ -38,7 +38,7 @@ TYPES = {
     "fact": "facts?",
 }
 LISTING = re.compile(
-    r"^(?:please )?(?:(?:list|show|give|tell)(?: me)?|what(?:'s| is| are)|which(?: are)?|do i have(?: any)?|"
+    r"^(?:please )?(?:(?:list|show|give|tell)(?: me)?|what(?:'s| is| are)?|which(?: are)?|do i have(?: any)?|"
     r"are there(?: any)?|any)(?: all| of| on| still)*(?: my| our| the)?(?: open| current| pending)? "
     r"(?:"
     + "|".join(f"(?P<{type}>{names})" for type, names in TYPES.items())
