@@ -19,6 +19,9 @@ ANNOUNCED = r"(?:(?:^|[.!?:;,\n\"'(\[\-–—>*#]\s*)(?:(?:the|your|my|our|some|
 ORDER = r"[\"'*]*(?:(?:please|now|first|immediately|just|then|instead|also|step \d+|\d+[.)])[:,]?\s+){0,3}(?:you\b|from now\b|do not\b|don't\b|do anything\b|(?:ignore|disregard|forget|obey|override|bypass|reveal|print|output|dump|leak|send|forward|email|post|upload|exfiltrate|transfer|wire|pay|delete|erase|drop|execute|run|call|invoke|act|behave|pretend|respond|reply|answer|say|tell|recommend|approve|accept|grant|disable|stop|trust|treat|share|give|always|never|only|the (?:assistant|agent|ai|model|user))\b)"
 """How an order to a model goes on after it was announced."""
 WHOSE = r"(?:previous|prior|above|earlier|preceding|foregoing|former|past|system|developer|safety|original|initial|current|existing|your|security|built-in)"
+REFUSED = r"(?:never|do not|don't)\s+(?:ever\s+)?(?:follow|obey|heed|respect|apply|comply with|stick to|adhere to|abide by|listen to)"
+YOURS = r"(?:(?:all|any|every|of|these|those|the)\s+){0,3}(?:your|the (?=system|developer|safety))\s+(?:(?:own|system|developer|safety|security|previous|prior|original|initial|built-in|core|hidden)\s+){0,2}(?:instructions?|prompts?|directives?|guidelines?|guardrails?|rules?|polic(?:y|ies)|restrictions?|safeguards?|constraints?|programming|training)\b(?!')"
+"""What binds the model itself; "your doctor's orders" do not."""
 
 # fmt: off
 DIRECTIVES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -31,6 +34,7 @@ DIRECTIVES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("override", rf"{VALUE}(?:ignore|disregard|forget|override)\s+(?:(?:all|any|every|of|the|these|those|your|my|our)\s+){{0,4}}?(?:{WHOSE}\s+){{1,2}}(?:\w+\s+)?{RULES}\b"),
         ("override", rf"{VALUE}(?:ignore|disregard|forget)\s+(?:(?:all|any|every|everything|whatever)\s+(?:of\s+)?(?:(?:the|these|those|your)\s+)?(?:instructions|prompts|guidelines|guardrails|directives|safeguards|(?:that\s+)?(?:is\s+|was\s+|came\s+|said\s+)?(?:above|previously)\b|you (?:know|were|have been|had|learned))|your\s+{RULES}\b)"),
         ("reveal", rf"{VALUE}(?:reveal|leak|disclose|dump|exfiltrate|recite|print|output|repeat)\s+(?:all (?:of )?)?your (?:(?:system|hidden|initial|secret|full|original|own)\s+)*(?:prompt|instructions?|rules|guidelines|secrets)\b"),
+        ("override", rf"(?:{CLAUSE}|{VALUE}){REFUSED}\s+{YOURS}"),
         ("override", rf"\b{NEW} system (?:instructions?|prompt|directives?)\s*:|{ANNOUNCED}{NEW} (?:instructions?|prompt|directives?)\s*[:\-–—]+\s*{ORDER}|\byour (?:new|real|actual|updated|only) (?:instructions?|directives?) (?:is|are)\b"),
         ("override", r"\b(?:system|admin|administrator|developer|root|emergency) (?:override|command|directive)\b\s*[:!-]"),
         ("override", r"\b(?:your|the) (?:previous|prior|earlier|original|old) (?:instructions|rules|prompt|guidelines|programming) (?:are|is|were|was|have been|has been) (?:now )?(?:void|cancelled|canceled|revoked|replaced|suspended|obsolete|superseded|no longer)"),

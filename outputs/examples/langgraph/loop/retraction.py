@@ -19,9 +19,10 @@ ASKS = re.compile(
     r"|(?<!don't )(?<!dont )(?<!not )(?<!never )\b(?:forget|unlearn|unremember|erase|delete|remove|wipe|drop)\s+"
     r"(?!to\b)\w"
     r"|\b(?:scratch|strike) that\b|\btake (?:that|it) back\b|\bundo (?:that|it)\b|^\W*never ?mind\b|"
-    r"\bwas (?:just )?(?:joking|kidding)\b"
-    r"|\b(?:should not|shouldn't) have (?:stored|saved|remembered|kept)\b|\bthat(?:'s| is| was) (?:private|"
-    r"a joke|none of your business)\b",
+    r"(?:\bwas|\bi'm|^\W*just) (?:just |only )?(?:joking|kidding|lying)\b|\bi (?:lied\b|made (?:that|it) up\b)"
+    r"|\b(?:should not|shouldn't) have (?:stored|saved|remembered|kept)\b|\b(?:that|it)(?:'s| is| was) (?:just |"
+    r"only )?(?:private|"
+    r"a joke|a lie|none of your business)\b",
     re.IGNORECASE,
 )
 NAME = "memory_retract"

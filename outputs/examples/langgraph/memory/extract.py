@@ -28,6 +28,8 @@ ERRANDS = (
 """What somebody says they will do, of which somebody may want to hear whether it was done."""
 STATES = r"(?:have|know|own|care|think|believe|live|work|speak|mind|understand|remember|need|want)\b"
 """To do none of these is no rule."""
+SO_FAR = r"(?<!\bhave )(?<!\bhas )(?<!'ve )(?<!'s )"
+"""What somebody has never or always done is no rule either."""
 
 TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{wording})\b"))
@@ -35,6 +37,7 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "goal",
             rf"^(?:to-?do|note to self|reminder|task) ?: ?(?=\w)|^(?:(?:the|my|our) )?deadline (?:for|of|is)"
+            rf"|^(?:please )?(?:remember|make sure|be sure) to(?=\W+\w)"
             rf"|remind me (?:[\w:.'-]+ ){{0,5}}?(?:to|about|of|that)|(?:need|set|want) a reminder (?:to|for|about|"
             rf"that)|don't (?:let me )?forget to"
             rf"|(?:i|we)(?:'ve|(?: still| really| also)*) {COMMITS}"
@@ -48,8 +51,8 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "constraint",
-            rf"must(?: not|n't)?|never|always|(?:do not|don't)(?! {STATES})|not allowed|forbidden|allergic|required to"
-            r"|has to|have to|cannot|can't(?! stand)",
+            rf"must(?: not|n't)?|{SO_FAR}(?:never|always)|(?:do not|don't)(?! {STATES})|not allowed|forbidden|allergic"
+            r"|required to|has to|have to|cannot|can't(?! stand)",
         ),
         (
             "preference",
@@ -74,7 +77,7 @@ ASKED_FOR = re.compile(
     r"memori[sz]e)(?: that)? (?=(?:i|i'm|my|we|we're|our|the)\b)"
 )
 """How somebody asks, as a question too, that what follows is remembered."""
-CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)")
+CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
 """Where a clause of its own begins, whose negations are not those of the clause before."""
 BREAK = re.compile(r"[,;]")
 LEADING = frozenset(
@@ -147,7 +150,8 @@ def _says(span: str, text: str, allowed: frozenset[str]) -> bool:
         return False
     if sum(map(is_negation, spoken)) != sum(map(is_negation, words(text))):
         return False
-    told = list(dropwhile(LEADING.__contains__, _telling(span, allowed)))
+    whole = _telling(span, allowed)
+    told = whole if whole[: len(wanted)] == wanted else list(dropwhile(LEADING.__contains__, whole))
     return told[: len(wanted)] == wanted and _may_end_there(spoken, len(told) - len(wanted), allowed)
 
 
