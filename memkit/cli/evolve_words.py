@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from memkit.evolution.runs.folder import LATEST
 from memkit.evolution.runs.lineage import Step
 from memkit.evolution.runs.status import Status, status_of
 from memkit.store.files import write_whole
+from memkit.terminal import counted
 from memkit.use_cases.read_evolution import read_evolution
 from memkit.use_cases.report_evolution import report_evolution
 
@@ -30,7 +32,9 @@ def status(front: Front, run: str) -> None:
     """Say how RUN stands (the latest, unless named)."""
     account = read_evolution(run, root=store_if_any(front))
     found = status_of(account)
-    front.answer({**vars(found), "spent": account.spent}, _status_lines(found), diagnostics=_notes(account))
+    front.answer(
+        {**vars(found), "spent": account.spent}, _status_lines(found, account.spent), diagnostics=_notes(account)
+    )
 
 
 @click.command("best", cls=MemkitCommand)
@@ -90,7 +94,7 @@ def _notes(account: Account) -> list[Diagnostic]:
     return [diagnostic("run", note, severity="warning") for note in account.notes]
 
 
-def _status_lines(found: Status) -> list[str]:
+def _status_lines(found: Status, spent: Mapping[str, float]) -> list[str]:
     lines = [f"{found.run}: {found.state}" + (f" ({found.stopped})" if found.stopped else "")]
     lines.append(f"generation {found.generation} of {found.generations}, {found.evaluations} programs judged")
     if found.rate:
@@ -100,6 +104,13 @@ def _status_lines(found: Status) -> list[str]:
     else:
         lines.append("no program has a score that counts yet")
     lines.append(f"confined by {found.sandbox}")
+    lines += [
+        f"model {each['name']}: asked {counted(each['asked'], 'time')}, {each['better']} better than what they change"
+        for each in found.models
+    ]
+    if found.models:
+        cost = f", cost {spent['cost']:g}" if "cost" in spent else ""
+        lines.append(f"models used {spent['tokens']:,.0f} tokens{cost}")
     reasons = list(found.failures.items())
     lines += [f"{number} without a score: {reason}" for reason, number in reasons[:_REASONS]]
     lines += [f"… {len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS else []

@@ -15,6 +15,8 @@ from memkit.evolve.core import EvolveError
 from memkit.evolve.source.species import Programs
 from memkit.sandbox.sandbox import source_of
 
+_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.If)
+"""What runs later than the import of a program, or not at all."""
 PROGRAM, EVALUATOR, SETTINGS = "initial_program.py", "evaluator.py", ("config.yaml", "config.yml")
 
 
@@ -95,13 +97,15 @@ def _modules(task: Task) -> list[str]:
     """Return the installed modules that the program to start from imports, and what they cannot do without.
 
     Raises:
-        UsageError: It imports one that is not installed.
+        UsageError: It cannot be imported without one that is not installed.
     """
     found = list[str]()
-    for name in _imported(ast.parse(task.seed)):
+    for name, is_needed in _imported(ast.parse(task.seed)).items():
         if name in sys.stdlib_module_names:
             continue
         if not _is_installed(name):
+            if not is_needed:
+                continue
             raise UsageError(
                 f"{task.program.name} imports {name}, which is not installed beside memkit. Install it there, or do "
                 "without: a program runs alone and reads the standard library and installed modules only.",
@@ -111,18 +115,28 @@ def _modules(task: Task) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _imported(tree: ast.Module) -> list[str]:
-    """Return the top names of what a program always imports; what it imports in ``try`` it can do without."""
-    guarded = {id(node) for item in ast.walk(tree) if isinstance(item, ast.Try) for node in ast.walk(item)}
-    names = list[str]()
-    for node in ast.walk(tree):
-        if id(node) in guarded:
-            continue
+def _imported(tree: ast.Module) -> dict[str, bool]:
+    """Return the top names of what a program imports, and whether importing the program does so in any case.
+
+    Functions, such as one that draws a picture, and branches import what the program itself may do without; what
+    stands in ``try`` is left out.
+    """
+    names = dict[str, bool]()
+    waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
+    while waiting:
+        node, is_needed = waiting.pop(0)
+        found = list[str]()
         if isinstance(node, ast.Import):
-            names += [alias.name.partition(".")[0] for alias in node.names]
+            found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.append(node.module.partition(".")[0])
-    return list(dict.fromkeys(names))
+            found = [node.module]
+        for name in found:
+            top = name.partition(".")[0]
+            names[top] = names.get(top, False) or is_needed
+        if not isinstance(node, ast.Try | ast.TryStar):
+            is_needed = is_needed and not isinstance(node, _LATER)
+            waiting += [(child, is_needed) for child in ast.iter_child_nodes(node)]
+    return names
 
 
 def _is_installed(name: str) -> bool:

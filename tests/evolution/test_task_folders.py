@@ -124,6 +124,8 @@ def test_memkits_own_settings_grant(tmp_path: Path) -> None:
         ("import numpy as np\nfrom numpy.linalg import norm\n", ("numpy",)),
         ("def f():\n    from scipy.optimize import minimize\n", ("numpy", "scipy")),
         ("try:\n    import nothing_like_this\nexcept ImportError:\n    pass\n", ()),
+        ("import numpy\ndef show():\n    import nothing_like_this.pyplot\n", ("numpy",)),
+        ("if __name__ == '__main__':\n    import nothing_like_this\n", ()),
     ],
 )
 def test_what_the_first_program_imports_its_descendants_may_read(
@@ -147,6 +149,7 @@ def test_a_module_beside_the_evaluator_is_not_granted(tmp_path: Path, monkeypatc
         ("def f(:\n", "initial_program.py: Evolution cannot start here. The program does not parse: line 1"),
         ("# EVOLVE-BLOCK-START\nx = 1\n", "Line 1: EVOLVE-BLOCK-START without EVOLVE-BLOCK-END"),
         ("import nothing_like_this\n", "imports nothing_like_this, which is not installed"),
+        ("def f():\n    import absent\nclass A:\n    import absent\n", "imports absent, which is not installed"),
     ],
 )
 def test_a_first_program_that_cannot_start_is_an_error(tmp_path: Path, program: str, message: str) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from memkit.evolve.core import (
     ProposedChange,
     RecordedProposer,
     Score,
+    fitness_mean_squared_error,
     read_program,
 )
 from tests.evolve.tasks import deadly, roughness
@@ -203,6 +205,20 @@ def test_stop_and_restore_equals_the_straight_run(name: str, stops: list[int], s
     assert individuals == straight.drain() and broken.archive == straight.archive
 
 
+def test_the_weights_of_a_sum_are_those_of_the_straight_run() -> None:
+    """What an earlier sum of the same terms in another order looked like is no part of a saved search."""
+    fitness = partial(fitness_mean_squared_error, target=math.cosh, points=[index / 7 for index in range(-7, 14)])
+    straight, broken = (search(fitness, functions=(), population_size=20) for _ in range(2))
+    for _ in range(3):
+        straight.generation()
+        broken.generation()
+        resumed = search(fitness, functions=(), population_size=20)
+        resumed.restore(broken.state())
+        broken = resumed
+
+    assert broken.state() == straight.state()
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
@@ -216,6 +232,7 @@ def test_stop_and_restore_equals_the_straight_run(name: str, stops: list[int], s
             "'judge'",
         ),
         (lambda saved: saved.replace("lambda x: ", "lambda x: 1 + "), "not what its id says"),
+        (lambda saved: saved.replace('"random": [[3, [', '"random": [[3, [-'), "cut short"),
         (lambda saved: "[]", "no checkpoint"),
         (lambda saved: "null", "no checkpoint"),
     ],
@@ -294,7 +311,9 @@ def test_the_family_tree_is_whole() -> None:
             assert item.island in places[parent] or parent == individuals[0].id
         places.setdefault(item.id, set()).add(item.island)
     assert len(born) == searcher.evaluations
-    assert {item.operation for item in individuals} >= {"seed", "mutate", "cross", "tune", "migrate"}
+    assert {item.operation for item in individuals} >= {"start", "mutate", "cross", "tune", "migrate"}
+    assert [item.operation for item in individuals].index("seed") == 0
+    assert sum(item.operation == "seed" for item in individuals) == 1
     assert {item.island for item in individuals} == {0, 1, 2, 3}
     assert [item.generation for item in individuals] == sorted(item.generation for item in individuals)
 
@@ -306,7 +325,7 @@ def test_the_archive_holds_the_best_of_each_kind() -> None:
 
     archive = searcher.archive
     for item in individuals:
-        if item.score.value is not None and item.operation in ("seed", "mutate", "cross"):
+        if item.score.value is not None and item.operation in ("seed", "start", "mutate", "cross"):
             body = read_program(item.program).body
             kept = archive[(body.size // 4, body.depth // 2)]
             assert kept.score.value is not None and kept.score.value <= item.score.value

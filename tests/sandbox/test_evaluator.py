@@ -205,6 +205,7 @@ def test_results_with_artifacts_are_read_without_openevolve(judge: Judge) -> Non
     [
         ("return 'good'", "returned str, not metrics"),
         ("return None", "returned NoneType, not metrics"),
+        ("return True", "returned bool, not metrics"),
         ("return {'score': object()}", "an object cannot be forwarded"),
         ("raise KeyError('gone')", "KeyError: 'gone'"),
         ("raise SystemExit(3)", "SystemExit: 3"),

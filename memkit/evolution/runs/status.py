@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.evolution.runs.account import Account
+from memkit.evolution.runs.checkpoints import Checkpoint
 from memkit.evolution.runs.individuals import Judged
 
 
@@ -33,6 +34,9 @@ class Status:
     sandbox: str
     """Which means of confinement hold."""
     notes: tuple[str, ...] = ()
+    models: tuple[Mapping[str, Any], ...] = ()
+    """What each model has contributed: ``{name, asked, better}``, where better are programs that beat the one they
+    change. The more of those, the more often it is asked."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,16 @@ def status_of(account: Account) -> Status:
         checkpoint.stopped,
         account.record.sandbox,
         account.notes,
+        models_of(checkpoint),
+    )
+
+
+def models_of(checkpoint: Checkpoint) -> tuple[Mapping[str, Any], ...]:
+    """Return what each model has contributed, by name."""
+    standings: Mapping[str, Any] = checkpoint.state.get("proposers", {})
+    return tuple(
+        {"name": name, "asked": standing["tries"], "better": standing["wins"]}
+        for name, standing in sorted(standings.items())
     )
 
 

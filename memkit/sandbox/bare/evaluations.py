@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from types import ModuleType
 from typing import Any
 
@@ -105,7 +106,9 @@ def _evaluate(connection: socket.socket, module: ModuleType) -> None:
 def _read(stage: str, result: Any) -> dict[str, Any]:
     """Return what an evaluator returned as data, or why it is none."""
     metrics, artifacts = result, dict[str, Any]()
-    if not isinstance(result, Mapping) and hasattr(result, "metrics"):
+    if isinstance(result, Real) and type(result) is not bool:
+        metrics = {"combined_score": result}
+    elif not isinstance(result, Mapping) and hasattr(result, "metrics"):
         metrics, artifacts = result.metrics, getattr(result, "artifacts", None) or {}
     if not isinstance(metrics, Mapping):
         return {"failure": list(failure("evaluator", f"{stage}() returned {type(result).__name__}, not metrics"))}
