@@ -70,7 +70,8 @@ class Island:
     def settle(self, genomes: Sequence[Genome], budget: int) -> Asking:
         """Take in the first programs, and mutants of them until there are as many as ``budget`` says."""
         births: list[Birth] = []
-        waiting, models = list(genomes), [member.genome for member in self.members]
+        waiting, models = list(genomes), [*genomes, *(member.genome for member in self.members)]
+        here = {member.id for member in self.members}
         for _ in range(_TRIES * budget):
             if len(births) >= budget:
                 break
@@ -78,10 +79,13 @@ class Island:
                 birth = Birth(waiting.pop(0), START)
             else:
                 parent = self._random.choice(models)
-                birth = Birth(self._species.mutate(parent, self._random), "mutate", (self._id_of(parent),))
+                parents = here & {self._id_of(parent)}  # what another island had first is no ancestor
+                child = self._species.mutate(parent, self._random)
+                birth = Birth(child, "mutate" if parents else START, tuple(parents))
             if self._claim(birth.genome):
                 births.append(birth)
                 models.append(birth.genome)
+                here.add(self._id_of(birth.genome))
         if births:
             self._take((yield births))
 

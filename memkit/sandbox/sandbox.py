@@ -71,9 +71,11 @@ class Sandbox:
         self._control, control = socket.socketpair()
         try:
             self._server = _started(self._folder, control, self._runtime, config)
-        except BaseException:
+        except BaseException as error:
             self._control.close()
             shutil.rmtree(self._folder)
+            if isinstance(error, BlockingIOError):
+                raise SandboxUnavailable(_lacking("this user may have no further process")) from None
             raise
         self._finish = weakref.finalize(self, _closed, self._folder, self._control, self._server, os.getpid())
         try:

@@ -426,7 +426,11 @@ def test_a_model_proposes_and_a_stopped_run_goes_on_with_its_next_answer(capsys:
     assert straight["best"]["score"] == 0 and "x * x + 3" in straight["best"]["program"]
     assert told("halted") == told("straight")
     steps = asked(capsys, "lineage", "halted")["data"]["ancestors"]
-    assert steps[-1]["operation"] == "model:scripted:answers.json"
+    assert steps[0]["operation"] == "seed" and steps[-1]["operation"] == "model:scripted:answers.json"
+    status = asked(capsys, "status", "halted")["data"]
+    assert status["models"] == [{"name": "scripted:answers.json", "asked": 6, "better": 4}]
+    assert run(["evolve", "status", "halted"]) == 0
+    assert "model scripted:answers.json: asked 6 times, 4 better" in capsys.readouterr().out
     assert len(Path("halted/answers.jsonl").read_text().splitlines()) == 6
 
 

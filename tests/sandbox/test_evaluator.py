@@ -57,6 +57,7 @@ def test_an_evaluator_of_the_usual_form_runs_as_it_is(judge: Judge) -> None:
     assert found.failure is None
     assert found.metrics == {"combined_score": 18, "has": False}
     assert found.events == ()
+    assert judge("return load(path).square(3)", SQUARE).metrics == {"combined_score": 9}
 
 
 def test_a_process_of_the_evaluators_own_imports_the_program_as_well(judge: Judge) -> None:
@@ -209,6 +210,7 @@ def test_results_with_artifacts_are_read_without_openevolve(judge: Judge) -> Non
         ("return {'score': object()}", "an object cannot be forwarded"),
         ("raise KeyError('gone')", "KeyError: 'gone'"),
         ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})()", "Odd"),
         ("os._exit(7)", "exit code 7"),
         ("os.kill(os.getpid(), 11)", "killed by signal 11"),
         ("os.kill(os.getppid(), 9); time.sleep(5)", "has ended the process that it was started from"),

@@ -155,6 +155,7 @@ def test_scratch_space_is_refused_where_it_cannot_be_bounded(monkeypatch: pytest
         ),
         ("bare.seccomp.Filter.take_on = lambda self: None", "it could make a socket"),
         ("bare.seccomp.Filter.take_on = refuse", "it could not be taken on"),
+        ("bare.nursery.os.fork = refuse", "no process could be started to try it"),
     ],
 )
 def test_a_kernel_that_lacks_a_means_is_refused_by_name(

@@ -365,3 +365,18 @@ def test_a_module_is_granted_that_lies_in_a_folder_which_is_not(
     rooted = any(layer.name == "root" and layer.holds for layer in sandbox.report.layers)
     assert (value, is_granted) == (7, True)
     assert is_hidden_there is not rooted
+
+
+def test_no_further_process_is_no_sandbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A user whose processes are used up is told so, and nothing is left behind."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def refuse(*_given: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("memkit.sandbox.sandbox._started", refuse)
+
+    with pytest.raises(SandboxUnavailable, match="this user may have no further process"):
+        Sandbox()
+
+    assert list(tmp_path.iterdir()) == []

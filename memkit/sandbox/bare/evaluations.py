@@ -106,7 +106,7 @@ def _evaluate(connection: socket.socket, module: ModuleType) -> None:
 def _read(stage: str, result: Any) -> dict[str, Any]:
     """Return what an evaluator returned as data, or why it is none."""
     metrics, artifacts = result, dict[str, Any]()
-    if isinstance(result, Real) and type(result) is not bool:
+    if not isinstance(result, bool) and isinstance(result, Real):
         metrics = {"combined_score": result}
     elif not isinstance(result, Mapping) and hasattr(result, "metrics"):
         metrics, artifacts = result.metrics, getattr(result, "artifacts", None) or {}
@@ -133,4 +133,8 @@ def _raised(error: BaseException) -> Failure:
     if isinstance(error, CandidateFailed):
         return error.failure
     trace = "".join(traceback.format_exception(error))
-    return failure("evaluator", f"{type(error).__name__}: {error}".rstrip(": "), trace, type(error).__name__)
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the evaluator's own code
+        text = ""
+    return failure("evaluator", f"{type(error).__name__}: {text}".rstrip(": "), trace, type(error).__name__)

@@ -235,7 +235,11 @@ def _proven(confinement: Confinement | None, outside: str, layers: dict[str, Any
     if confinement is None:
         return None
     probes = (_LISTING if layers["landlock"][0] else _seeing(outside), *_PROBES)
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        layers["proof"] = [False, f"no process could be started to try it: {error.strerror}"]
+        return None
     if child == 0:
         code = _PROBES_FAILED
         try:
