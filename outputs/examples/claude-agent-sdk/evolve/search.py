@@ -73,6 +73,17 @@ class EvolutionarySearcher:
         'lambda x: 3 * x + 7'
     """
 
+    history: list[Generation]
+    """How the search stood after each generation."""
+    stopped: str | None = None
+    """Why the search ended: target, patience, exhausted (nothing new could be made), unscored (nothing has had a score
+    for long: the fitness is broken or hangs), or generations."""
+    _tidied: str | None = None
+    """The best program whose plainer forms were tried."""
+    _scored_at: int = 0
+    """The last generation in which a program got a score."""
+    _is_between_generations: bool = True
+
     def __init__(
         self,
         seed_program: str | Mapping[str, Any] | Sequence[Any] | None = None,
@@ -98,30 +109,24 @@ class EvolutionarySearcher:
         confirm: Confirm | None = None,
     ) -> None:
         chosen = _one_fitness(fitness_fn, fitness)
-        _check("mutation_rate", mutation_rate, 0, 1)
-        _check("population_size", population_size, 2, 100_000, whole=True)
+        _check_breeding(mutation_rate, population_size, islands, seed)
         _check("max_size", max_size, 1, 200, whole=True)
         _check("proposals", proposals, 0, 1)
         if patience is not None:
             _check("patience", patience, 1, 10**9, whole=True)
-        if islands is not None:
-            _check("islands", islands, 1, population_size // 2, whole=True)
-        evaluate = partial(score_of, chosen, minimize=minimize)
-        question = _question(
-            species,
-            space,
-            seed_program,
-            lambda text: ask_for_expression(chosen, text, parameters, functions, max_size, minimize=minimize),
+        ask = partial(
+            ask_for_expression, chosen, parameters=parameters, functions=functions, max_size=max_size, minimize=minimize
         )
-        self._population_size = population_size
-        self._patience = patience
+        question = _question(species, space, seed_program, ask)
+        self._population_size, self._patience = population_size, patience
         self._target = _target_loss(target_fitness, minimize=minimize, is_error=question.is_error)
         self._random = Random(seed)
         self._species = question.species
+        evaluate = partial(score_of, chosen, minimize=minimize)
         self._workers = Workers(evaluate, None if question.exact else executor)
         self._judge = Judge(self._species, question.exact or self._evaluated, minimize=minimize, confirm=confirm)
-        grid = self._species.grid() if features is None else features
         self._ensemble = Ensemble(proposers, Random(self._random.getrandbits(64)))
+        grid = self._species.grid() if features is None else features
         self._archipelago = Archipelago(
             self._species,
             self._judge,
@@ -133,27 +138,11 @@ class EvolutionarySearcher:
             proposals=proposals if proposers else 0.0,
             count=islands,
         )
-        self._settings: dict[str, JSON] = {
-            "seed": seed,
-            "population_size": population_size,
-            "islands": len(self._archipelago.islands),
-            "mutation_rate": mutation_rate,
-            "minimize": minimize,
-            "species": type(self._species).__name__,
-            "features": dict(grid),
-        }
-        self._tidied: str | None = None
-        self._scored_at = 0
-        """The last generation in which a program got a score."""
+        self._settings: dict[str, JSON] = {"seed": seed, "minimize": minimize, **self._archipelago.settings}
+        self.history = []
         self._bests: dict[str, Member] = {}
         self._best_ids: list[str | None] = []
         self._finished: list[Individual] = []
-        self._is_between_generations = True
-        self.history: list[Generation] = []
-        """How the search stood after each generation."""
-        self.stopped: str | None = None
-        """Why the search ended: target, patience, exhausted (nothing new could be made), unscored (nothing has had a
-        score for long: the fitness is broken or hangs), or generations."""
 
     @property
     def best_fitness(self) -> float | None:
@@ -274,7 +263,7 @@ class EvolutionarySearcher:
             for random, numbers in zip((self._random, self._ensemble.random), saved["random"], strict=True):
                 checkpoint.set_chance(random, numbers)
             self._read_history(saved["history"], members)
-        except (LookupError, TypeError, ValueError, AttributeError, RefusedProgram) as problem:
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RefusedProgram) as problem:
             raise BadCheckpoint(f"The checkpoint is damaged or cut short: {told(problem)}") from problem
         self._tidied, self.stopped = saved["tidied"], saved["stopped"]
         self._scored_at = saved["scored_at"]
@@ -384,6 +373,16 @@ def _one_fitness(first: Fitness | None, second: Fitness | None) -> Fitness:
     if not callable(chosen):
         raise EvolveError(f"A fitness is a function of a program, not {type(chosen).__name__}.")
     return chosen
+
+
+def _check_breeding(mutation_rate: Any, population_size: Any, islands: Any, seed: Any) -> None:
+    """Refuse settings of the populations that make no sense, and a seed that could not be repeated."""
+    _check("mutation_rate", mutation_rate, 0, 1)
+    _check("population_size", population_size, 2, 100_000, whole=True)
+    if islands is not None:
+        _check("islands", islands, 1, population_size // 2, whole=True)
+    if not isinstance(seed, int):
+        raise EvolveError(f"`seed` is {seed!r:.40}; it must be a whole number, which makes a search repeatable.")
 
 
 def _check(label: str, value: Any, low: float, high: float, *, whole: bool = False) -> None:

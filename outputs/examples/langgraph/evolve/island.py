@@ -14,7 +14,7 @@ from typing import Any
 
 from .archive import Archive
 from .interface import JSON, Genome, Opening, Species
-from .member import TUNE, Asking, Birth, Member
+from .member import START, TUNE, Asking, Birth, Member
 from .tuning import affordable, cost, lowest_point, probes
 
 _TRIES = 20
@@ -48,6 +48,7 @@ class Island:
         self,
         species: Species,
         claim: Callable[[Genome], bool],
+        id_of: Callable[[Genome], str],
         random: Random,
         archive: Archive,
         *,
@@ -56,6 +57,7 @@ class Island:
     ) -> None:
         self._species = species
         self._claim = claim
+        self._id_of = id_of
         self._random = random
         self._capacity = capacity
         self._mutation_rate = mutation_rate
@@ -67,17 +69,25 @@ class Island:
 
     def settle(self, genomes: Sequence[Genome], budget: int) -> Asking:
         """Take in the first programs, and mutants of them until there are as many as ``budget`` says."""
-        born: list[Genome] = []
+        births: list[Birth] = []
         waiting, models = list(genomes), [*genomes, *(member.genome for member in self.members)]
+        here = {member.id for member in self.members}
         for _ in range(_TRIES * budget):
-            if len(born) >= budget:
+            if len(births) >= budget:
                 break
-            genome = waiting.pop(0) if waiting else self._species.mutate(self._random.choice(models), self._random)
-            if self._claim(genome):
-                born.append(genome)
-                models.append(genome)
-        if born:
-            self._take((yield [Birth(genome, "seed") for genome in born]))
+            if waiting:
+                birth = Birth(waiting.pop(0), START)
+            else:
+                parent = self._random.choice(models)
+                parents = here & {self._id_of(parent)}  # what another island had first is no ancestor
+                child = self._species.mutate(parent, self._random)
+                birth = Birth(child, "mutate" if parents else START, tuple(parents))
+            if self._claim(birth.genome):
+                births.append(birth)
+                models.append(birth.genome)
+                here.add(self._id_of(birth.genome))
+        if births:
+            self._take((yield births))
 
     def breed(self, budget: int, proposed: Sequence[Birth] = ()) -> Asking:
         """Have the ``proposed`` programs and ``budget`` new ones judged, and keep the best."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from .interface import Genome, Score
 
+SEED, START = "seed", "start"
+"""The operations of the program that a search was given, and of those that were drawn to start with beside it."""
 TUNE = "tune"
 """The operation of programs that are judged to learn how numbers matter."""
 

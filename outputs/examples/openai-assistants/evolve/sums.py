@@ -43,7 +43,8 @@ class Sums:
         self._vocabulary = vocabulary
         self._max_size = max_size
         self._units: dict[Node, tuple[Sequence[float], float]] = {}
-        self._known: dict[frozenset[Node], Node] = {}
+        self._known: dict[tuple[Node, ...], Node] = {}
+        """By terms in their order, on which the answer depends: so it is the same in a search that was restored."""
 
     def mutated(self, genome: Node, random: Random) -> Node:
         """Return ``genome`` with one term more, less or changed."""
@@ -75,12 +76,11 @@ class Sums:
             inner for base in bases if base.size <= self._max_size for inner in terms_of(simplified(base))
         )
         chosen = tuple(base for base in plain if base != ONE and base.depth <= _DEEPEST)
-        key = frozenset(chosen)
-        known = self._known.get(key)
+        known = self._known.get(chosen)
         if known is None:
             if len(self._known) > _MEMORY:
                 self._known.clear()
-            known = self._known[key] = sum_of(self._within(chosen))
+            known = self._known[chosen] = sum_of(self._within(chosen))
         return known
 
     def _within(self, bases: Sequence[Node]) -> dict[Node, float]:

@@ -19,7 +19,7 @@ from .errors import DoesNotApply
 from .interface import JSON, ProposalRequest, Species
 from .island import Island
 from .judge import Judge
-from .member import Asking, Birth, Member
+from .member import SEED, Asking, Birth, Member
 
 _ISLANDS = 4
 _SMALLEST_ISLAND = 8
@@ -49,12 +49,21 @@ class Archipelago:
         self._ensemble = ensemble
         self._proposals = proposals
         count = count or max(1, min(_ISLANDS, population_size // _SMALLEST_ISLAND))
+        self.settings: dict[str, JSON] = {
+            "population_size": population_size,
+            "islands": count,
+            "mutation_rate": mutation_rate,
+            "species": type(species).__name__,
+            "features": dict(grid),
+        }
+        """What a saved run has to be the same in."""
         capacity = max(2, population_size // count)
         self._chances = [Random(random.getrandbits(64)) for _ in range(count)]
         self.islands = [
             Island(
                 species,
                 judge.claim,
+                judge.id_of,
                 chance,
                 Archive(species, grid),
                 capacity=capacity,
@@ -70,7 +79,7 @@ class Archipelago:
         """
         first, *others = self._species.first(random, budget)
         self._judge.claim(first)
-        (seed,) = self._judge.judge([(0, Birth(first, "seed"))], 1)
+        (seed,) = self._judge.judge([(0, Birth(first, SEED))], 1)
         for island in self.islands:
             island.welcome(seed)
         count, shares = len(self.islands), self._shares(budget - 1)

@@ -27,6 +27,10 @@ class Workers:
             self._executor = executor
             self._make = _like(executor) if _has_processes(executor) else None
         elif executor is not None:
+            if not callable(executor):
+                raise EvolveError(
+                    f"An executor is a concurrent.futures.Executor, or makes one; this is {executor!r:.60}."
+                )
             self._make = executor
             self._executor = executor()
         if _has_processes(self._executor):

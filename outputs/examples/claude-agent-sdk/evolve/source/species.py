@@ -55,9 +55,9 @@ class Programs:
         self._max_length = max(max_length or _LONGEST, len(seed))
         self._max_size = max(max_size if max_size is not None else max(300, 3 * size), size)
 
-    def first(self, random: Random, count: int) -> list[Source]:
-        """Return the seed program and mutants of it."""
-        return [self.seed, *(self.mutate(self.seed, random) for _ in range(count - 1))]
+    def first(self, _random: Random, _count: int) -> list[Source]:
+        """Return the seed program; all others descend from it."""
+        return [self.seed]
 
     def mutate(self, genome: Source, random: Random) -> Source:
         """Return ``genome`` with one change; ``genome`` itself where none of several tries gives a program."""
