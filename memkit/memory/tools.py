@@ -204,9 +204,9 @@ class MemoryTools:
     def archival_memory_insert(
         self,
         text: str | None = None,
+        tags: Sequence[str] | None = (),
         *,
         content: str | None = None,
-        tags: Sequence[str] = (),
         type: str | None = None,
         supersedes: str | None = None,
     ) -> str:
@@ -235,8 +235,8 @@ class MemoryTools:
     def archival_memory_search(
         self,
         query: str,
-        *,
         top_k: int | None = None,
+        *,
         limit: int | None = None,
         type: str | None = None,
         as_of: str | None = None,
@@ -289,7 +289,7 @@ class MemoryTools:
             self._record("learn", ids=learned, success=success)
         return learned
 
-    def conversation_search(self, query: str, *, limit: int | None = None, top_k: int | None = None) -> list[Turn]:
+    def conversation_search(self, query: str, limit: int | None = None, *, top_k: int | None = None) -> list[Turn]:
         """Return the turns of this user that match ``query`` best, of every session, but for the running one."""
         size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
         found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
@@ -493,6 +493,8 @@ def _applies(record: Record, asked: set[str]) -> bool:
 
 def _either(first: str | None, second: str | None, name: str) -> str:
     value = first if first is not None else second
+    if first is not None and second is not None:
+        raise ToolInputError(f"{name} is given twice, once as content.")
     if not isinstance(value, str):
         raise ToolInputError(f"{name} is missing.")
     return value
@@ -503,8 +505,8 @@ def _size(*given: int | None) -> int:
     return max(1, min(int(wanted), MAX_RESULTS))
 
 
-def _tags(tags: Sequence[str]) -> tuple[str, ...]:
-    return (tags,) if isinstance(tags, str) else tuple(tags)
+def _tags(tags: Sequence[str] | None) -> tuple[str, ...]:
+    return (tags,) if isinstance(tags, str) else tuple(tags or ())
 
 
 def _taken(event: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -52,6 +53,9 @@ def test_working_memory_stays_small(actions: list[str]) -> None:
         working.record_step(action)
 
     assert [step.action for step in working.completed_steps] == actions[-20:]
+    working.max_items = 0
+    working.trim()
+    assert working.completed_steps == []
 
 
 @given(st.lists(texts, max_size=90))
@@ -66,6 +70,22 @@ def test_a_conversation_is_bounded_and_loses_nothing_to_search(contents: list[st
     assert conversation.get_last_n(5) == conversation.messages[-5:]
 
 
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 12), st.integers(0, 30))
+def test_a_conversation_keeps_the_bounds_it_was_given(most: int, at: int, keep: int, said: int) -> None:
+    """However the three bounds stand to each other, there are never more messages than any of them allows."""
+    conversation = ConversationMemory(max_messages=most, summarize_at=at, keep=keep)
+    taken_over = ConversationMemory(max_messages=most, summarize_at=at, keep=keep)
+    everything = [{"role": "user", "content": str(number)} for number in range(said)]
+    for message in everything:
+        conversation.add(**message)
+    taken_over.import_from({"messages": everything})
+
+    for one in (conversation, taken_over):
+        assert len(one.messages) <= min(most, at)
+        assert len(one.messages) == said or len(one.messages) >= min(most, at, keep)
+        assert [*one.older, *one.messages] == everything[-len([*one.older, *one.messages]) :] if said else True
+
+
 def test_a_compressed_conversation_opens_with_its_summary() -> None:
     """Once older messages are summarised, a model is shown the summary first."""
     conversation = ConversationMemory(summarize_at=4, keep=2)
@@ -77,6 +97,7 @@ def test_a_compressed_conversation_opens_with_its_summary() -> None:
     assert shown[0]["role"] == "system"
     assert "line 0" in shown[0]["content"]
     assert conversation.search("harbour", limit=10)[0].tier == "messages"
+    assert len(conversation.search("harbour", top_k=2)) == 2
 
 
 def test_an_exported_conversation_can_be_imported() -> None:
@@ -92,6 +113,11 @@ def test_an_exported_conversation_can_be_imported() -> None:
         other.import_from({"turns": []})
     with pytest.raises(LoopError, match="JSON"):
         other.import_from("{half")
+    broken: list[dict[str, Any]] = [{"messages": 3}, {"messages": ["hi"]}, {"messages": [{"role": "user"}]}]
+    for one in (*broken, {"messages": [], "older": 3}):
+        with pytest.raises(LoopError, match="list of messages"):
+            other.import_from(one)
+    assert other.export() == conversation.export()
 
 
 def test_a_statement_told_again_counts_more() -> None:
@@ -106,6 +132,24 @@ def test_a_statement_told_again_counts_more() -> None:
     assert [known.text for known in dropped] == ["The train was late"]
     assert semantic.search("tea")[0].importance == 0.6
     assert semantic.search("tea")[0].times == 2
+
+
+@pytest.mark.parametrize("importance", [-0.1, 2, float("nan"), "high"])
+def test_an_importance_that_is_no_share_is_refused(importance: Any) -> None:
+    """What nothing could be ranked by is not kept."""
+    with pytest.raises(LoopError, match="from 0 to 1"):
+        SemanticMemory().add("Water boils at 100 degrees", importance)
+
+
+def test_a_statement_may_be_called_content_and_the_number_of_finds_top_k() -> None:
+    """The names of the memory tools hold here as well."""
+    semantic = SemanticMemory()
+    for content in ("Water boils at 100 degrees", "Water freezes at zero"):
+        semantic.add(content=content)
+
+    assert len(semantic.search("water", top_k=1)) == 1
+    with pytest.raises(LoopError, match="no statement"):
+        semantic.add("")
 
 
 def test_a_resolved_error_is_the_lesson() -> None:

@@ -64,8 +64,9 @@ def test_a_model_without_an_answer_is_said(memory: Any, answer: Any) -> None:
 
 def test_a_model_that_returns_nonsense_is_a_fault(memory: Any) -> None:
     """An answer of no known shape names what came and what is wanted."""
-    with pytest.raises(ModelFault, match="int"):
-        agent_with(memory, lambda messages: 3).step("Hello")
+    for answer, kind in ((3, "int"), ({"choices": [{"message": {"content": "hi"}}]}, "dict")):
+        with pytest.raises(ModelFault, match=kind):
+            agent_with(memory, lambda messages, answer=answer: answer).step("Hello")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,7 @@ def test_core_memory_is_rendered_anew_every_turn(memory: Any, script: Callable[.
     assert "Name: Ada" not in model.seen[0][0]["content"]
     assert "Name: Ada" in model.seen[1][0]["content"]
     assert agent.core_memory["human"] == "Name: Ada"
+    assert agent.core_memory["persona"].startswith("You are Ada.")
 
 
 def test_paged_out_turns_stay_searchable_without_an_archive() -> None:
@@ -186,10 +188,15 @@ def test_each_recalled_block_carries_its_tier() -> None:
     loop = AgentLoop(memory=VirtualContextMemory(max_main_tokens=2000))
     loop.memory.main.core["human"] = "Likes the harbour"
     loop.observe("The harbour is cold.")
+    loop.start_task("Paint the harbour wall")
+    loop.record_step("buy paint", "red")
 
     blocks = loop.recall("harbour")
 
-    assert [block.tier for block in blocks] == ["core", "messages"]
+    assert [block.tier for block in blocks] == ["core", "messages", "working"]
+    assert blocks[-1].found[0].text == "task: Paint the harbour wall (started)"
+    assert [found.text for found in loop.recall("paint")[-1].found][1:] == ["done: buy paint: red"]
+    assert len(loop.memory.search("harbour", top_k=1)) == len(loop.memory.search("harbour", limit=1)) == 1
 
 
 def test_a_step_can_be_overridden(memory: Any, script: Callable[..., Any]) -> None:
@@ -239,6 +246,22 @@ class Generates:
         return SimpleNamespace(content=f"{len(tools) > 0}", tool_calls=None)
 
 
+class TakesNames:
+    """A client whose method takes nothing by place."""
+
+    def complete(self, *, messages: Any, tools: Any = None) -> str:
+        """Return how many tools it was given."""
+        return f"{len(messages) > 0} {len(tools) > 0}"
+
+
+class HasOptions:
+    """A client with an option in the second place."""
+
+    def complete(self, messages: Any, temperature: float = 0.2, tools: Any = None) -> str:
+        """Return the option and whether there were tools."""
+        return f"{temperature} {len(tools) > 0}"
+
+
 def test_a_client_with_chat_can_call_tools(memory: Any) -> None:
     """Calls in the form of the OpenAI protocol run like any other."""
     reply = agent_with(memory, Chats()).step("I live in Paris")
@@ -251,7 +274,14 @@ def test_a_client_with_chat_can_call_tools(memory: Any) -> None:
 
 @pytest.mark.parametrize(
     ("client", "answer"),
-    [(Completes(), "heard: True"), (Generates(), "True"), (lambda prompt: prompt[:7], "system:")],
+    [
+        (Completes(), "heard: True"),
+        (Generates(), "True"),
+        (TakesNames(), "True True"),
+        (HasOptions(), "0.2 True"),
+        (lambda prompt: prompt[:7], "system:"),
+        (lambda messages, temperature=0.2: f"{temperature}", "0.2"),
+    ],
 )
 def test_a_client_is_called_as_it_can_be(memory: Any, client: Any, answer: str) -> None:
     """A method is given messages or one text, and tools where it takes them."""
@@ -265,9 +295,26 @@ def test_a_class_in_the_place_of_a_client_is_named(memory: Any) -> None:
 
 
 def test_a_text_in_the_place_of_a_persona_is_named(memory: Any) -> None:
-    """The message says what to write."""
+    """The message says what to write; a path is no archive, and one trait is a trait."""
     with pytest.raises(LoopError, match="Persona"):
         MemGPTAgent(persona="You are kind.", tools=memory)  # type: ignore[arg-type]
+    with pytest.raises(LoopError, match="ArchivalStore"):
+        MemGPTAgent(archival_store="some/folder")
+    assert Persona("Ada", "A librarian.", "calm").render() == "You are Ada. A librarian. You are calm."
+
+
+@pytest.mark.parametrize("words", [None, 7, b"Hi", ["Hi"]])
+def test_words_that_are_no_text_open_no_turn(memory: Any, words: Any) -> None:
+    """They are named before anything is asked or kept, and the next turn finds the session whole."""
+    agent = agent_with(memory, lambda messages: "Hello.")
+    for say in (agent.step, agent.loop.observe, agent.loop.inject_observation):
+        with pytest.raises(LoopError, match=type(words).__name__):
+            say(words)
+    with pytest.raises(LoopError, match="observe"):
+        agent.loop.respond()
+
+    assert agent.step("Hi").message == "Hello."
+    assert agent.loop.turn_id == 1
 
 
 def test_whatever_a_planner_returns_can_be_carried_out() -> None:

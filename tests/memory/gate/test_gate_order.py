@@ -44,7 +44,15 @@ def test_malformed_text_is_refused(view: Any, text: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"type": "opinion"}, {"scope": "world"}, {"confidence": 1.5}, {"tags": ("",)}, {"valid_until": "soon"}]
+    "fields",
+    [
+        {"type": "opinion"},
+        {"scope": "world"},
+        {"confidence": 1.5},
+        {"confidence": None},
+        {"tags": ("",)},
+        {"valid_until": "soon"},
+    ],
 )
 def test_fields_outside_the_schema_are_refused(view: Any, fields: Mapping[str, object]) -> None:
     """A field that breaks the record format is refused with the code schema."""

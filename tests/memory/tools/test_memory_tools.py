@@ -48,10 +48,12 @@ class TestInsert:
 
     def test_content_works_as_well_as_text(self, tools: MemoryTools, archive: ArchivalStore) -> None:
         """The text may be called content."""
-        stored = archive.get(tools.archival_memory_insert(content="Alice likes tea"))
+        stored = archive.get(tools.archival_memory_insert(content="Alice likes tea", tags=None))
 
         assert stored is not None
         assert stored.record.text == "Alice likes tea"
+        with pytest.raises(ToolInputError, match="twice"):
+            tools.archival_memory_insert("Alice likes tea", content="Alice likes coffee")
 
     @pytest.mark.parametrize(
         ("said", "trust", "source", "actor"),
@@ -183,6 +185,7 @@ class TestSearch:
 
         assert len(tools.archival_memory_search("Alice drinks winter", top_k=2)) == 2
         assert len(tools.archival_memory_search("Alice drinks winter", limit=1)) == 1
+        assert len(tools.archival_memory_search("Alice drinks winter", 1)) == 1
 
     def test_unsure_records_stay_out_of_the_prompt(self) -> None:
         """Records below the minimum confidence are not returned by the tools."""
