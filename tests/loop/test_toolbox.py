@@ -301,6 +301,18 @@ def test_a_function_that_fails_is_answered(memory: Any) -> None:
     assert "Error" in outcome.text
 
 
+def test_a_module_beside_the_declaration_is_found(memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``module:function`` names a file of the store, which never stands in for a library of the same name."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for module in ("tools_of_this_store", "textwrap"):
+        (tmp_path / f"{module}.py").write_text("def dedent(text):\n    return 'of the store: ' + text\n")
+    tools = [DeclaredTool(of, "Say.", TEXT, run=f"{of}:dedent") for of in ("tools_of_this_store", "textwrap")]
+    toolbox = Toolbox(memory, tools=tools, root=tmp_path)
+
+    assert "of the store: hi" in toolbox.call("tools_of_this_store", {"text": "hi"}).text
+    assert "of the store" not in toolbox.call("textwrap", {"text": "hi"}).text
+
+
 def test_two_tools_cannot_share_a_name(memory: Any) -> None:
     """A declared tool cannot take the place of a memory tool."""
     with pytest.raises(ToolDeclarationError, match="archival_memory_search"):
