@@ -160,6 +160,7 @@ def test_a_resolved_error_is_the_lesson() -> None:
     for _ in range(2):
         tasks.record_step("push", "rejected", succeeded=False)
     tasks.record_step("push", "accepted")
+    tasks.working.decide("Which branch?", "main", "It is green")
     episode = tasks.episode
 
     record_id = tasks.end_task(True, "it runs")
@@ -167,6 +168,7 @@ def test_a_resolved_error_is_the_lesson() -> None:
     assert record_id == "R1"
     assert episode is not None
     assert len(episode.steps) == 2
+    assert [(made.question, made.rationale) for made in episode.decisions] == [("Which branch?", "It is green")]
     assert kept == [
         (
             "The task “deploy” succeeded: it runs. Lesson: push worked after it had failed with: rejected.",
