@@ -104,7 +104,7 @@ class MemoryTools:
         archive: Archive,
         *,
         recall: RecallMemory | None = None,
-        user_id: str = "local",
+        user_id: str | None = "local",
         session_id: str | None = None,
         agent_id: str | None = None,
         consented: Callable[[], bool] = lambda: True,
@@ -112,7 +112,8 @@ class MemoryTools:
         self.main = main
         self.archive = archive
         self.recall = recall or RecallMemory(None)
-        self.user_id = user_id
+        self.user_id = user_id or ""
+        """Whose memory it is; for nobody the gate keeps nothing and a search finds nothing."""
         self.session_id = session_id
         self.agent_id = agent_id
         """Which of the user's agents this is; what is for one agent reaches no other."""

@@ -196,6 +196,7 @@ def test_each_recalled_block_carries_its_tier() -> None:
     assert [block.tier for block in blocks] == ["core", "messages", "working"]
     assert blocks[-1].found[0].text == "task: Paint the harbour wall (started)"
     assert [found.text for found in loop.recall("paint")[-1].found][1:] == ["done: buy paint: red"]
+    assert not loop.toolbox.call("conversation_search", {"query": "harbour", "top_k": 1}).error
     assert len(loop.memory.search("harbour", top_k=1)) == len(loop.memory.search("harbour", limit=1)) == 1
 
 

@@ -55,6 +55,15 @@ class TestInsert:
         with pytest.raises(ToolInputError, match="twice"):
             tools.archival_memory_insert("Alice likes tea", content="Alice likes coffee")
 
+    @pytest.mark.parametrize("nobody", ["", None])
+    def test_without_a_user_nothing_is_stored(self, archive: ArchivalStore, nobody: str | None) -> None:
+        """Whoever names no user is refused with a reason, and finds nothing."""
+        tools = MemoryTools(MainContext(), archive, user_id=nobody)
+
+        with pytest.raises(Refused, match="user_id"):
+            tools.archival_memory_insert("Alice likes tea")
+        assert tools.archival_memory_search("tea") == []
+
     @pytest.mark.parametrize(
         ("said", "trust", "source", "actor"),
         [
