@@ -18,6 +18,8 @@ _PROMPTS = {"prompt", "text", "query"}
 """Names of a parameter that takes one text in place of messages."""
 NO_JSON = "(objects that JSON cannot hold)"
 """Stands for arguments that a program's own model made of sets, bytes, or lists that hold themselves."""
+_ANSWERS = ("text", "content", "tool_calls")
+"""Where an answer holds what it says; one without any of them is of another shape."""
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -53,10 +55,13 @@ class FunctionModel:
         given: Any = messages
         if by_place and by_place[0].name in _PROMPTS:
             given = "\n\n".join(f"{message['role']}: {message.get('content') or ''}" for message in messages)
-        if any(one.name == "tools" and one.kind is not inspect.Parameter.POSITIONAL_ONLY for one in self._parameters):
-            return as_completion(self._function(given, tools=tools))
-        second = len(by_place) >= 2 or any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in self._parameters)
-        return as_completion(self._function(given, tools) if second else self._function(given))
+        named = {one.name for one in self._parameters if one.kind is not inspect.Parameter.POSITIONAL_ONLY}
+        more = {"tools": tools} if "tools" in named else {}
+        if not by_place and "messages" in named:
+            return as_completion(self._function(messages=given, **more))
+        wants_second = any(one.default is one.empty for one in by_place[1:])  # an option with a default is no place
+        wants_second |= any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in self._parameters)
+        return as_completion(self._function(given, *([tools] if wants_second and not more else []), **more))
 
 
 class StreamingFunctionModel(FunctionModel):
@@ -83,7 +88,7 @@ def as_completion(answer: Any) -> Completion:
         return Completion(answer or "")
     text = _read(answer, "text") or _read(answer, "content") or ""
     calls = _read(answer, "tool_calls") or ()
-    if not isinstance(answer, Mapping) and not (hasattr(answer, "content") or hasattr(answer, "text")):
+    if not any(name in answer if isinstance(answer, Mapping) else hasattr(answer, name) for name in _ANSWERS):
         raise ModelFault(f"The model answered with a {type(answer).__name__}. It must return text or a Completion.")
     if not isinstance(text, str) or not isinstance(calls, Sequence):
         raise ModelFault(f"The model answered with a {type(answer).__name__} whose text or tool calls cannot be read.")

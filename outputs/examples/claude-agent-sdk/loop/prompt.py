@@ -37,7 +37,8 @@ class Persona:
         >>> Persona(name="Ada", description="A librarian.", traits=["calm", "exact"]).render()
         'You are Ada. A librarian. You are calm, exact.'
         """
-        traits = f" You are {', '.join(self.traits)}." if self.traits else ""
+        traits = self.traits if isinstance(self.traits, str) else ", ".join(self.traits)
+        traits = f" You are {traits}." if traits else ""
         return f"You are {self.name}. {self.description}{traits}"
 
 

@@ -57,6 +57,7 @@ class SessionTools:
 
     def call(self, name: str, args: Mapping[str, JSON]) -> str:
         """Search the session and return what was found, fenced."""
+        args = {"limit" if name == "top_k" else name: value for name, value in args.items()}
         wrong = problems(SEARCH["parameters"], args)
         if wrong:
             raise LoopError(f"{name}: {'; '.join(wrong)}.")

@@ -87,8 +87,8 @@ class WorkingMemory:
 
     def trim(self) -> None:
         """Let the oldest steps and decisions go where there are too many."""
-        del self.completed_steps[: -self.max_items]
-        del self.decisions[: -self.max_items]
+        for entries in (self.completed_steps, self.decisions):
+            del entries[: max(0, len(entries) - self.max_items)]
 
     def done_lines(self) -> list[str]:
         """Return one line per completed step, for the prompt."""

@@ -15,6 +15,7 @@ from .asking import Asking, cut_short, model_of
 from .calls import TOO_LATE, TOO_MANY, CallRun
 from .chores import Chores
 from .deadline import Deadline
+from .errors import LoopError
 from .events import Announcements, Listener
 from .fencing import fence, new_marker
 from .interface import JSON, Completion, Message, NoJournal, Settle, ToolCall, ToolOutcome, ToolSpec, TurnJournal
@@ -26,11 +27,13 @@ from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
 from .session_memory import SessionTools
 from .tasks import Learn, Remember, TaskMemory
+from .texts import check_words
 from .toolbox import Toolbox
 from .turn import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
-from .virtual_context import INSTRUCTION, Block, VirtualContextMemory
+from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
 from .without_model import answer_from_memory
 from .working import WorkingMemory
+from .working_lines import working_lines
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
 FAILED_BEFORE = "warning: this failed before"
@@ -213,6 +216,7 @@ class AgentLoop:
 
     def observe(self, text: str) -> None:
         """Open a turn with the user's words."""
+        check_words(text, "what the user says")
         self._open_turn(text)
         self.journal.opened(self.turn_id, text, by_user=True)  # before older messages give way, which may take long
         self._add({"role": "user", "content": text})
@@ -221,6 +225,8 @@ class AgentLoop:
         """Answer ``text``, or what was observed last."""
         if text is not None:
             self.observe(text)
+        elif self._user_text is None:
+            raise LoopError("There is nothing to respond to. Call observe(text) before, or respond(text).")
         return self.turn(self.intend(self._user_text))
 
     def heartbeat(self) -> AgentResponse:
@@ -261,6 +267,7 @@ class AgentLoop:
 
     def inject_observation(self, text: str, source: str = "environment") -> None:
         """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
+        check_words(text, "an observation")
         self.toolbox.lower_trust("candidate")
         self._add(data_message(fence(text, source, new_marker())))
 
@@ -284,7 +291,8 @@ class AgentLoop:
 
     def recall(self, query: str, k: int = 5) -> list[Block]:
         """Return what every tier knows about ``query``, one labelled block per tier."""
-        return self.memory.recall(query, k)
+        at_hand = ranked(query, "working", working_lines(self.working))[:k]
+        return [*self.memory.recall(query, k), *([Block("working", tuple(at_hand))] if at_hand else [])]
 
     def context_usage(self) -> dict[str, JSON]:
         """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -38,11 +39,11 @@ def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, secon
     Args:
         tool: What is run.
         args: What it is given.
-        root: Where a program runs.
+        root: Where a program runs, and where the module of a function is looked for besides what is installed.
         seconds: When whoever waits has to go on: a program is stopped then, a function is not waited for any longer.
     """
     if isinstance(tool.run, str) or callable(tool.run):
-        function = find_function(tool.run) if isinstance(tool.run, str) else tool.run
+        function = find_function(tool.run, root) if isinstance(tool.run, str) else tool.run
         try:
             return within(seconds, lambda: _called(function, args))
         except TimeIsUp:
@@ -66,9 +67,12 @@ def named_step(key: str | None) -> Iterator[None]:
         _STEP.reset(token)
 
 
-def find_function(reference: str) -> Callable[..., JSON]:
-    """Return the function that ``module:function`` names."""
+def find_function(reference: str, root: Path) -> Callable[..., JSON]:
+    """Return the function that ``module:function`` names, of a module that is installed or lies in ``root``."""
     module, _, name = reference.partition(":")
+    folder = str(root.resolve())
+    if folder not in sys.path:
+        sys.path.append(folder)  # last, so that no file of a store stands in for a library
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:

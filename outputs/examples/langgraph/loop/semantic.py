@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from .errors import LoopError
 from .texts import words
 
 ALIKE = 0.8
@@ -26,8 +27,13 @@ class SemanticMemory:
     def __init__(self) -> None:
         self.statements: list[Statement] = []
 
-    def add(self, text: str, importance: float = 0.5) -> Statement:
+    def add(self, text: str = "", importance: float = 0.5, *, content: str = "") -> Statement:
         """Keep a statement and return it as kept; one that is known already counts once more."""
+        text = text or content
+        if not isinstance(text, str) or not text.strip():
+            raise LoopError("There is no statement to keep. Hand in its text.")
+        if not isinstance(importance, int | float) or not 0 <= importance <= 1:
+            raise LoopError(f"importance {importance!r:.60} is not a number from 0 to 1.")
         for place, known in enumerate(self.statements):
             if likeness(known.text, text) >= ALIKE:
                 kept = replace(known, importance=max(known.importance, importance), times=known.times + 1)
@@ -37,8 +43,9 @@ class SemanticMemory:
         self.statements.append(kept)
         return kept
 
-    def search(self, query: str, limit: int = 5) -> list[Statement]:
+    def search(self, query: str, limit: int = 5, *, top_k: int | None = None) -> list[Statement]:
         """Return the statements that share words with ``query``; of equals the more important first."""
+        limit = limit if top_k is None else top_k
         wanted = words(query)
         scored = [(len(wanted & words(known.text)), known) for known in self.statements]
         found = sorted(scored, key=lambda pair: (-pair[0], -pair[1].importance, -pair[1].times))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from .errors import LoopError
 
 LETTERS = r"[^\W_]+"
 STOP_WORDS = frozenset({"and", "are", "did", "does", "for", "the", "was", "what", "where", "who", "you"})
@@ -11,6 +14,12 @@ STOP_WORDS = frozenset({"and", "are", "did", "does", "for", "the", "was", "what"
 def words(text: str) -> set[str]:
     """Return the words of ``text`` that carry meaning, in lower case."""
     return {word for word in re.findall(r"\w{3,}", text.lower()) if word not in STOP_WORDS}
+
+
+def check_words(text: Any, what: str) -> None:
+    """Raise LoopError where ``text`` is no string: a turn that opens with anything else breaks later."""
+    if not isinstance(text, str):
+        raise LoopError(f"{what} is a {type(text).__name__}. Hand in its text.")
 
 
 def names(text: str, label: str) -> bool:

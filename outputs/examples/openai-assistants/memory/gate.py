@@ -45,6 +45,8 @@ from .wording import plain
 
 PASSING_TYPES = ("fact", "preference")
 """Types in which an agent's passing or unsure wording is refused; events may be of today."""
+NEEDED = ("type", "scope", "confidence", "importance", "source")
+"""What no draft may leave open, besides its text."""
 UNCOUNTED = ("import", "program")
 """Actors whose writes do not count against a session's quota."""
 
@@ -296,6 +298,9 @@ def form_problems(draft: Draft) -> Iterator[Reason]:
         yield Reason("empty", "An empty text cannot be recalled. Give it some words.")
     elif len(draft.text) > MAX_TEXT_BYTES or len(draft.text.encode(errors="replace")) > MAX_TEXT_BYTES:
         yield Reason("too_long", f"A record may have {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary.")
+    if absent := [key for key in NEEDED if getattr(draft, key) is None]:
+        yield Reason("schema", f"A record needs {', '.join(absent)}.")
+        return
     for problem in field_problems(draft.to_data()):
         yield Reason("schema", mask(problem))
         return

@@ -104,7 +104,7 @@ class MemoryTools:
         archive: Archive,
         *,
         recall: RecallMemory | None = None,
-        user_id: str = "local",
+        user_id: str | None = "local",
         session_id: str | None = None,
         agent_id: str | None = None,
         consented: Callable[[], bool] = lambda: True,
@@ -112,7 +112,8 @@ class MemoryTools:
         self.main = main
         self.archive = archive
         self.recall = recall or RecallMemory(None)
-        self.user_id = user_id
+        self.user_id = user_id or ""
+        """Whose memory it is; for nobody the gate keeps nothing and a search finds nothing."""
         self.session_id = session_id
         self.agent_id = agent_id
         """Which of the user's agents this is; what is for one agent reaches no other."""
@@ -204,9 +205,9 @@ class MemoryTools:
     def archival_memory_insert(
         self,
         text: str | None = None,
+        tags: Sequence[str] | None = (),
         *,
         content: str | None = None,
-        tags: Sequence[str] = (),
         type: str | None = None,
         supersedes: str | None = None,
     ) -> str:
@@ -235,8 +236,8 @@ class MemoryTools:
     def archival_memory_search(
         self,
         query: str,
-        *,
         top_k: int | None = None,
+        *,
         limit: int | None = None,
         type: str | None = None,
         as_of: str | None = None,
@@ -289,7 +290,7 @@ class MemoryTools:
             self._record("learn", ids=learned, success=success)
         return learned
 
-    def conversation_search(self, query: str, *, limit: int | None = None, top_k: int | None = None) -> list[Turn]:
+    def conversation_search(self, query: str, limit: int | None = None, *, top_k: int | None = None) -> list[Turn]:
         """Return the turns of this user that match ``query`` best, of every session, but for the running one."""
         size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
         found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
@@ -493,6 +494,8 @@ def _applies(record: Record, asked: set[str]) -> bool:
 
 def _either(first: str | None, second: str | None, name: str) -> str:
     value = first if first is not None else second
+    if first is not None and second is not None:
+        raise ToolInputError(f"{name} is given twice, once as content.")
     if not isinstance(value, str):
         raise ToolInputError(f"{name} is missing.")
     return value
@@ -503,8 +506,8 @@ def _size(*given: int | None) -> int:
     return max(1, min(int(wanted), MAX_RESULTS))
 
 
-def _tags(tags: Sequence[str]) -> tuple[str, ...]:
-    return (tags,) if isinstance(tags, str) else tuple(tags)
+def _tags(tags: Sequence[str] | None) -> tuple[str, ...]:
+    return (tags,) if isinstance(tags, str) else tuple(tags or ())
 
 
 def _taken(event: Mapping[str, Any]) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 
 from .agent_loop import AgentLoop
 from .chores import Chores
+from .errors import LoopError
 from .events import Listener
 from .interface import JSON, Approval, DeclaredTool, Settle, TurnJournal
 from .planner import Proposals, as_hybrid
 from .prompt import Persona
 from .session_memory import SessionTools
+from .texts import check_words
 from .toolbox import Toolbox
 from .turn import AgentResponse
 from .virtual_context import VirtualContextMemory
@@ -98,8 +100,9 @@ class MemGPTAgent:
 
     @property
     def core_memory(self) -> Mapping[str, str]:
-        """Return the core sections that stand in every prompt."""
-        return self.memory.main.core
+        """Return the core sections as every prompt shows them: the persona's begins with who the agent is."""
+        core = self.memory.main.core
+        return {**core, "persona": "\n".join(filter(None, [self.persona.render(), core.get("persona")]))}
 
     @property
     def persona(self) -> Persona:
@@ -108,6 +111,7 @@ class MemGPTAgent:
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user."""
+        check_words(text, "what the user says")
         return self.loop.respond(text)
 
     def interrupt(self) -> None:
@@ -124,6 +128,8 @@ class MemGPTAgent:
 
 
 def _memory_tools(archive: Any, max_tokens: int, user_id: str, session_id: str | None) -> Any:
+    if archive is not None and not hasattr(archive, "tools"):
+        raise LoopError(f"archival_store is a {type(archive).__name__}. Hand in ArchivalStore(path).")
     if archive is None:
         return SessionTools(VirtualContextMemory(max_tokens, user_id=user_id, session_id=session_id))
     return archive.tools(max_tokens=max_tokens, user_id=user_id, session_id=session_id)

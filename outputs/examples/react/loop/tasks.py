@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .errors import LoopError
 from .interface import JSON
-from .working import WorkingMemory
+from .working import DecisionMade, WorkingMemory
 
 SUCCEEDED, FAILED = "succeeded", "failed"
 """Tags of outcome records."""
@@ -29,6 +29,8 @@ class Episode:
     task: str
     steps: list[dict[str, JSON]] = field(default_factory=list)
     errors: list[dict[str, JSON]] = field(default_factory=list)
+    decisions: list[DecisionMade] = field(default_factory=list)
+    """Those that working memory keeps of the task, the ones to come included."""
     used: dict[str, None] = field(default_factory=dict)
     """Ids of the records that were cited or named as used, in that order."""
 
@@ -60,7 +62,7 @@ class TaskMemory:
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""
         self.working.start(task)
-        self.episode = Episode(task)
+        self.episode = Episode(task, decisions=self.working.decisions)
         self.on_change()
         return self.episode
 
@@ -104,7 +106,8 @@ class TaskMemory:
         self.working.trim()
         if working.task is None or working.current_phase in ENDED:
             return
-        self.episode = Episode(working.task, used=dict.fromkeys(data.get("used", ())))
+        used = dict.fromkeys(data.get("used", ()))
+        self.episode = Episode(working.task, decisions=self.working.decisions, used=used)
         for step in working.completed_steps:
             self.episode.add_step(step.action, step.result, succeeded=step.succeeded)
 

@@ -30,7 +30,7 @@ class Found:
     """Something that a search over the tiers found."""
 
     tier: str
-    """core | messages | recall | archive | procedural"""
+    """core | messages | working | recall | archive | procedural"""
     text: str
     score: float = 0.0
     id: str | None = None
@@ -167,8 +167,9 @@ class VirtualContextMemory:
         self._gone.clear()
         return max((turn.turn_id or 0 for turn in turns), default=0)
 
-    def search(self, text: str, k: int = 5) -> list[Found]:
+    def search(self, text: str, k: int = 5, *, top_k: int | None = None, limit: int | None = None) -> list[Found]:
         """Return what any tier knows about ``text``, best first."""
+        k = next((size for size in (top_k, limit) if size is not None), k)
         found = [item for block in self.recall(text, k) for item in block.found]
         return sorted(found, key=lambda item: -item.score)[:k]
 
@@ -176,7 +177,7 @@ class VirtualContextMemory:
         """Return one block per tier that knows something about ``query``."""
         tiers = {
             "core": self._in_core(query),
-            "messages": _ranked(query, "messages", map(_text, self.main.messages)),
+            "messages": ranked(query, "messages", map(_text, self.main.messages)),
             "recall": self._in_recall(query, k),
             "archive": self._in_archive(query, k),
             "procedural": self._in_procedures(query, k),
@@ -234,15 +235,15 @@ class VirtualContextMemory:
         return [Found("procedural", f"{one.kind} {one.name}: {one.about}", one.score) for one in found]
 
     def _in_core(self, query: str) -> list[Found]:
-        return _ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text))
+        return ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text))
 
     def _in_recall(self, query: str, k: int) -> list[Found]:
         live = {_text(message) for message in self.main.messages}
-        kept = _ranked(query, "recall", (text for text in map(_text, self.turns) if text not in live))
+        kept = ranked(query, "recall", (text for text in map(_text, self.turns) if text not in live))
         if self.recall_memory is None:
             return kept
         turns = self.recall_memory.search(query, self.user_id, k)
-        stored = _ranked(query, "recall", (turn.text for turn in turns if turn.text not in live))
+        stored = ranked(query, "recall", (turn.text for turn in turns if turn.text not in live))
         return sorted([*kept, *stored], key=lambda item: -item.score)
 
     def _in_archive(self, query: str, k: int) -> list[Found]:
@@ -286,7 +287,7 @@ def _text(message: Mapping[str, Any]) -> str:
     return str(message.get("content") or "")
 
 
-def _ranked(query: str, tier: str, texts: Iterable[str]) -> list[Found]:
+def ranked(query: str, tier: str, texts: Iterable[str]) -> list[Found]:
     """Return the texts that share words with ``query``; the score is the share of its words they hold."""
     wanted = words(query)
     scored = [Found(tier, text[:EXCERPT], _overlap(wanted, text)) for text in texts]
