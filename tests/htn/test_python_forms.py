@@ -142,6 +142,10 @@ def test_a_list_of_tasks_is_done_in_order() -> None:
         (lambda: Operator("go", ["at ?x"]), "uses ?x, which its parameters do not name"),
         (lambda: Operator("go ?a", ["to ?x", "by ?y"]), 'parameters="?a - object ?x - object ?y - object"'),
         (lambda: Operator("go", effects=["= a b"]), "is not an effect"),
+        (
+            lambda: Operator("go", [], lambda state: {*state, "gone"}),
+            "The effects are a Python function. List the facts",
+        ),
         (lambda: Operator("go", ["= a"]), "it takes two"),
         (lambda: Operator("go", parameters="x - place"), "needs a question mark"),
         (lambda: HTNPlanner(operators=[Operator("a"), Operator("a")]), "two operators a"),
