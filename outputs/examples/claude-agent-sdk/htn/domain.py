@@ -126,6 +126,8 @@ class Operator:
 
 def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Effect, ...]]:
     """Split effects in one list ("at ?to", "not at ?from") into facts to add, facts to remove, and all others."""
+    if callable(value):
+        raise DomainError("The effects are a Python function. List the facts that change; what does the step is fn=.")
     if isinstance(value, Mapping) and not _is_when(value):
         value = [name if holds else ("not", name) for name, holds in _truths(value)]
     single = isinstance(value, str | Mapping | When | Change)
