@@ -26,6 +26,8 @@ from memory.identifiers import new_id
 SCHEMA = "memkit.chat/1"
 CONSOLIDATED = "memkit.memory.consolidate/1"
 INTERRUPTED = 130
+ENDED = {"interrupted": INTERRUPTED, "broken_off": 3}
+"""The exit code of a turn that has no whole answer; what came of it is told all the same."""
 ASK_CONSENT = "May this agent keep what you tell it, for later conversations?"
 
 
@@ -104,12 +106,14 @@ def converse(options: argparse.Namespace, environment: Mapping[str, str] | None,
             resumed = conversation.finish() if isinstance(conversation, Resumable) else None
             if resumed is not None and showing is not None:
                 tell_resumed(resumed, showing, streams)
+            code = 0
             for text in turns(options.prompt, streams):
-                answer(text, conversation, rooms, resumed, showing, streams)
+                code = answer(text, conversation, rooms, resumed, showing, streams)
                 resumed = None
     finally:
         rooms.close()
-    return 0
+    is_talk = options.prompt is None and streams.interactive
+    return 0 if is_talk else code
 
 
 def tidy_up(options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams) -> int:
@@ -180,22 +184,24 @@ def answer(
     resumed: Resumed | None,
     showing: Showing | None,
     streams: Streams,
-) -> None:
-    """Answer one turn and print it, as an envelope where there is nothing to show it on."""
+) -> int:
+    """Answer one turn and print it, as an envelope where there is nothing to show it on; return its exit code."""
     if not text.strip():
         raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
     if is_broken(text):
         raise AgentError("What you said is no UTF-8 text. Convert it first.")
     data = {**conversation.step(text).data, "session": rooms.session_id}
+    code = ENDED.get(str(data.get("ended")), 0)
     missing = rooms.consent.missing()
     if showing is None:
         notes = [diagnostic("consent", missing, "info")] if missing else []
         told = {} if resumed is None else {"resumed": resumed.to_data()}
-        print(envelope({**data, **told}, notes), file=streams.result, flush=True)
-        return
+        print(envelope({**data, **told}, notes, ok=code in (0, INTERRUPTED)), file=streams.result, flush=True)
+        return code
     showing.settle(str(data["message"]))
     if missing:
         print(f"consent: {missing}", file=streams.messages)
+    return code
 
 
 def is_broken(text: str) -> bool:

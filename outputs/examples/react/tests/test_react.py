@@ -7,8 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from agent.assembly import open_rooms
-from agent.chat_model import gathered
+from agent.chat_model import ChatModel, gathered
 from agent.conversation import open_conversation
 from agent.interface import Host
 from agent.settings import load_settings
@@ -77,6 +79,22 @@ def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path)
     assert [result.count("noted") for result in talk.results()] == [1]
     assert "Write it down" in talk.words()[0]
     assert notes(compiled).count("milk") == 1
+
+
+def test_an_interrupt_is_told_by_the_exit_code_and_loses_nothing(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The turn is over and kept, and a script that runs the agent stops as well."""
+
+    def interrupted(*_: object) -> Completion:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as at_the_keyboard:
+        at_the_keyboard.setattr(ChatModel, "complete", interrupted)
+        reply = talk("Write it down", [], "--session", "one", "--consent")
+    assert (reply.code, reply.envelopes[0]["data"]["ended"]) == (130, "interrupted")
+
+    talk("Go on", ["Here we are."], "--session", "one")
+
+    assert "Write it down" in talk.words()[0]
 
 
 def test_nothing_is_written_down_without_consent(talk: Talk) -> None:
