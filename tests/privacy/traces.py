@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -60,10 +61,12 @@ def objects(root: Path) -> Iterator[tuple[str, bytes]]:
     """Yield every object of the repository, unreachable ones included."""
     if not (root / ".git").exists():
         return
-    listed = git(root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
-    for line in listed.splitlines():
-        id, kind = line.split()
-        yield id, subprocess.run(["git", "cat-file", kind, id], cwd=root, capture_output=True, check=True).stdout
+    listing = ["git", "cat-file", "--batch-all-objects", "--batch"]
+    shown = io.BytesIO(subprocess.run(listing, cwd=root, capture_output=True, check=True).stdout)
+    while header := shown.readline():
+        id, _, size = header.decode().split()
+        yield id, shown.read(int(size))
+        assert shown.read(1) == b"\n"
 
 
 def _holds(data: bytes, canaries: tuple[bytes, ...]) -> bool:
