@@ -180,7 +180,7 @@ def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -
     """Return the session that this user had last with this agent; raises ``NotFound`` without one."""
     found = [card for card in workspace.session_book.of(user) if card.agent_id == agent_id]
     if not found:
-        raise NotFound(f"{user!r:.60} has no session to go on with. Leave out -c, or name one with --session.")
+        raise NotFound(f"{user!r:.60} has no session to go on with. Leave out -c and -r, or name one with --session.")
     return found[0].session
 
 

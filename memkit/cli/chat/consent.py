@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from memkit.cli.chat.conversation import Conversation
+from memkit.cli.fitting import fitted
 from memkit.cli.output import Front
 from memkit.cli.typed import typed_line
 from memkit.loop.consent import consent_in
@@ -30,9 +31,9 @@ def ask_for_consent(front: Front, conversation: Conversation) -> None:
         return
     if conversation.workspace.archive.consent(conversation.user) is not None:
         return
-    front.note(QUESTION.format(user=shlex.quote(conversation.user)))
+    front.note(fitted(QUESTION.format(user=shlex.quote(conversation.user))))
     while (answer := _meaning(typed_line("May I? yes or no: "))) is None:
-        front.note(AGAIN)
+        front.note(fitted(AGAIN))
     agent.consent.record(answer)
     conversation.changed = True
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import click
 
+from memkit.cli.fitting import fitted
 from memkit.terminal import harmless
 
 
@@ -49,7 +50,7 @@ class PlainPage:
     def aside(self, text: str) -> None:
         """Print a line on what happens beside the answer, on standard error."""
         self.end()
-        click.echo(harmless(f"· {text}"), err=True)
+        click.echo(fitted(harmless(f"· {text}")), err=True)
 
     def wait(self, doing: str) -> None:
         """Print nothing: a sign that cannot be taken away again is no sign."""

@@ -22,8 +22,9 @@ CONSENT = {True: "granted", False: "withdrawn", None: "not given yet"}
 def show_memory(conversation: Conversation, argument: str) -> str:
     """Return the newest records of the user, or all there is to one; ``off`` and ``on`` switch whether more is kept."""
     if argument in ("off", "on"):
+        was_off = conversation.agent.is_off_record
         conversation.agent.switch_memory(on=argument == "on")
-        return OFF_RECORD if argument == "off" else ON_AGAIN
+        return OFF_RECORD if argument == "off" else ON_AGAIN if was_off else "Memory was not off."
     if argument:
         return _record(conversation, argument)
     records = conversation.workspace.archive.records(user_id=conversation.user)

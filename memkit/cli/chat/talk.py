@@ -48,7 +48,7 @@ def _finish(front: Front, conversation: Conversation, page: Page) -> None:
     try:
         finish_turn(conversation)
     except ANSWERS as error:
-        front.note(f"memkit: {error}")
+        front.note(fitted(f"memkit: {error}"))
     page.still()
 
 
@@ -70,7 +70,7 @@ def _converse(front: Front, conversation: Conversation, page: Page, leaving: Lea
                 front.note(f"memkit: {conversation.agent.session.fault}")
         except ANSWERS as error:
             page.still()
-            front.note(f"memkit: {error}")
+            front.note(fitted(f"memkit: {error}"))
         except KeyboardInterrupt:
             interrupted = True
         page.still()
