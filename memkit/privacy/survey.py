@@ -90,6 +90,15 @@ class Survey:
         lines = self.census.of_others(self.belonging)
         return sorted(str(json.loads(line).get("id")) for line in lines if self.needles.repeated_in(line))
 
+    @cached_property
+    def quoting(self) -> list[str]:
+        """Return the files of people in the work tree that quote the person's texts, where they are not redacted."""
+        if self.redacts_files:
+            return []
+        gone = {change.path for change in self.file_changes}
+        kept = (path for path in self.files() if path not in gone and path.is_file() and not path.is_symlink())
+        return [str(path.relative_to(self.top)) for path in kept if self.scanner.finds(path.read_bytes())]
+
     def is_empty(self) -> bool:
         """Return whether nothing is held on the person."""
         return not (self.census.records or self.census.events or self.state_changes)

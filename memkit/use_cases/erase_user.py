@@ -55,6 +55,8 @@ class Plan:
     """Other repositories and large files in it, which are not looked into."""
     quotes: tuple[str, ...] = ()
     """Ids of others' lines that repeat a whole text; they stay."""
+    quoting: tuple[str, ...] = ()
+    """Files of people that quote a text, and stay as they are."""
     was_sealed: bool = False
     """Whether every text was sealed from the beginning, with a key that never left this machine."""
 
@@ -169,7 +171,7 @@ def _shipped() -> Shipped:
 def _plan(survey: Survey, *, only_key: bool) -> Plan:
     repository = survey.repository
     plan = Plan(
-        survey.user_id, survey.removed(), quotes=tuple(survey.quotes),
+        survey.user_id, survey.removed(), quotes=tuple(survey.quotes), quoting=tuple(survey.quoting),
         was_sealed=only_key and not (survey.census.in_clear or survey.redacts_files),
     )  # fmt: skip
     if repository is None:

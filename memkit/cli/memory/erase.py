@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 TRACED = (
     "Words that were removed still stand where a trace is named. Read each place: what memkit wrote, such as outputs/,",
-    "can be deleted and made again; quotes in files of people go with --redact; lines of other users stay.",
+    "can be deleted and made again; quotes in files of people are for you to take out, as memkit does not know",
+    "the words any more (with --redact it takes them out while it erases); lines of other users stay.",
 )
+QUOTING = "--redact takes that out too; once the texts are erased, memkit does not know them any more"
 
 KINDS = {
     "records": "record{s}",
@@ -83,6 +85,11 @@ def erase(
         )
         for id in erasure.plan.quotes
     ]
+    if not erasure.done:
+        findings += [
+            diagnostic("quoting", f"{name} quotes {one_line(user)}. {QUOTING}.", severity="warning", path=name)
+            for name in erasure.plan.quoting
+        ]
     data = {
         "user_id": user,
         "removed": dict(erasure.removed),
@@ -99,6 +106,8 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     yield f"To be removed of {one_line(plan.user_id)}: {_counted(plan.removed)}."
     if plan.quotes:
         yield f"Lines of others that repeat a text, and stay: {', '.join(plan.quotes)}."
+    if plan.quoting:
+        yield f"Files that quote a text, and stay as they are: {', '.join(plan.quoting)}. {QUOTING}."
     if plan.top:
         yield (
             f"Of the {_number(plan.commits, 'commit{s}')} in {plan.top}, those that hold something are made anew, and "
