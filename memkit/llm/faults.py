@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import socket
 import ssl
@@ -212,12 +213,13 @@ def _wait(error: Exception) -> float | None:
     exact = _header(error, "retry-after-ms")
     given = _header(error, "retry-after")
     try:
-        return float(exact) / 1000 if exact else float(given)
+        seconds = float(exact) / 1000 if exact else float(given)
+        return seconds if seconds >= 0 and math.isfinite(seconds) else None  # less than nothing is no wait
     except ValueError:
         pass
     try:
         moment = parsedate_to_datetime(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())

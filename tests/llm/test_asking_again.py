@@ -101,6 +101,15 @@ def test_a_server_says_when_it_wants_to_be_asked_again(model_server: Start, paus
         answered("openai", stream=True)
 
 
+@pytest.mark.parametrize("said", ["-5", "nan", "inf", "soon", "Sun, 99 Foo 2026", "Sun, 22 Nov 99999 09:00:00 GMT"])
+def test_a_wait_that_is_none_is_the_usual_one(said: str, model_server: Start, pauses: list[float]) -> None:
+    """Nobody sleeps for less than nothing, nor until a day that does not exist."""
+    model_server("chat", [{"status": 429, "headers": {"retry-after": said}}, "Now."])
+
+    assert answered("openai", stream=True)[0].text == "Now."
+    assert len(pauses) == 1 and 0 <= pauses[0] < 10
+
+
 def test_pauses_grow_and_differ(model_server: Start, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     """Many clients that failed together do not come back together."""
     monkeypatch.setattr(inquiry, "FIRST_PAUSE", 0.5)
