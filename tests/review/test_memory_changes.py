@@ -166,10 +166,10 @@ def test_secrets_are_not_repeated(remembering: Path) -> None:
 def test_ten_thousand_events_of_one_record_take_no_square_of_that(remembering: Path) -> None:
     """Somebody who repeats one line does not make the review of it stand still."""
     append(remembering, *(event(number, "confirm", 1) for number in range(200, 10_200)))
-    started = time.perf_counter()
+    started = time.process_time()
 
     assert len(subject(remembering, "ada").changes) == 10_000
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_ten_thousand_records_are_counted_and_not_all_shown(
@@ -177,7 +177,7 @@ def test_ten_thousand_records_are_counted_and_not_all_shown(
 ) -> None:
     """Text stays readable, JSON is complete unless a limit is given, and neither takes long."""
     append(remembering, *(record(number, f"Ada visited place {number}") for number in range(10, 10_010)))
-    started = time.perf_counter()
+    started = time.process_time()
 
     assert run(["diff", "--store", str(remembering)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -188,4 +188,4 @@ def test_ten_thousand_records_are_counted_and_not_all_shown(
     assert run(["diff", "--json", "--limit", "5", "--store", str(remembering)]) == 0
     data = json.loads(capsys.readouterr().out)["data"]
     assert (len(data["subjects"][0]["changes"]), data["subjects"][0]["count"], data["truncated"]) == (5, 10_000, True)
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
