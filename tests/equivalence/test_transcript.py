@@ -86,7 +86,7 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
     "ask": (verdicts, ["ask", "ask"]),
     "allow": (
         lambda account: [verdicts(account), len(account.memory["outbox"])],
-        [["allow", "allow", "warn"], 3],
+        [["allow", "warn", "allow"], 3],
     ),
     "plan": (plans, ["found"]),
     "accepted": (plans, ["found"]),
@@ -98,7 +98,7 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
     ),
     "unknown": (verdicts, ["ask"]),
     "broken": (
-        lambda account: ["no JSON" in results(account, 1)[0], "out of order" in results(account, 2)[0]],
+        lambda account: ["no JSON" in results(account, 1)[0], "out of order" in results(account, 1)[1]],
         [True, True],
     ),
     "misfit": (lambda account: [call["error"] for turn in account.turns for call in turn["tool_calls"]], [True] * 3),
