@@ -173,6 +173,11 @@ def test_why_tells_a_search_without_words_from_words_that_were_not_kept(
     assert "searched words that were not kept: nothing relevant" in capsys.readouterr().out
 
 
+def test_memory_that_was_not_off_is_not_on_again(say: Say) -> None:
+    """Nothing is said to have left the prompt where nothing did."""
+    assert say("/memory on") == "Memory was not off."
+
+
 def test_the_meter_shows_each_tier(say: Say) -> None:
     """One bar for all of the prompt and one a tier, each with tokens and share."""
     say("My dog is called Rex.")
