@@ -55,7 +55,7 @@ def change_files(
     git = Git(root)
     in_repository = git.is_repository()
     if in_repository:
-        _require_quiet(git)
+        require_quiet(git)
         git.require_identity()
     before = {path: _content(root / path) for path in files}
     try:
@@ -84,7 +84,7 @@ def in_progress(git: Git) -> str | None:
     return None
 
 
-def _require_quiet(git: Git) -> None:
+def require_quiet(git: Git) -> None:
     """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would get into."""
     work = in_progress(git)
     if work is not None:

@@ -123,6 +123,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
 
     Raises:
         StoreFault: The store was written by a newer memkit.
+        EnvironmentFault: Git is in the middle of a merge or the like, which left its marks in ``memkit.yaml``.
         UsageError: ``memkit.yaml`` or a variable is wrong; the message names the place.
     """
     values = {key: Setting(key, value, DEFAULT) for key, value in flat(DEFAULTS).items()}
@@ -172,14 +173,27 @@ def tree(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parsed_manifest(path: Path) -> dict[str, Any]:
     from memkit.store.schema import check, load_schema
-    from memkit.store.yaml import load_yaml
+    from memkit.store.yaml import YamlError, load_yaml
 
-    document = load_yaml(path)
+    try:
+        document = load_yaml(path)
+    except YamlError:
+        _refuse_unfinished(path.parent)  # marks of a conflict are no mistake of the file's
+        raise
     for finding in check(document.data, load_schema("memkit")):
         line, column = finding.position(document)
         raise UsageError(f"{path}:{line}:{column}: {finding.message}", path=str(path), line=line)
     data: dict[str, Any] = document.data
     return data
+
+
+def _refuse_unfinished(root: Path) -> None:
+    from memkit.store.change import require_quiet
+    from memkit.store.git import Git
+
+    git = Git(root)
+    if git.is_repository():
+        require_quiet(git)
 
 
 def _cached(path: Path, stamp: list[int]) -> dict[str, Any] | None:
