@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from memkit.cli.main import run
+from memkit.cli.main import YOUNG_OBJECTS, run
 from memkit.testing import FakeServer
 from memkit.testing.script import Script
 
@@ -46,6 +47,13 @@ def pytest_configure() -> None:
     # Images of containers set this; each of the thousands of processes here would compile all that it imports anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collection of garbage from walking through ten thousand tests again and again: a seventh of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 20, 20)
 
 
 def _room_in_memory() -> int:
