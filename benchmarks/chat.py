@@ -22,7 +22,7 @@ from corpus import USER, write_store
 from table import print_rows
 
 from memkit.agent import Parts, ReferenceAgent
-from memkit.loop.interface import Completion, Message, ToolSpec
+from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 from memkit.use_cases.make_store import make_store
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace

@@ -17,11 +17,11 @@ from typing import Any
 from hostile_proposals import DOMAIN, LEARNED, PROBLEM, cases
 from table import print_rows
 
-from memkit.htn.core import Domain, HTNPlanner, Method, Problem
-from memkit.htn.question import Question, read_answer
 from memkit.learned.asking import AskedModel
 from memkit.llm.reference import ReferenceModel
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
+from memkit.runtime.htn.question import Question, read_answer
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 SEED = 7
 PLACES = ("depot", "mill", "port", "isle")

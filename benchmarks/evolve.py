@@ -25,7 +25,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error, read_program
+from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error, read_program
 
 Points = Sequence[tuple[float, ...]]
 LINE: Points = tuple((index / 2,) for index in range(-10, 11))

@@ -23,8 +23,8 @@ from table import print_rows
 
 from memkit.domains import load_domain
 from memkit.hddl.interface import read_domain, read_problem, write_domain, write_problem
-from memkit.htn.core import Domain, Problem
 from memkit.resources import resource
+from memkit.runtime.htn.core import Domain, Problem
 
 Pair = tuple[Path, Path]
 

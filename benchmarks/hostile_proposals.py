@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from memkit.htn.core import Domain, Method, Problem
+from memkit.runtime.htn.core import Domain, Method, Problem
 
 DOMAIN = Domain.from_data(
     {

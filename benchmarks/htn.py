@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.hddl.interface import read_domain, read_problem
-from memkit.htn.core import Budget, HTNPlanner, Method, Operator, Problem, Result, verify
+from memkit.runtime.htn.core import Budget, HTNPlanner, Method, Operator, Problem, Result, verify
 
 Steps = list[tuple[Any, ...]]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from table import print_rows
 
-from memkit.guard.core import Guard
+from memkit.runtime.guard.core import Guard
 
 POLICIES = 200
 Row = dict[str, Any]

@@ -13,32 +13,32 @@ from typing import Any
 from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
 from memkit.agent_session import AgentSession, Place
 from memkit.errors import UsageError
-from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
-from memkit.guard.core import Judge
-from memkit.htn.core import Domain, HTNPlanner, Method
-from memkit.loop.chores import Chore, Chores
-from memkit.loop.consent import RecordedConsent
-from memkit.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
-from memkit.loop.events import Listener
-from memkit.loop.interface import Approval, Model, Settle
-from memkit.loop.off_record import PromptHeld
-from memkit.loop.procedures import Procedures, skills_section
-from memkit.loop.resumed import Resumed
-from memkit.loop.session_memory import SessionTools
-from memkit.loop.turn import AgentResponse
-from memkit.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
-from memkit.loop.working import WorkingMemory
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.context import MainContext
-from memkit.memory.masking import masked
-from memkit.memory.recall import RecallMemory
-from memkit.memory.record import Origin
-from memkit.memory.sealing import Sealer
-from memkit.memory.session_file import Kept, masked_tree
-from memkit.memory.summary import Summarise
-from memkit.memory.times import to_text
-from memkit.memory.tools import MemoryTools
 from memkit.policies.recorded_calls import recordable
+from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
+from memkit.runtime.guard.core import Judge
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method
+from memkit.runtime.loop.chores import Chore, Chores
+from memkit.runtime.loop.consent import RecordedConsent
+from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
+from memkit.runtime.loop.events import Listener
+from memkit.runtime.loop.interface import Approval, Model, Settle
+from memkit.runtime.loop.off_record import PromptHeld
+from memkit.runtime.loop.procedures import Procedures, skills_section
+from memkit.runtime.loop.resumed import Resumed
+from memkit.runtime.loop.session_memory import SessionTools
+from memkit.runtime.loop.turn import AgentResponse
+from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
+from memkit.runtime.loop.working import WorkingMemory
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.context import MainContext
+from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.recall import RecallMemory
+from memkit.runtime.memory.record import Origin
+from memkit.runtime.memory.sealing import Sealer
+from memkit.runtime.memory.session_file import Kept, masked_tree
+from memkit.runtime.memory.summary import Summarise
+from memkit.runtime.memory.times import to_text
+from memkit.runtime.memory.tools import MemoryTools
 
 TOLD = ("args", "context", "choice")
 """What the account tells of a judged call and of a chosen way."""

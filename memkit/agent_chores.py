@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from memkit.loop.chores import Outcome
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.audience import is_for
-from memkit.memory.context import MainContext, groups
-from memkit.memory.record import Record
+from memkit.runtime.loop.chores import Outcome
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.audience import is_for
+from memkit.runtime.memory.context import MainContext, groups
+from memkit.runtime.memory.record import Record
 
 AHEAD = 0.75
 """Of what makes the context compress: from so much on it is compressed in a heartbeat, while nobody waits."""

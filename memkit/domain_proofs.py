@@ -9,7 +9,7 @@ from typing import Any
 
 from memkit.domains import EXPECT, PROBLEMS, problem_files, problem_in_domain
 from memkit.errors import UsageError
-from memkit.htn.core import (
+from memkit.runtime.htn.core import (
     FOUND,
     GAVE_UP,
     NO_PLAN,
@@ -22,10 +22,10 @@ from memkit.htn.core import (
     Step,
     verify,
 )
-from memkit.htn.core import read_plan as read_steps
-from memkit.htn.evaluation import StepState, shortfall
-from memkit.htn.objects import typed_objects
-from memkit.htn.terms import term_text
+from memkit.runtime.htn.core import read_plan as read_steps
+from memkit.runtime.htn.evaluation import StepState, shortfall
+from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.terms import term_text
 from memkit.store.yaml import Document, load_yaml
 
 INVALID = "invalid"

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, StoreFault
-from memkit.htn.core import Domain, HtnError, Journal, Method, Problem, term_text
-from memkit.htn.execution.course import Course
-from memkit.htn.execution.interface import DONE
-from memkit.htn.execution.journal import JournalError, read_entries
-from memkit.memory.masking import masked
+from memkit.runtime.htn.core import Domain, HtnError, Journal, Method, Problem, term_text
+from memkit.runtime.htn.execution.course import Course
+from memkit.runtime.htn.execution.interface import DONE
+from memkit.runtime.htn.execution.journal import JournalError, read_entries
+from memkit.runtime.memory.masking import masked
 from memkit.store.files import write_whole
 from memkit.store.schema import suggestion
 

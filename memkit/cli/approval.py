@@ -7,7 +7,7 @@ from typing import Any
 
 from memkit.cli.fitting import fitted
 from memkit.cli.typed import forget_typed_ahead, typed_line
-from memkit.loop.interface import Verdict
+from memkit.runtime.loop.interface import Verdict
 from memkit.terminal import one_line
 
 LINES, WIDTH = 24, 400

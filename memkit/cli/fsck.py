@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
-from memkit.memory.interface import Problem
+from memkit.runtime.memory.interface import Problem
 from memkit.use_cases.check_archive import check_archive
 
 

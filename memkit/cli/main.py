@@ -13,7 +13,7 @@ from memkit.cli.lazy import Commands, LazyGroup
 from memkit.cli.output import Diagnostic, Front, diagnostic, envelope
 from memkit.cli.streams import discard, given_arguments, prepare_streams, say
 from memkit.cli.usage import usage_line
-from memkit.memory.masking import masked
+from memkit.runtime.memory.masking import masked
 from memkit.terminal import harmless
 
 COMMANDS: Commands = {

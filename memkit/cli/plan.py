@@ -16,7 +16,7 @@ from memkit.cli.plan_explanation import explanation_data, plan_lines, reason_fin
 from memkit.cli.plan_wish import Wish, execution_options
 from memkit.cli.stores import store_if_any
 from memkit.errors import UsageError
-from memkit.htn.core import CHEAPEST, DEPTH, LENGTH, TURNS, Budget, Result
+from memkit.runtime.htn.core import CHEAPEST, DEPTH, LENGTH, TURNS, Budget, Result
 from memkit.use_cases.plan_task import Help, Planned, Request, plan_task, planner_over, read_request
 
 _FILE = click.Path(dir_okay=False, path_type=Path)

@@ -11,7 +11,7 @@ import click
 
 from memkit.cli.output import Front
 from memkit.drawing.interface import Form
-from memkit.htn.core import Result
+from memkit.runtime.htn.core import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnost
 from memkit.cli.plan_explanation import explanation_data, plan_lines
 from memkit.cli.plan_wish import Wish
 from memkit.cli.stores import store_if_any
-from memkit.htn.core import Action, Domain, HTNPlanner, Problem, Result
+from memkit.runtime.htn.core import Action, Domain, HTNPlanner, Problem, Result
 from memkit.terminal import counted, harmless, one_line
 from memkit.use_cases.carry_out_plan import (
     REFUSED,

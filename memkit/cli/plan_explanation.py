@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from memkit.cli.output import Diagnostic, diagnostic
-from memkit.htn.core import FOUND, GAVE_UP, Reason
-from memkit.htn.explanation import choice_lines, obstacle_lines
+from memkit.runtime.htn.core import FOUND, GAVE_UP, Reason
+from memkit.runtime.htn.explanation import choice_lines, obstacle_lines
 from memkit.use_cases.plan_task import Planned
 
 _MOST_LINES = 20

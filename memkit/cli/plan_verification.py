@@ -10,7 +10,7 @@ import click
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.plan_explanation import reason_findings
 from memkit.cli.stores import store_if_any
-from memkit.htn.core import GAVE_UP
+from memkit.runtime.htn.core import GAVE_UP
 from memkit.terminal import counted
 from memkit.use_cases.verify_plan import verify_plan
 

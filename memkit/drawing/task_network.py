@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memkit.htn.core import Domain, Method
+from memkit.runtime.htn.core import Domain, Method
 
 from .graph import Edge, Graph, Kind, Node
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from memkit.equivalence.interface import Seen, Turn
 from memkit.equivalence.probing import probed
-from memkit.loop.arguments import read_arguments
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.arguments import read_arguments
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.testing import interface as testing
 from memkit.testing.script import Script, player
 from memkit.use_cases.open_chat import open_chat

@@ -13,7 +13,7 @@ from typing import Any, Self
 from memkit.errors import UsageError
 from memkit.evolution.metrics import finite, measured
 from memkit.evolution.task import Task
-from memkit.evolve.interface import Score
+from memkit.runtime.evolve.interface import Score
 from memkit.sandbox import Evaluation, Evaluator, Sandbox
 
 WHOLE, HELD_BACK, FIRST_STAGE = "evaluate", "evaluate_holdout", "evaluate_stage1"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.evolution.task import Task
-from memkit.evolve.interface import ProposedChange
-from memkit.evolve.prompting import Ask, Prompt, PromptedProposer
 from memkit.llm.patience import Patience
 from memkit.llm.providers import open_model
 from memkit.llm.scripted import ScriptExhausted
-from memkit.loop.interface import Message, Model
+from memkit.runtime.evolve.interface import ProposedChange
+from memkit.runtime.evolve.prompting import Ask, Prompt, PromptedProposer
+from memkit.runtime.loop.interface import Message, Model
 
 _USAGE = {"input": "input_tokens", "output": "output_tokens"}
 

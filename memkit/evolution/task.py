@@ -11,8 +11,8 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.evolution.task_settings import TaskSettings, read_task_settings
-from memkit.evolve.core import EvolveError
-from memkit.evolve.source.species import Programs
+from memkit.runtime.evolve.core import EvolveError
+from memkit.runtime.evolve.source.species import Programs
 from memkit.sandbox.sandbox import source_of
 
 _LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.If)

@@ -49,7 +49,7 @@ def compose(order: Order, template: Path, project: Path) -> None:
         configuration |= questions_of(folder)
         sources |= {path.removesuffix(_TEMPLATE): source for path, source in files_of(folder / _PROJECT)}
     for room in order.target.source.rooms:
-        sources |= {f"{room}/{path}": source for path, source in files_of(order.target.source.packages / room)}
+        sources |= {f"{room}/{path}": source for path, source in files_of(order.target.source.package(room))}
     sources |= {f"{SERVER}/{path}": source for path, source in _server(order.chosen)}
     (template / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
     for path, source in sources.items():
@@ -63,7 +63,7 @@ def compose(order: Order, template: Path, project: Path) -> None:
 
 def _server(target: Target) -> Iterator[tuple[str, Path]]:
     """Yield the files of the local model server that speaks the protocols of ``target`` and no others."""
-    for path, source in files_of(target.source.packages / TESTING):
+    for path, source in files_of(target.source.package(TESTING)):
         package, slash, _ = path.partition("/")
         if not slash or package in target.protocols:
             yield path, source

@@ -34,13 +34,18 @@ class Source:
         """Every file of it that some project is made of, by its path in the tree of a release."""
         found = {f"{TEMPLATES}/{path}": place for path, place in files_of(self.templates) if not _is_release(path)}
         for package in (*ROOMS, TESTING):
-            found |= {f"{PACKAGES}/{package}/{path}": place for path, place in files_of(self.packages / package)}
+            found |= {f"{PACKAGES}/{package}/{path}": place for path, place in files_of(self.package(package))}
         return found
 
     @property
     def rooms(self) -> tuple[str, ...]:
         """The travelling rooms that there are."""
-        return tuple(room for room in ROOMS if (self.packages / room).is_dir())
+        return tuple(room for room in ROOMS if self.package(room).is_dir())
+
+    def package(self, name: str) -> Path:
+        """Return the folder of a room, or of the local model servers; a release has both side by side."""
+        runtime = self.packages / "runtime" / name
+        return runtime if runtime.is_dir() else self.packages / name
 
     @cached_property
     def digest(self) -> str:

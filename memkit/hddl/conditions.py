@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memkit.htn.conditions import negated
-from memkit.htn.core import (
+from memkit.runtime.htn.conditions import negated
+from memkit.runtime.htn.core import (
     Arithmetic,
     Compare,
     Condition,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from memkit.htn.core import Change, Condition, Every, Number, Parameter, Term, When
+from memkit.runtime.htn.core import Change, Condition, Every, Number, Parameter, Term, When
 
 from .conditions import read_conditions, read_number
 from .forms import Form, Part, form

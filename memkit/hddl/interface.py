@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from memkit.htn.core import Domain, Problem
+from memkit.runtime.htn.core import Domain, Problem
 
 from .source import Source, load_source
 

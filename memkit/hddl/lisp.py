@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memkit.errors import UsageError
-from memkit.htn.conditions import ALWAYS
-from memkit.htn.core import (
+from memkit.runtime.htn.conditions import ALWAYS
+from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
     Compare,
@@ -23,7 +23,7 @@ from memkit.htn.core import (
     Term,
     When,
 )
-from memkit.htn.ordering import Ordering
+from memkit.runtime.htn.ordering import Ordering
 
 from .effects import CHANGES
 from .types import ROOT

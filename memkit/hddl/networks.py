@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memkit.htn.core import Condition, DomainError, Equal, Term
-from memkit.htn.ordering import Ordering, parse_ordering, predecessors
+from memkit.runtime.htn.core import Condition, DomainError, Equal, Term
+from memkit.runtime.htn.ordering import Ordering, parse_ordering, predecessors
 
 from .conditions import read_conditions
 from .forms import Form, Part, form, word

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.htn.core import Domain, Problem, Step, Term
+from memkit.runtime.htn.core import Domain, Problem, Step, Term
 
 from .problem_reader import INITIAL
 

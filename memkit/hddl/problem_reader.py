@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memkit.errors import UsageError
-from memkit.htn.checks import check_problem
-from memkit.htn.core import Condition, Domain, HtnError, Method, Operator, Parameter, Problem, Term, parse_number
-from memkit.htn.terms import Head
+from memkit.runtime.htn.checks import check_problem
+from memkit.runtime.htn.core import (
+    Condition,
+    Domain,
+    HtnError,
+    Method,
+    Operator,
+    Parameter,
+    Problem,
+    Term,
+    parse_number,
+)
+from memkit.runtime.htn.terms import Head
 
 from .conditions import read_conditions
 from .domain_reader import defined_name

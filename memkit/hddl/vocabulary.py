@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memkit.htn.core import Parameter, Term
+from memkit.runtime.htn.core import Parameter, Term
 
 from .forms import Form, Part, Word, word
 from .source import Source, hint

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.htn.conditions import condition_variables, walk
-from memkit.htn.core import (
+from memkit.runtime.htn.conditions import condition_variables, walk
+from memkit.runtime.htn.core import (
     Change,
     Compare,
     Condition,
@@ -24,8 +24,8 @@ from memkit.htn.core import (
     Task,
     When,
 )
-from memkit.htn.start import value_text
-from memkit.htn.terms import term_text, variables_of
+from memkit.runtime.htn.start import value_text
+from memkit.runtime.htn.terms import term_text, variables_of
 
 from .lisp import (
     condition_list,

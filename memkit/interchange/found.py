@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 
 from memkit.interchange.interface import Found, Unfit, Wishes
-from memkit.memory.interface import Reason
-from memkit.memory.lines import encode_data
-from memkit.memory.masking import masked
-from memkit.memory.offers import IMPORTED_FIELDS, RESERVED
-from memkit.memory.record import JSON, MAX_LINE_BYTES, RECORD_FIELDS, Draft, field_problems
+from memkit.runtime.memory.interface import Reason
+from memkit.runtime.memory.lines import encode_data
+from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.offers import IMPORTED_FIELDS, RESERVED
+from memkit.runtime.memory.record import JSON, MAX_LINE_BYTES, RECORD_FIELDS, Draft, field_problems
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 OFFERED = tuple(name for name in Draft._fields if name != "extra")

@@ -18,13 +18,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memkit.memory.access import Use
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.interface import Reason
-from memkit.memory.recall import RecallMemory, Turn
-from memkit.memory.record import JSON
-from memkit.memory.sealing import Sealer
-from memkit.memory.session_file import SessionFile, held_sessions
+from memkit.runtime.memory.access import Use
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.interface import Reason
+from memkit.runtime.memory.recall import RecallMemory, Turn
+from memkit.runtime.memory.record import JSON
+from memkit.runtime.memory.sealing import Sealer
+from memkit.runtime.memory.session_file import SessionFile, held_sessions
 from memkit.store.audit import AuditLog
 from memkit.store.checkpoints import Checkpoints
 

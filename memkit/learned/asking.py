@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from memkit.htn.question import INSTRUCTIONS, LONGEST_ANSWER, SCHEMA, Question, read_answer
 from memkit.llm.scripted import ScriptExhausted
-from memkit.loop.interface import Message, Model, ToolSpec
+from memkit.runtime.htn.question import INSTRUCTIONS, LONGEST_ANSWER, SCHEMA, Question, read_answer
+from memkit.runtime.loop.interface import Message, Model, ToolSpec
 
 ANSWER = ToolSpec("propose_subtasks", "Give the subtasks that do the task, in order.", SCHEMA)
 

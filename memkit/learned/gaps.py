@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
-from memkit.htn.core import Domain, HtnError
-from memkit.htn.proposals import Gap
-from memkit.htn.question import Refusal
-from memkit.memory.private_folders import make_private
+from memkit.runtime.htn.core import Domain, HtnError
+from memkit.runtime.htn.proposals import Gap
+from memkit.runtime.htn.question import Refusal
+from memkit.runtime.memory.private_folders import make_private
 
 
 def domain_digest(domain: Domain) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.htn.core import FOUND, GAVE_UP, Budget, Domain, HTNPlanner, Method, Problem, Result, verify
-from memkit.htn.evaluation import StepState
-from memkit.htn.goals import missed_effects
-from memkit.htn.objects import typed_objects
+from memkit.runtime.htn.core import FOUND, GAVE_UP, Budget, Domain, HTNPlanner, Method, Problem, Result, verify
+from memkit.runtime.htn.evaluation import StepState
+from memkit.runtime.htn.goals import missed_effects
+from memkit.runtime.htn.objects import typed_objects
 
 BUDGET = Budget(nodes=500_000, seconds=15.0)
 """Of one problem."""

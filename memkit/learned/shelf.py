@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.htn.checks import check_domain
-from memkit.htn.core import Domain, HtnError, Method
-from memkit.htn.data import method_from_data, method_to_data
-from memkit.htn.goals import is_goal
-from memkit.htn.learning import content_of
-from memkit.htn.terms import Term, is_variable
-from memkit.memory.locking import locked
+from memkit.runtime.htn.checks import check_domain
+from memkit.runtime.htn.core import Domain, HtnError, Method
+from memkit.runtime.htn.data import method_from_data, method_to_data
+from memkit.runtime.htn.goals import is_goal
+from memkit.runtime.htn.learning import content_of
+from memkit.runtime.htn.terms import Term, is_variable
+from memkit.runtime.memory.locking import locked
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME, checked_name, state_folder
 from memkit.store.schema import SchemaFinding, suggestion

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from memkit.errors import StoreFault
 from memkit.lint.interface import Finding, Source
-from memkit.memory.errors import InvalidRecord
-from memkit.memory.lines import decode_line
-from memkit.memory.log import is_whole
-from memkit.memory.record import JSON, Record
-from memkit.memory.replay import Event
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.lines import decode_line
+from memkit.runtime.memory.log import is_whole
+from memkit.runtime.memory.record import JSON, Record
+from memkit.runtime.memory.replay import Event
 
 _SHARD = re.compile(r"\d{4}-\d{2}/[^/]+\.jsonl")
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b"=======\n", b"=======\r\n", b">>>>>>> ")

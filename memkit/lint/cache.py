@@ -23,8 +23,8 @@ from memkit.store.layout import cache_folder
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DECIDING = (
-    ".", "lint", "lint/planning", "lint/security", "store", "guard", "policies", "skills", "memory", "htn", "hddl",
-    "learned", "data/schemas",
+    ".", "lint", "lint/planning", "lint/security", "store", "runtime/guard", "policies", "skills", "runtime/memory",
+    "runtime/htn", "hddl", "learned", "data/schemas",
 )  # fmt: skip
 """The folders whose code decides what is found."""
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.guard.core import Guard
-from memkit.guard.errors import PolicySetError
-from memkit.guard.interface import Finding as Verdict
 from memkit.lint.checked import Checked
 from memkit.lint.collection import Collection
 from memkit.lint.interface import Finding
 from memkit.lint.skill_rules import code_spans, is_shell_tool
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.errors import PolicySetError
+from memkit.runtime.guard.interface import Finding as Verdict
 from memkit.store.yaml import KeyPath
 
 DENIED = "MKS501"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from memkit.domains import load_domain
 from memkit.errors import UsageError
-from memkit.htn.core import Domain
 from memkit.lint.checked import Checked
 from memkit.lint.interface import Edit, Finding
 from memkit.lint.planning.faults import Fault, domain_faults
+from memkit.runtime.htn.core import Domain
 from memkit.store.yaml import KeyPath
 
 _PLACE = re.compile(r".*?:(\d+):(\d+): (.*)", re.DOTALL)

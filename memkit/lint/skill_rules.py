@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.guard.shell_view import read_shell
 from memkit.lint.checked import Checked
 from memkit.lint.interface import Finding
 from memkit.lint.life_cycle import file_life_cycle
 from memkit.lint.wording import content_words, telling_words
+from memkit.runtime.guard.shell_view import read_shell
 
 VAGUE, NO_TRIGGER, REPEATED = "MKS201", "MKS202", "MKS203"
 UNUSED_TOOL, UNCHECKED = "MKS301", "MKS302"

@@ -9,7 +9,7 @@ from typing import Any
 from memkit.llm.gaps import subtasks_for
 from memkit.llm.requests import Action, read_action, read_task
 from memkit.llm.script import Heard, Script, is_refused, reason
-from memkit.loop.fencing import unfenced
+from memkit.runtime.loop.fencing import unfenced
 
 FOR_MODELS = re.compile(r"\nIf you know how to do it with these, call propose_subtasks\.$")
 """What a planner without a plan tells the model, and no user."""

@@ -12,7 +12,7 @@ from memkit.llm.inquiry import Inquiry
 from memkit.llm.patience import Patience
 from memkit.llm.vendor import Vendor, no_argument
 from memkit.llm.wire_turns import Turn, sendable, system_text, turns_of
-from memkit.loop.interface import Completion, Message, ToolSpec
+from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 
 VENDOR = Vendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
 DEFAULT = "claude-sonnet-5-5"

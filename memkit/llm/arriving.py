@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.loop.arguments import read_arguments
-from memkit.loop.interface import Completion, ToolCall
+from memkit.runtime.loop.arguments import read_arguments
+from memkit.runtime.loop.interface import Completion, ToolCall
 
 LONGEST = 200_000
 """Characters of one answer's text; nobody reads more, and a model that runs wild stops nowhere."""

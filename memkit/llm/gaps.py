@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memkit.htn.core import Budget, Domain, HtnError, HTNPlanner, Problem
-from memkit.htn.terms import parse_parameters
+from memkit.runtime.htn.core import Budget, Domain, HtnError, HTNPlanner, Problem
+from memkit.runtime.htn.terms import parse_parameters
 
 MOST_STEPS = 8
 _BUDGET = Budget(nodes=50_000, seconds=3.0)

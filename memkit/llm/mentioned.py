@@ -11,7 +11,7 @@ from memkit.llm.recalled import recalled_records
 from memkit.llm.relations import SELF, Slot
 from memkit.llm.script import INSERT, SEARCH
 from memkit.llm.speech import sentences_of
-from memkit.loop.interface import Message
+from memkit.runtime.loop.interface import Message
 
 IDS = re.compile(r"\[([^\[\]\s]{8,64})\]|\((?:stored|already known): ([^\s()]+)\)")
 LEADING_PRONOUN = re.compile(r"^(?:he|she|they|(?P<of>his|her|their))\b(?=[ '])", re.IGNORECASE)

@@ -13,7 +13,7 @@ from memkit.llm.inquiry import Inquiry
 from memkit.llm.patience import Patience
 from memkit.llm.vendor import Vendor, no_argument
 from memkit.llm.wire_turns import Turn, sendable, system_text, turns_of
-from memkit.loop.interface import CallData, Completion, Message, ToolSpec
+from memkit.runtime.loop.interface import CallData, Completion, Message, ToolSpec
 
 VENDOR = Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
 DEFAULT = "gpt-5.4-mini"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.llm.patience import Patience
-from memkit.loop.interface import Model
+from memkit.runtime.loop.interface import Model
 
 PROVIDERS: dict[str, str] = {
     "reference": "memkit.llm.reference:ReferenceModel",

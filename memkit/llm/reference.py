@@ -24,9 +24,9 @@ from memkit.llm.remembering import finish, remember, replace_value, told_togethe
 from memkit.llm.requests import read_action, read_forget, read_task
 from memkit.llm.script import Heard, Script
 from memkit.llm.speech import LONGEST_MESSAGE, sentences_of
-from memkit.loop.consent import consent_in
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
-from memkit.loop.virtual_context import INSTRUCTION
+from memkit.runtime.loop.consent import consent_in
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.virtual_context import INSTRUCTION
 
 RETRACT = "memory_retract"
 NO_RETRACTION = "I cannot take anything back here: there is no tool for it. `memkit memory forget ID` does it."

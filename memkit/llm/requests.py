@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.loop.interface import ToolSpec
+from memkit.runtime.loop.interface import ToolSpec
 
 POLITE = re.compile(
     r"^(?:(?:please|now|and|ok(?:ay)?|hey|so|then)[\s,]+|(?:can|could|would|will) you (?:please )?|"

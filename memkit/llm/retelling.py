@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import MemkitError
-from memkit.loop.errors import LoopError
-from memkit.loop.interface import Message, Model
-from memkit.memory.fence import fence
-from memkit.memory.record import Record
+from memkit.runtime.loop.errors import LoopError
+from memkit.runtime.loop.interface import Message, Model
+from memkit.runtime.memory.fence import fence
+from memkit.runtime.memory.record import Record
 
 LONGEST = 300
 """Characters of one sentence."""

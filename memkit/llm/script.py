@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.llm.recalled import Recalled, recalled_records
-from memkit.loop.fencing import unfenced
-from memkit.loop.interface import Message, ToolSpec
+from memkit.runtime.loop.fencing import unfenced
+from memkit.runtime.loop.interface import Message, ToolSpec
 
 Script = Generator[tuple[str, dict[str, Any]], str, str]
 """Yields tool calls, receives their results, returns the answer."""

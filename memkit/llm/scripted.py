@@ -12,7 +12,7 @@ from typing import Any
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.llm.patience import Patience
 from memkit.llm.unserved import Unserved
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.store.yaml import load_yaml
 
 KEYS = {"text", "tool", "args", "error", "delay"}

@@ -11,8 +11,8 @@ from memkit.llm.persons import to_second_person
 from memkit.llm.recalled import Recalled, open_goals
 from memkit.llm.relations import slot_of
 from memkit.llm.speech import LONGEST_MESSAGE, plain_sentence
-from memkit.loop.consent import consent_in
-from memkit.loop.interface import Message
+from memkit.runtime.loop.consent import consent_in
+from memkit.runtime.loop.interface import Message
 
 HELLO = (
     r"(?:hi{1,5}|hello|hey{1,5}|hiya|howdy|yo|good (?:morning|afternoon|evening|day)|greetings|moin|servus)"

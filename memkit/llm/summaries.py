@@ -9,10 +9,10 @@ from typing import Any
 from memkit.errors import MemkitError
 from memkit.llm.patience import Patience
 from memkit.llm.providers import require_provider
-from memkit.loop.errors import LoopError
-from memkit.loop.fencing import fence, new_marker
-from memkit.loop.interface import Message, Model
-from memkit.memory.summary import Summarise
+from memkit.runtime.loop.errors import LoopError
+from memkit.runtime.loop.fencing import fence, new_marker
+from memkit.runtime.loop.interface import Message, Model
+from memkit.runtime.memory.summary import Summarise
 
 OFF = "off"
 CONFIGURED = "provider"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.llm.arriving import whole_characters
-from memkit.loop.interface import JSON, CallData, Message
+from memkit.runtime.loop.interface import JSON, CallData, Message
 
 UNNAMED = "unknown_tool"
 """In the place of a name that no server would take back."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from memkit.guard.core import Call
+from memkit.runtime.guard.core import Call
 
 
 def call_data(call: Call) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import quoteattr
 
-from memkit.guard.proof import TestResult
 from memkit.policies.mutation import MutationReport
 from memkit.policies.proving import SetProof, TableResult
+from memkit.runtime.guard.proof import TestResult
 from memkit.terminal import one_line
 
 

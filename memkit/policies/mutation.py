@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.guard.core import Guard
-from memkit.guard.errors import PolicySetError, spell_path
-from memkit.guard.interface import EFFECTS, contribution, strength
-from memkit.guard.proof import Case, cases_of, guard_of_one
 from memkit.policies.files import PolicyFile
 from memkit.policies.tables import TableCase
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.errors import PolicySetError, spell_path
+from memkit.runtime.guard.interface import EFFECTS, contribution, strength
+from memkit.runtime.guard.proof import Case, cases_of, guard_of_one
 
 KeyPath = tuple[str | int, ...]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memkit.errors import UsageError
-from memkit.guard.core import Guard
-from memkit.guard.proof import Proof, TestResult, guard_of_one, prove
 from memkit.policies.files import PolicyFile
 from memkit.policies.tables import TableCase
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.proof import Proof, TestResult, guard_of_one, prove
 
 _MISSPELT = 0.8
 """How much of a name has to be that of a policy to be a slip."""

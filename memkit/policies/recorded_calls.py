@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.guard.core import Call, Guard
-from memkit.memory.masking import masked
 from memkit.policies.policy_set import PolicySet
 from memkit.policies.verdict_diff import VerdictChange, change_of, ordered
+from memkit.runtime.guard.core import Call, Guard
+from memkit.runtime.memory.masking import masked
 
 LONGEST = 4_000
 """Characters of the arguments of one call that the log keeps; longer ones are not kept at all."""

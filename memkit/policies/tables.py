@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.guard.interface import EFFECTS, Call
-from memkit.guard.proof import Case, read_case
 from memkit.policies.files import FOLDER
+from memkit.runtime.guard.interface import EFFECTS, Call
+from memkit.runtime.guard.proof import Case, read_case
 from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import Document, load_yaml

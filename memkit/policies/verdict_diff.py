@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memkit.guard.core import Call, Verdict
-from memkit.guard.interface import EFFECTS, strength
 from memkit.policies.analysis.calls import Applies, CallFound, Spared, Wish, find_call
 from memkit.policies.analysis.subjects import Subject, SubjectSet
 from memkit.policies.analysis.values import Unknown
 from memkit.policies.policy_set import PolicySet
+from memkit.runtime.guard.core import Call, Verdict
+from memkit.runtime.guard.interface import EFFECTS, strength
 
 MAX_ROUNDS = 40
 """So many policies that decide alike are stepped around in the search for one call."""

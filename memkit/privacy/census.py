@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.memory.sealing import is_in_clear
 from memkit.privacy.belonging import Belonging, objects_in, said
 from memkit.privacy.needles import Needles
+from memkit.runtime.memory.sealing import is_in_clear
 
 Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Returns a line with what was sealed in it in clear, where the key is here."""

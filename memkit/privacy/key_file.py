@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memkit.errors import MissingExtra, NegativeAnswer, UsageError
-from memkit.memory.lines import encode_data
 from memkit.privacy.sealer import MISSING, NONCE, has_cryptography
+from memkit.runtime.memory.lines import encode_data
 
 FORMAT = "memkit-keys"
 VERSION = 1

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.memory.index_catalogue import file_stem, user_corpus
-from memkit.memory.index_database import SUFFIXES
 from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
 from memkit.privacy.census import Opened
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner
+from memkit.runtime.memory.index_catalogue import file_stem, user_corpus
+from memkit.runtime.memory.index_database import SUFFIXES
 from memkit.store.layout import state_folder
 
 SESSION = ".json"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from memkit.errors import MemkitError, UsageError
-from memkit.guard.core import Guard
-from memkit.guard.interface import Finding
-from memkit.guard.proof import Case, TestResult, cases_of, guard_of_one
 from memkit.policies.files import load_policies, load_policy
 from memkit.policies.proving import find_orphans
 from memkit.policies.tables import load_table
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.interface import Finding
+from memkit.runtime.guard.proof import Case, TestResult, cases_of, guard_of_one
 
 
 class WrongDecision(Exception):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memkit.memory.sealing import Sealer
 from memkit.review.file_changes import file_subjects
 from memkit.review.interface import Difference, in_order
 from memkit.review.memory_changes import memory_subjects
 from memkit.review.shard_lines import SHARD
 from memkit.review.sides import FileState, Side, Sides
+from memkit.runtime.memory.sealing import Sealer
 
 
 def difference(sides: Sides, sealer: Sealer) -> Difference:

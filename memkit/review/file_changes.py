@@ -10,7 +10,6 @@ from typing import Any
 from memkit.domains import domain_findings
 from memkit.learned.shelf import FOLDER as LEARNED_FOLDER
 from memkit.learned.shelf import learned_findings
-from memkit.memory.masking import masked
 from memkit.policies.files import policy_findings
 from memkit.review.domain_changes import domain_changes
 from memkit.review.interface import Change, Subject
@@ -19,6 +18,7 @@ from memkit.review.policy_changes import policy_changes
 from memkit.review.quoting import quoted
 from memkit.review.setting_changes import setting_changes
 from memkit.review.sides import EXECUTABLE, LARGEST, LINK, FileState, Side
+from memkit.runtime.memory.masking import masked
 from memkit.skills.changes import skill_changes
 from memkit.skills.skill import read_skill, skill_findings
 from memkit.store.layout import MANIFEST

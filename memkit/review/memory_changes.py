@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from memkit.memory.errors import InvalidRecord
-from memkit.memory.masking import masked
-from memkit.memory.record import JSON, Record, is_sealed, replaced_by
-from memkit.memory.replay import Event, Located, fold, in_order
-from memkit.memory.sealing import Sealer
 from memkit.review.interface import Change, Subject
 from memkit.review.quoting import quoted, value
 from memkit.review.shard_lines import SHARD, Flaw, Line, ShardLines, compared_shards, lines_about
 from memkit.review.sides import Side
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.record import JSON, Record, is_sealed, replaced_by
+from memkit.runtime.memory.replay import Event, Located, fold, in_order
+from memkit.runtime.memory.sealing import Sealer
 from memkit.terminal import counted
 
 SHARED = "shared"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.guard.interface import strength
 from memkit.review.interface import Change
 from memkit.review.match_changes import Shift, direction_of, match_shifts
 from memkit.review.quoting import quoted
 from memkit.review.versions import life_cycle_changes, list_changes, reworded
+from memkit.runtime.guard.interface import strength
 
 Policy = Mapping[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memkit.memory.masking import masked
+from memkit.runtime.memory.masking import masked
 from memkit.terminal import one_line
 
 WIDTH = 100

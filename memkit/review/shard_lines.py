@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from memkit.memory.errors import InvalidRecord
-from memkit.memory.lines import decode_line
-from memkit.memory.pieces import Piece, pieces
-from memkit.memory.record import JSON
-from memkit.memory.sealing import Sealer, shown
-from memkit.memory.shards import MONTH
 from memkit.review.sides import Side
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.lines import decode_line
+from memkit.runtime.memory.pieces import Piece, pieces
+from memkit.runtime.memory.record import JSON
+from memkit.runtime.memory.sealing import Sealer, shown
+from memkit.runtime.memory.shards import MONTH
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
 AT_ONCE = 16

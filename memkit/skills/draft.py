@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.guard.core import Guard
-from memkit.loop.interface import DeclaredTool
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.loop.interface import DeclaredTool
 from memkit.skills.worked import Asked, Call
 from memkit.terminal import harmless, one_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from memkit.loop.procedures import FOUND, Procedure
+from memkit.runtime.loop.procedures import FOUND, Procedure
 from memkit.skills.skill import Skill
 from memkit.store.word_search import ranked
 from memkit.terminal import harmless

@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memkit.memory.interface import Problem
-from memkit.memory.shards import MONTH
+from memkit.runtime.memory.interface import Problem
+from memkit.runtime.memory.shards import MONTH
 
 _MOVE = "Move it to archive/<YYYY-MM>/<writer>.jsonl if its lines belong to memory, or out of archive/ if not."
 

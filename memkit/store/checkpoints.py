@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memkit.memory.regular_files import open_regular, whole_file
-from memkit.memory.sealing import Sealer, shown
-from memkit.memory.session_file import session_digest
+from memkit.runtime.memory.regular_files import open_regular, whole_file
+from memkit.runtime.memory.sealing import Sealer, shown
+from memkit.runtime.memory.session_file import session_digest
 
 CHECKPOINTS = "checkpoints"
 Step = Mapping[str, Any]

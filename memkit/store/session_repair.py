@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from memkit.loop.journal import open_turn
-from memkit.loop.journal_file import JournalError, read_entries
-from memkit.memory.interface import Problem
-from memkit.memory.record import is_sealed
-from memkit.memory.regular_files import whole_file
-from memkit.memory.session_file import is_session
-from memkit.memory.shards import set_aside
+from memkit.runtime.loop.journal import open_turn
+from memkit.runtime.loop.journal_file import JournalError, read_entries
+from memkit.runtime.memory.interface import Problem
+from memkit.runtime.memory.record import is_sealed
+from memkit.runtime.memory.regular_files import whole_file
+from memkit.runtime.memory.session_file import is_session
+from memkit.runtime.memory.shards import set_aside
 from memkit.store.checkpoints import CHECKPOINTS
 from memkit.store.layout import state_folder
 from memkit.store.sessions import FOLDERS

@@ -7,10 +7,10 @@ from heapq import merge
 from itertools import takewhile
 from typing import NamedTuple
 
-from memkit.memory.errors import InvalidRecord
-from memkit.memory.lines import decode_line
-from memkit.memory.pieces import BYTE_ORDER_MARK
-from memkit.memory.record import JSON
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.lines import decode_line
+from memkit.runtime.memory.pieces import BYTE_ORDER_MARK
+from memkit.runtime.memory.record import JSON
 
 
 class Merged(NamedTuple):

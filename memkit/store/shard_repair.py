@@ -12,13 +12,13 @@ from datetime import datetime
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
-from memkit.memory.check import Examined, dangling_events, examined
-from memkit.memory.interface import Problem
-from memkit.memory.locking import locked
-from memkit.memory.log import Log
-from memkit.memory.pieces import Piece, pieces
-from memkit.memory.shards import checked_writer, set_aside, sync_folder
-from memkit.memory.writer import clone_name, copied_from
+from memkit.runtime.memory.check import Examined, dangling_events, examined
+from memkit.runtime.memory.interface import Problem
+from memkit.runtime.memory.locking import locked
+from memkit.runtime.memory.log import Log
+from memkit.runtime.memory.pieces import Piece, pieces
+from memkit.runtime.memory.shards import checked_writer, set_aside, sync_folder
+from memkit.runtime.memory.writer import clone_name, copied_from
 from memkit.store.archive_files import misplaced, twins
 from memkit.store.committed import Loss, losses
 from memkit.store.files import write_whole

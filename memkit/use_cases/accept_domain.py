@@ -6,8 +6,8 @@ from pathlib import Path
 
 from memkit.domain_proofs import prove_domain
 from memkit.errors import NegativeAnswer
-from memkit.htn.core import Domain
 from memkit.learned.judging import BUDGET
+from memkit.runtime.htn.core import Domain
 from memkit.store.yaml import Document
 
 

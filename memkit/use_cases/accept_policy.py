@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memkit.errors import NegativeAnswer
-from memkit.guard.proof import prove
+from memkit.runtime.guard.proof import prove
 from memkit.store.yaml import Document
 
 

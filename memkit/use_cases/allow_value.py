@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memkit.errors import NotFound
-from memkit.memory.interface import Tombstone
+from memkit.runtime.memory.interface import Tombstone
 from memkit.workspace import Workspace
 
 

@@ -11,19 +11,19 @@ from typing import Any
 
 from memkit.agent import Parts
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
-from memkit.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
-from memkit.htn.execution import foresee
-from memkit.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
-from memkit.htn.execution.world import World
-from memkit.htn.explanation import solve_explained
-from memkit.loop.core import Toolbox
-from memkit.loop.fencing import unfenced
-from memkit.loop.interface import Approval, ToolOutcome
-from memkit.loop.plan_run import ToolHands
-from memkit.loop.session_memory import SessionTools
-from memkit.loop.verdicts import Allowed, findings_data
-from memkit.loop.virtual_context import VirtualContextMemory
 from memkit.plan_runs import PlanRun, PlanRuns
+from memkit.runtime.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
+from memkit.runtime.htn.execution import foresee
+from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
+from memkit.runtime.htn.execution.world import World
+from memkit.runtime.htn.explanation import solve_explained
+from memkit.runtime.loop.core import Toolbox
+from memkit.runtime.loop.fencing import unfenced
+from memkit.runtime.loop.interface import Approval, ToolOutcome
+from memkit.runtime.loop.plan_run import ToolHands
+from memkit.runtime.loop.session_memory import SessionTools
+from memkit.runtime.loop.verdicts import Allowed, findings_data
+from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.store.layout import state_folder
 from memkit.store.schema import suggestion
 from memkit.use_cases.open_chat import open_chat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.memory.interface import Problem
+from memkit.runtime.memory.interface import Problem
 from memkit.store.session_repair import damaged_sessions, set_damaged_aside
 from memkit.store.shard_repair import find_problems, repair
 from memkit.workspace import Workspace

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.guard.core import Call, Verdict
-from memkit.guard.grounds import Ground, find_grounds
 from memkit.policies.files import FOLDER, PolicySet, load_set
+from memkit.runtime.guard.core import Call, Verdict
+from memkit.runtime.guard.grounds import Ground, find_grounds
 
 
 @dataclass(frozen=True)

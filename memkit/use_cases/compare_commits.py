@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from memkit.errors import MemkitError
-from memkit.memory.sealing import NoSealer, Sealer
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
 from memkit.review.difference import difference
 from memkit.review.interface import Difference
 from memkit.review.sides import sides_of
+from memkit.runtime.memory.sealing import NoSealer, Sealer
 from memkit.store.config import read_manifest
 
 

@@ -12,7 +12,7 @@ from memkit.generate.quoting import as_yaml_block
 from memkit.hddl.interface import SUFFIX, domain_of_text, problem_of_text, write_domain, write_problem
 from memkit.hddl.names import plain_name
 from memkit.hddl.networks import settled
-from memkit.htn.core import Domain, HtnError, Method, Problem
+from memkit.runtime.htn.core import Domain, HtnError, Method, Problem
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME
 from memkit.store.yaml import load_yaml

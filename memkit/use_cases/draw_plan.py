@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memkit.drawing.decomposition import decomposition
 from memkit.drawing.interface import Drawing, Form, draw
-from memkit.htn.core import Result
+from memkit.runtime.htn.core import Result
 from memkit.store.files import write_whole
 
 

@@ -11,13 +11,6 @@ from typing import Any
 from memkit import __version__
 from memkit.errors import EnvironmentFault, NegativeAnswer
 from memkit.generate.source import installed_source
-from memkit.memory.archive import LOCK_SECONDS
-from memkit.memory.lines import encode_line
-from memkit.memory.locking import locked
-from memkit.memory.record import new_id
-from memkit.memory.sealing import shown
-from memkit.memory.shards import SHARD_LIMIT, ShardLog, shard_name
-from memkit.memory.tombstones import burials
 from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
@@ -27,6 +20,13 @@ from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
 from memkit.privacy.survey import FileChange, Survey, stores_inside
+from memkit.runtime.memory.archive import LOCK_SECONDS
+from memkit.runtime.memory.lines import encode_line
+from memkit.runtime.memory.locking import locked
+from memkit.runtime.memory.record import new_id
+from memkit.runtime.memory.sealing import shown
+from memkit.runtime.memory.shards import SHARD_LIMIT, ShardLog, shard_name
+from memkit.runtime.memory.tombstones import burials
 from memkit.store.files import write_whole
 from memkit.store.layout import cache_folder, state_folder
 from memkit.store.plumbing import require_git

@@ -12,11 +12,11 @@ from pathlib import Path
 from memkit import __version__
 from memkit.domains import load_domains
 from memkit.errors import MemkitError, StoreFault
-from memkit.memory.errors import ArchiveError
-from memkit.memory.sealing import clear_lines
-from memkit.memory.tokens import counter
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
+from memkit.runtime.memory.errors import ArchiveError
+from memkit.runtime.memory.sealing import clear_lines
+from memkit.runtime.memory.tokens import counter
 from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills import load_skills
 from memkit.store.git import Git

@@ -10,9 +10,9 @@ from typing import Any
 
 from memkit import __version__
 from memkit.errors import EnvironmentFault
-from memkit.htn.core import Problem
-from memkit.htn.learning import Lesson
 from memkit.learned.shelf import Shelf
+from memkit.runtime.htn.core import Problem
+from memkit.runtime.htn.learning import Lesson
 from memkit.store.change import change_file
 from memkit.store.config import load_settings
 

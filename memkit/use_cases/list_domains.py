@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.domains import FOLDER, domain_files, load_domain, problem_files
-from memkit.htn.core import Domain
 from memkit.learned.shelf import Shelf
+from memkit.runtime.htn.core import Domain
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memkit.errors import no_record
-from memkit.memory.interface import StoredRecord
+from memkit.runtime.memory.interface import StoredRecord
 from memkit.use_cases.require_status import require_status
 from memkit.workspace import Workspace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memkit.errors import no_record
-from memkit.memory.interface import Decision
+from memkit.runtime.memory.interface import Decision
 from memkit.workspace import Workspace
 
 

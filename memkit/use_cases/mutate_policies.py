@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memkit.guard.interface import contribution, strength
 from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import MutationReport, mutate
 from memkit.policies.proving import SetProof, TableResult
 from memkit.policies.tables import TableCase
+from memkit.runtime.guard.interface import contribution, strength
 
 
 def mutate_policies(proof: SetProof) -> list[MutationReport]:

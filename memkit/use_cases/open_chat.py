@@ -10,17 +10,17 @@ from typing import Any
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains import load_domains
 from memkit.errors import NotFound, UsageError
-from memkit.htn.core import Method
 from memkit.learned.shelf import Shelf
 from memkit.llm.summaries import open_summariser
-from memkit.loop.events import Listener
-from memkit.loop.interface import Approval, Settle
-from memkit.loop.procedures import Procedure
-from memkit.memory.errors import Refused
-from memkit.memory.gate import event_problems
-from memkit.memory.record import Origin
-from memkit.memory.times import parse_duration
 from memkit.plan_runs import PlanRuns
+from memkit.runtime.htn.core import Method
+from memkit.runtime.loop.events import Listener
+from memkit.runtime.loop.interface import Approval, Settle
+from memkit.runtime.loop.procedures import Procedure
+from memkit.runtime.memory.errors import Refused
+from memkit.runtime.memory.gate import event_problems
+from memkit.runtime.memory.record import Origin
+from memkit.runtime.memory.times import parse_duration
 from memkit.skills.procedures import StoreProcedures
 from memkit.store.layout import state_folder
 from memkit.use_cases.rename_session import require_name

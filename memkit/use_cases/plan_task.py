@@ -10,11 +10,11 @@ from typing import Any
 
 from memkit.domains import FOLDER, find_domain, problem_in_domain
 from memkit.errors import UsageError
-from memkit.htn.core import TURNS, Budget, Domain, HTNPlanner, Method, Problem, Result
-from memkit.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
-from memkit.htn.learning import Lesson
 from memkit.learned.shelf import Shelf
-from memkit.loop.interface import Model
+from memkit.runtime.htn.core import TURNS, Budget, Domain, HTNPlanner, Method, Problem, Result
+from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
+from memkit.runtime.htn.learning import Lesson
+from memkit.runtime.loop.interface import Model
 from memkit.use_cases.keep_lessons import Source, keep_lessons
 
 NOT_KEPT = "What was learned is not kept: this is no domain of a store. Name a file with --learned FILE."

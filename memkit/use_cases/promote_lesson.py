@@ -10,11 +10,11 @@ from typing import Any
 from memkit.domain_proofs import prove_domain
 from memkit.domains import FOLDER, PROBLEMS, domain_findings, load_domain, load_problem, problem_files
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.htn.core import Domain, HtnError, Problem
-from memkit.htn.data import method_to_data
-from memkit.htn.goals import declared_effects
 from memkit.learned.judging import BUDGET, Judgement, Recorded, faults, judge
 from memkit.learned.shelf import Entry, Shelf, plain, read_method
+from memkit.runtime.htn.core import Domain, HtnError, Problem
+from memkit.runtime.htn.data import method_to_data
+from memkit.runtime.htn.goals import declared_effects
 from memkit.store.change import change_files
 from memkit.store.layout import checked_name
 from memkit.store.yaml import load_yaml

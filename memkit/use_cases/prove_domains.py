@@ -8,8 +8,8 @@ from pathlib import Path
 
 from memkit.domain_proofs import DomainProof, prove_domain
 from memkit.domains import FOLDER, domain_file, domain_files, load_domain
-from memkit.htn.core import Budget
 from memkit.learned.judging import BUDGET
+from memkit.runtime.htn.core import Budget
 
 
 def prove_domains(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, no_record
-from memkit.memory.interface import Decision
-from memkit.memory.refining import refined
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.refining import refined
 from memkit.workspace import Workspace
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memkit.memory.interface import Decision
-from memkit.memory.record import Draft
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.record import Draft
 from memkit.workspace import Workspace
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memkit.errors import NegativeAnswer
-from memkit.memory.interface import StoredRecord
+from memkit.runtime.memory.interface import StoredRecord
 
 _INSTEAD = {
     "live": "It is live.",

@@ -10,10 +10,10 @@ from memkit.errors import NegativeAnswer
 from memkit.interchange.interface import Source, Unfit
 from memkit.interchange.json_text import numbered_objects
 from memkit.interchange.machine import KINDS, problem
-from memkit.memory.interface import Reason
-from memkit.memory.masking import masked
-from memkit.memory.record import JSON
-from memkit.memory.times import parse_time
+from memkit.runtime.memory.interface import Reason
+from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.record import JSON
+from memkit.runtime.memory.times import parse_time
 from memkit.workspace import Workspace
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.memory.interface import Decision
+from memkit.runtime.memory.interface import Decision
 from memkit.workspace import Workspace
 
 HIDDEN = ("quarantined", "rejected")

@@ -11,8 +11,8 @@ from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.loop.bound import AnsweredErrors
-from memkit.loop.interface import Approval, ToolSpec
+from memkit.runtime.loop.bound import AnsweredErrors
+from memkit.runtime.loop.interface import Approval, ToolSpec
 from memkit.skills.following import COMPLETED, Step, follow
 from memkit.skills.instructions import instructions
 from memkit.skills.request import Request, filled_steps

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memkit.memory.interface import SearchReport, accounted
-from memkit.memory.masking import masked
+from memkit.runtime.memory.interface import SearchReport, accounted
+from memkit.runtime.memory.masking import masked
 from memkit.workspace import Workspace
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.memory.recall import Turn
-from memkit.memory.record import Record
+from memkit.runtime.memory.recall import Turn
+from memkit.runtime.memory.record import Record
 from memkit.store.sessions import SessionCard
 from memkit.workspace import Workspace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memkit.memory.interface import Decision, StoredRecord
+from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.use_cases.require_status import require_status
 from memkit.workspace import Workspace
 

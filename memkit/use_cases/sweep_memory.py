@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.memory.forgetting import Due
-from memkit.memory.recall import RecallMemory
-from memkit.memory.session_file import drop_old_sessions
-from memkit.memory.times import parse_duration, seconds_before
+from memkit.runtime.memory.forgetting import Due
+from memkit.runtime.memory.recall import RecallMemory
+from memkit.runtime.memory.session_file import drop_old_sessions
+from memkit.runtime.memory.times import parse_duration, seconds_before
 from memkit.workspace import Workspace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memkit.memory.interface import StoredRecord
+from memkit.runtime.memory.interface import StoredRecord
 from memkit.use_cases.require_status import require_status
 from memkit.workspace import Workspace
 

@@ -12,8 +12,8 @@ from typing import Any
 from memkit.domains import find_domain, problem_in_domain
 from memkit.errors import UsageError
 from memkit.hddl.plans import holds_plan, read_steps, spelled_as
-from memkit.htn.core import GAVE_UP, Budget, Reason, Step, read_plan, verify
 from memkit.learned.shelf import Shelf
+from memkit.runtime.htn.core import GAVE_UP, Budget, Reason, Step, read_plan, verify
 from memkit.store.yaml import load_yaml
 
 _NUMBERED = re.compile(r"\d+[.:]\s+|\d+\.\d+:\s*(?=\()")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.context import MainContext
-from memkit.memory.record import Draft, Origin
-from memkit.memory.tools import MemoryTools
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.context import MainContext
+from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.tools import MemoryTools
 
 Ask = Callable[..., Any]
 

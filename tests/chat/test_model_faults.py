@@ -15,9 +15,9 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.llm.unserved import Unserved
-from memkit.loop.agent_loop import AgentLoop
-from memkit.loop.events import Event
-from memkit.loop.interface import Completion
+from memkit.runtime.loop.agent_loop import AgentLoop
+from memkit.runtime.loop.events import Event
+from memkit.runtime.loop.interface import Completion
 from memkit.testing import FakeServer
 
 

@@ -23,10 +23,10 @@ from memkit.agent import Parts, ReferenceAgent
 from memkit.agent_session import TurnStopped
 from memkit.cli.chat.unfinished import Outcomes
 from memkit.cli.main import run
-from memkit.loop.errors import ModelFault
-from memkit.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
-from memkit.loop.journal_file import JournalError, SessionInUse, TurnLeft
-from memkit.loop.journalled_calls import DONE, LEAVE, RUN
+from memkit.runtime.loop.errors import ModelFault
+from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.journal_file import JournalError, SessionInUse, TurnLeft
+from memkit.runtime.loop.journalled_calls import DONE, LEAVE, RUN
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 

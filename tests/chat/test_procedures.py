@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.loop.procedures import LISTED, Procedure, skills_section
+from memkit.runtime.loop.procedures import LISTED, Procedure, skills_section
 from memkit.skills.procedures import StoreProcedures
 from memkit.skills.skill import Skill
 from memkit.use_cases.open_chat import open_chat

@@ -14,7 +14,7 @@ from rich.text import Text
 from memkit.cli.chat.markdown_page import MarkdownPage
 from memkit.cli.chat.showing import Showing, line_on
 from memkit.cli.fitting import broken
-from memkit.loop.events import Event
+from memkit.runtime.loop.events import Event
 from memkit.terminal import harmless
 
 

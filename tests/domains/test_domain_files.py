@@ -9,8 +9,8 @@ import pytest
 
 from memkit.domains import domain_findings, find_domain, load_domain, load_domains, load_problem
 from memkit.errors import NotFound, UsageError
-from memkit.htn.core import Domain, DomainError, HTNPlanner, Problem, ProblemError, verify
 from memkit.resources import resource
+from memkit.runtime.htn.core import Domain, DomainError, HTNPlanner, Problem, ProblemError, verify
 from memkit.store.yaml import load_yaml
 
 STARTER_PLANS = [

@@ -18,8 +18,8 @@ from memkit.evolution.runs.answers import Answers, Recorded
 from memkit.evolution.runs.evolution import GENERATIONS, INTERRUPTED, Evolution, Watch
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.record import Settings
-from memkit.evolve.core import EvolutionarySearcher, ProposalRequest, ProposedChange, fitness_mean_squared_error
-from memkit.evolve.source.species import Programs
+from memkit.runtime.evolve.core import EvolutionarySearcher, ProposalRequest, ProposedChange, fitness_mean_squared_error
+from memkit.runtime.evolve.source.species import Programs
 
 TOY = partial(fitness_mean_squared_error, target=lambda x: x * x + 2 * x + 1)
 GENERATIONS_OF_TOY = 6

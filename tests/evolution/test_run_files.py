@@ -20,7 +20,7 @@ from memkit.evolution.runs.folder import RunFolder, find_run
 from memkit.evolution.runs.individuals import Individuals, Judged
 from memkit.evolution.runs.record import RunRecord, Settings, read_record, write_record
 from memkit.evolution.runs.texts import Texts
-from memkit.evolve.interface import ProposedChange
+from memkit.runtime.evolve.interface import ProposedChange
 
 RECORD = RunRecord(
     "toy-1", "2026-01-02T03:04:05Z", ("memkit", "evolve", "x.py"), "/", "/x.py", "/evaluator.py", None,

@@ -13,8 +13,8 @@ import pytest
 from memkit.evolution.judging import Judging
 from memkit.evolution.models import open_proposers
 from memkit.evolution.task import find_task
-from memkit.evolve.blocks import read_blocks
-from memkit.evolve.core import EvolutionarySearcher
+from memkit.runtime.evolve.blocks import read_blocks
+from memkit.runtime.evolve.core import EvolutionarySearcher
 from memkit.sandbox import Grants, Sandbox
 
 JOBS = """\

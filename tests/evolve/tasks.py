@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from memkit.evolve.core import read_program
+from memkit.runtime.evolve.core import read_program
 
 POINTS = [index / 2 for index in range(-6, 7)]
 

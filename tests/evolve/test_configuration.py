@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.evolve.core import EvolutionarySearcher, EvolveError
-from memkit.evolve.interface import Opening, ProposalRequest, ProposedChange
-from memkit.evolve.tuning import affordable, cost, lowest_point, probes, solved
+from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError
+from memkit.runtime.evolve.interface import Opening, ProposalRequest, ProposedChange
+from memkit.runtime.evolve.tuning import affordable, cost, lowest_point, probes, solved
 
 SPACE = {"rate": (0.0, 1.0), "size": (1, 64), "mode": ["slow", "fast"]}
 

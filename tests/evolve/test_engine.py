@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.evolve.core import (
+from memkit.runtime.evolve.core import (
     BadCheckpoint,
     EvolutionarySearcher,
     EvolveError,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.evolve.core import EvolveError, RefusedProgram, fitness_mean_squared_error
-from memkit.evolve.fitness import cases_of
+from memkit.runtime.evolve.core import EvolveError, RefusedProgram, fitness_mean_squared_error
+from memkit.runtime.evolve.fitness import cases_of
 
 
 def test_a_perfect_program_has_no_error() -> None:

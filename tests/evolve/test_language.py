@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.evolve.errors import EvolveError, RefusedProgram, UndefinedValue
-from memkit.evolve.operations import CALLS, FUNCTIONS, MAX_BITS, NUMBER, OPERATIONS
-from memkit.evolve.reading import MAX_DEPTH, MAX_NODES, Expression, read_program
-from memkit.evolve.terms import expanded, simplified
-from memkit.evolve.tree import Node
-from memkit.evolve.variation import Vocabulary, crossed, mutated, random_tree
+from memkit.runtime.evolve.errors import EvolveError, RefusedProgram, UndefinedValue
+from memkit.runtime.evolve.operations import CALLS, FUNCTIONS, MAX_BITS, NUMBER, OPERATIONS
+from memkit.runtime.evolve.reading import MAX_DEPTH, MAX_NODES, Expression, read_program
+from memkit.runtime.evolve.terms import expanded, simplified
+from memkit.runtime.evolve.tree import Node
+from memkit.runtime.evolve.variation import Vocabulary, crossed, mutated, random_tree
 
 EVERYTHING = Vocabulary(("x", "y"), tuple(OPERATIONS))
 PYTHON = {name: getattr(math, name) for name in CALLS if hasattr(math, name)} | {"abs": abs, "min": min, "max": max}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.evolve.blocks import read_blocks
-from memkit.evolve.errors import DoesNotApply, EvolveError
-from memkit.evolve.source.reading import Source
-from memkit.evolve.source.species import Programs
+from memkit.runtime.evolve.blocks import read_blocks
+from memkit.runtime.evolve.errors import DoesNotApply, EvolveError
+from memkit.runtime.evolve.source.reading import Source
+from memkit.runtime.evolve.source.species import Programs
 
 PACKING = '''\
 """Pack."""

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error, read_program
+from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error, read_program
 
 PLANE = [(chance.random(), chance.random()) for chance in [random.Random(2)] for _ in range(20)]
 

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import memkit.evolve
-from memkit.evolve.core import (
+import memkit.runtime.evolve
+from memkit.runtime.evolve.core import (
     EvolutionarySearcher,
     EvolveError,
     NothingScored,
@@ -29,7 +29,7 @@ from memkit.evolve.core import (
     read_program,
 )
 
-PACKAGE = Path(memkit.evolve.__file__).parent
+PACKAGE = Path(memkit.runtime.evolve.__file__).parent
 
 
 def error_against(target: Callable[..., float]) -> Callable[[str], float]:
@@ -140,7 +140,7 @@ def run_in_a_process(hash_seed: str) -> str:
     """Return what a search in a new process finds, and how."""
     code = (
         "from functools import partial\n"
-        "from memkit.evolve.core import EvolutionarySearcher, fitness_mean_squared_error\n"
+        "from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error\n"
         "pairs = [(x, (x ** 3 * 7 + 11) % 13) for x in range(-6, 7)]\n"
         "fitness = partial(fitness_mean_squared_error, target=pairs)\n"
         "searcher = EvolutionarySearcher('lambda x: x * 2', fitness, seed=3, functions=['abs', 'exp'])\n"

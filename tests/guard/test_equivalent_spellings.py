@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.guard.core import Guard
+from memkit.runtime.guard.core import Guard
 
 
 def policy(name: str, condition: object) -> dict[str, object]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memkit.guard.core import Call
-from memkit.guard.grounds import find_grounds
-from memkit.guard.policy import compile_policy
+from memkit.runtime.guard.core import Call
+from memkit.runtime.guard.grounds import find_grounds
+from memkit.runtime.guard.policy import compile_policy
 
 DATA: dict[str, Any] = {
     "name": "probe",

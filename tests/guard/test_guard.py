@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import memkit.guard
-from memkit.guard.core import Guard, PolicySetError
-from memkit.guard.interface import EFFECTS, contribution, strength
-from memkit.guard.policy import policy_faults
+import memkit.runtime.guard
+from memkit.runtime.guard.core import Guard, PolicySetError
+from memkit.runtime.guard.interface import EFFECTS, contribution, strength
+from memkit.runtime.guard.policy import policy_faults
 
 
 def policy(name: str = "probe", **fields: object) -> dict[str, object]:
@@ -336,7 +336,7 @@ def test_the_index_by_tool_leaves_no_policy_out(condition: object, tool: str) ->
 def test_the_room_works_under_another_name(tmp_path: Path) -> None:
     """Copied as a top-level package the room decides the same, without memkit."""
     shutil.copytree(
-        Path(memkit.guard.__file__).parent, tmp_path / "guard", ignore=shutil.ignore_patterns("__pycache__")
+        Path(memkit.runtime.guard.__file__).parent, tmp_path / "guard", ignore=shutil.ignore_patterns("__pycache__")
     )
     program = (
         "import sys; from guard.core import Guard; g = Guard([{'name': 'a', 'description': 'd', 'rule': 'r', 'enforcement': 'hard', "

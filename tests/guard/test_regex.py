@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memkit.guard.automaton import compile_regex
-from memkit.guard.errors import PolicySetError
+from memkit.runtime.guard.automaton import compile_regex
+from memkit.runtime.guard.errors import PolicySetError
 
 atoms = st.sampled_from(
     [

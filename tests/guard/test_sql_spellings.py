@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.guard.core import Guard
-from memkit.guard.sql_text import _tables, tokenize
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.sql_text import _tables, tokenize
 
 
 def guard(condition: object) -> Guard:

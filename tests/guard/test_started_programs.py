@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from memkit.guard.core import Guard
+from memkit.runtime.guard.core import Guard
 
 
 def guard(condition: object) -> Guard:

@@ -14,7 +14,7 @@ from memkit.hddl.domain_reader import domain_from
 from memkit.hddl.interface import read_domain, read_problem
 from memkit.hddl.problem_reader import problem_from
 from memkit.hddl.source import LARGEST, Source
-from memkit.htn.core import (
+from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
     Compare,

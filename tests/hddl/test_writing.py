@@ -16,7 +16,8 @@ from memkit.hddl.domain_reader import domain_from
 from memkit.hddl.interface import write_domain, write_problem
 from memkit.hddl.problem_reader import problem_from
 from memkit.hddl.source import Source
-from memkit.htn.core import (
+from memkit.resources import resource
+from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
     Compare,
@@ -34,7 +35,6 @@ from memkit.htn.core import (
     Task,
     When,
 )
-from memkit.resources import resource
 
 TYPES = {"thing": "object", "crate": "thing", "truck": "thing", "place": "object"}
 OBJECTS = {"home": "place", "T1": "truck", "c-1": "crate"}

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from memkit.htn.core import (
+from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
     Compare,
@@ -26,9 +26,9 @@ from memkit.htn.core import (
     Term,
     When,
 )
-from memkit.htn.evaluation import Impossible, StepState, holds
-from memkit.htn.objects import typed_objects
-from memkit.htn.ordering import predecessors
+from memkit.runtime.htn.evaluation import Impossible, StepState, holds
+from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.ordering import predecessors
 
 Group = tuple[tuple[tuple[int, Term], ...], tuple[tuple[int, int], ...]]
 """Tasks with their positions, and which position comes before which."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memkit.htn.core import Domain, HTNPlanner, Method, Operator
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator
 
 BLOCKS = Domain.from_data(
     {

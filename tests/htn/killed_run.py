@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from memkit.htn.core import Action, Answer, Domain, Executor, HTNPlanner, Journal, Method, Operator, Problem
+from memkit.runtime.htn.core import Action, Answer, Domain, Executor, HTNPlanner, Journal, Method, Operator, Problem
 
 PLANNER = HTNPlanner(
     domain=Domain(

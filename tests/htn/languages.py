@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from memkit.htn.core import (
+from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
     Compare,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memkit.domains import load_domain, load_problem
 from memkit.errors import UsageError
-from memkit.htn.core import (
+from memkit.runtime.htn.core import (
     Arithmetic,
     Domain,
     DomainError,

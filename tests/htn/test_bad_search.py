@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.htn import codegen, functions
-from memkit.htn.compiled import compile_method
-from memkit.htn.core import (
+from memkit.runtime.htn import codegen, functions
+from memkit.runtime.htn.compiled import compile_method
+from memkit.runtime.htn.core import (
     FOUND,
     GAVE_UP,
     NO_PLAN,
@@ -34,7 +34,7 @@ from memkit.htn.core import (
     When,
     verify,
 )
-from memkit.htn.terms import Head
+from memkit.runtime.htn.terms import Head
 
 
 @pytest.mark.parametrize("uses", [0, functions.USES])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from classics import BLOCKS, ERRANDS, LOGISTICS, SOLVED, SUSSMAN, TRAVEL, TWO_CITIES
 
-from memkit.htn.core import FOUND, NO_PLAN, Domain, HTNPlanner, Problem, verify
+from memkit.runtime.htn.core import FOUND, NO_PLAN, Domain, HTNPlanner, Problem, verify
 
 
 @pytest.mark.parametrize(("domain", "data", "steps"), SOLVED)

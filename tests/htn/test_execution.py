@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from memkit.htn.core import Domain, HTNPlanner, Method, Operator, Problem, ProblemError
-from memkit.htn.execution import Action, Answer, Execution, Executor, Journal, foresee, read_observation
-from memkit.htn.execution.journal import JournalError
-from memkit.htn.execution.remaining import remaining_tasks
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator, Problem, ProblemError
+from memkit.runtime.htn.execution import Action, Answer, Execution, Executor, Journal, foresee, read_observation
+from memkit.runtime.htn.execution.journal import JournalError
+from memkit.runtime.htn.execution.remaining import remaining_tasks
 
 TRIP = Domain.from_data(
     {

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memkit.domains import find_domain
-from memkit.htn.core import Domain, HTNPlanner, Method, Operator, Problem, parse_condition
-from memkit.htn.explanation import explain_failure, obstacle_lines
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator, Problem, parse_condition
+from memkit.runtime.htn.explanation import explain_failure, obstacle_lines
 
 ERRANDS = find_domain("errands")
 DEPLOYMENT = find_domain("deployment")

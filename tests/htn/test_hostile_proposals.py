@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from memkit.htn.core import NO_PLAN, HTNPlanner
 from memkit.learned.asking import AskedModel
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.htn.core import NO_PLAN, HTNPlanner
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 HOSTILE = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "hostile_proposals.py"))
 FAMILIES: dict[str, list[Any]] = HOSTILE["FAMILIES"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.htn.core import Action, Answer, Domain, Executor, HTNPlanner, Method, Operator, Problem
+from memkit.runtime.htn.core import Action, Answer, Domain, Executor, HTNPlanner, Method, Operator, Problem
 
 SCRIPT = Path(__file__).with_name("killed_run.py")
 STEPS = ["put a", "put b", "put c", "put d"]

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from memkit.htn.conditions import condition_variables
-from memkit.htn.core import Domain, HTNPlanner, Method, Problem
-from memkit.htn.evaluation import Binding, StepState, holds
-from memkit.htn.goals import declared_effects
-from memkit.htn.objects import typed_objects
-from memkit.htn.terms import ROOT_TYPE, Term, is_variable
+from memkit.runtime.htn.conditions import condition_variables
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
+from memkit.runtime.htn.evaluation import Binding, StepState, holds
+from memkit.runtime.htn.goals import declared_effects
+from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.terms import ROOT_TYPE, Term, is_variable
 
 VEHICLES = {
     "types": {"vehicle": "object", "truck": "vehicle"},

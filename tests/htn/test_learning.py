@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from classics import ERRAND, ERRANDS
 
-from memkit.htn.core import FOUND, NO_PLAN, Budget, Domain, HTNPlanner, Method, Operator, Problem, tree_text
+from memkit.runtime.htn.core import FOUND, NO_PLAN, Budget, Domain, HTNPlanner, Method, Operator, Problem, tree_text
 
 BARE = Domain.from_data({**ERRANDS.to_data(), "methods": [], "tasks": {"deliver": {"parameters": "?p ?to", "effects": [
     "delivered ?p"]}}})  # fmt: skip

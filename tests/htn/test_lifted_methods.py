@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.htn.core import Domain, HTNPlanner, Method, Problem, verify
-from memkit.htn.data import method_from_data, method_to_data
-from memkit.htn.evaluation import StepState, holds
-from memkit.htn.goals import declared_effects
-from memkit.htn.objects import typed_objects
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem, verify
+from memkit.runtime.htn.data import method_from_data, method_to_data
+from memkit.runtime.htn.evaluation import StepState, holds
+from memkit.runtime.htn.goals import declared_effects
+from memkit.runtime.htn.objects import typed_objects
 
 PLACES = ("home", "shop", "cafe")
 TRUCKS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memkit.htn.core import NO_PLAN, Budget, HTNPlanner, Method, Operator, Problem, verify
+from memkit.runtime.htn.core import NO_PLAN, Budget, HTNPlanner, Method, Operator, Problem, verify
 
 
 def rooms(count: int) -> tuple[HTNPlanner, Problem]:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from classics import SOLVED
 
-import memkit.htn
-from memkit.htn.core import (
+import memkit.runtime.htn
+from memkit.runtime.htn.core import (
     FOUND,
     GAVE_UP,
     NO_PLAN,
@@ -203,7 +203,9 @@ print(json.dumps(planner.solve("t", {"p o1"}).to_data()))
 
 def test_the_room_works_on_its_own_and_answers_the_same_in_every_process(tmp_path: Path) -> None:
     """Copied as the top-level package htn it plans, and the order of sets in a process changes nothing."""
-    shutil.copytree(Path(memkit.htn.__file__).parent, tmp_path / "htn", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(memkit.runtime.htn.__file__).parent, tmp_path / "htn", ignore=shutil.ignore_patterns("__pycache__")
+    )
     answers = set()
     for seed in ("0", "1", "77"):
         run = subprocess.run(

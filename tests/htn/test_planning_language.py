@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from languages import OBJECTS, conditions, domains, problems, states, values
 
-from memkit.htn.conditions import negated
-from memkit.htn.core import (
+from memkit.runtime.htn.conditions import negated
+from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
     Compare,
@@ -40,8 +40,8 @@ from memkit.htn.core import (
     read_plan,
     verify,
 )
-from memkit.htn.evaluation import NoValue, StepState, compared, holds
-from memkit.htn.objects import typed_objects
+from memkit.runtime.htn.evaluation import NoValue, StepState, compared, holds
+from memkit.runtime.htn.objects import typed_objects
 
 generous = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 P = (Parameter("?p", "parcel"),)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memkit.htn.core import DomainError, HTNPlanner, Method, Operator, ProblemError, Step
+from memkit.runtime.htn.core import DomainError, HTNPlanner, Method, Operator, ProblemError, Step
 
 
 def names(plan: list[Step] | None) -> list[str]:

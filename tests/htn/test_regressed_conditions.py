@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.htn.core import Domain, Operator, Problem, Step
-from memkit.htn.evaluation import StepState, arguments, holds
-from memkit.htn.forms import parse_conditions
-from memkit.htn.objects import typed_objects
-from memkit.htn.regression import Applied, Regressed, regress
+from memkit.runtime.htn.core import Domain, Operator, Problem, Step
+from memkit.runtime.htn.evaluation import StepState, arguments, holds
+from memkit.runtime.htn.forms import parse_conditions
+from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.regression import Applied, Regressed, regress
 
 OBJECTS = ("a", "b", "c")
 ATOMS = [f"{name} {one}" for name in "pq" for one in OBJECTS]

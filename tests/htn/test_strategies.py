@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.htn.core import (
+from memkit.runtime.htn.core import (
     CHEAPEST,
     DEPTH,
     FOUND,

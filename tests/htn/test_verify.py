@@ -12,7 +12,7 @@ from classics import ERRAND, ERRANDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.htn.core import (
+from memkit.runtime.htn.core import (
     FOUND,
     GAVE_UP,
     NO_PLAN,
@@ -30,7 +30,7 @@ from memkit.htn.core import (
     term_text,
     verify,
 )
-from memkit.htn.parsing import Parser
+from memkit.runtime.htn.parsing import Parser
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_term_survives_being_written_as_text(args: list[str]) -> None:
 )
 def test_the_examples_in_the_docstrings_are_true(module: str) -> None:
     """Every example in a docstring runs."""
-    loaded = importlib.import_module(f"memkit.htn.{module}")
+    loaded = importlib.import_module(f"memkit.runtime.htn.{module}")
     globals_ = {**vars(loaded), "Operator": Operator}
 
     result = doctest.testmod(loaded, globs=globals_)

@@ -167,7 +167,7 @@ def test_a_clean_run_from_the_cache_loads_no_parser(store: Path, put: Put) -> No
         "ruamel",
         "git",
         "jinja2",
-        "memkit.guard.core",
+        "memkit.runtime.guard.core",
         "memkit.lint.yaml_files",
         "difflib",
         "subprocess",

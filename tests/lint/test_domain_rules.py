@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memkit.htn.core import Domain, Method, Operator
 from memkit.lint.planning.faults import Fault, domain_faults
 from memkit.lint.rules import RULES
+from memkit.runtime.htn.core import Domain, Method, Operator
 from memkit.use_cases.lint_store import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]

@@ -18,7 +18,7 @@ from memkit.cli.main import run
 from memkit.errors import EnvironmentFault
 from memkit.llm.patience import Patience
 from memkit.llm.providers import open_model
-from memkit.loop.interface import Message
+from memkit.runtime.loop.interface import Message
 from memkit.testing import FakeServer
 from tests.llm.raw_pages import Page, RawServe
 

@@ -15,7 +15,7 @@ from memkit.cli.main import run
 from memkit.llm import anthropic_model, openai_model
 from memkit.llm.providers import open_model
 from memkit.llm.wire_turns import BEGINNING, NO_RESULT, UNNAMED, system_text, turns_of
-from memkit.loop.interface import Message
+from memkit.runtime.loop.interface import Message
 from memkit.testing import Conversation, FakeServer
 from memkit.testing.anthropic.request import read_conversation as read_anthropic
 from memkit.testing.chat.request import read_conversation as read_chat
@@ -120,7 +120,7 @@ def test_a_session_survives_every_nonsense(
 
 def test_a_model_takes_no_half_characters_in_tools_either(model_server: Any) -> None:
     """The words of a tool's description come from whoever declared it."""
-    from memkit.loop.interface import ToolSpec
+    from memkit.runtime.loop.interface import ToolSpec
 
     server: FakeServer = model_server("chat", ["Fine."])
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.guard.core import Guard
-from memkit.htn.core import HTNPlanner, Method, Operator
 from memkit.llm.claims import read_claim
 from memkit.llm.persons import to_second_person
 from memkit.llm.questions import read_question
 from memkit.llm.recalled import recalled_records
 from memkit.llm.reference import ReferenceModel
 from memkit.llm.requests import read_action, read_forget
-from memkit.loop.core import DeclaredTool, MemGPTAgent
-from memkit.memory.main import ArchivalStore, Record, fence
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.htn.core import HTNPlanner, Method, Operator
+from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
+from memkit.runtime.memory.main import ArchivalStore, Record, fence
 
 OUTBOX = DeclaredTool(
     "outbox",

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from memkit.guard.core import Guard
-from memkit.htn.core import HTNPlanner, Method, Operator
 from memkit.llm.reference import ReferenceModel
-from memkit.loop.core import DeclaredTool, MemGPTAgent, Toolbox
-from memkit.memory.context import MainContext
-from memkit.memory.main import ArchivalStore, MemoryTools, Record
-from memkit.memory.recall import RecallMemory
-from memkit.memory.record import Origin
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.htn.core import HTNPlanner, Method, Operator
+from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Toolbox
+from memkit.runtime.memory.context import MainContext
+from memkit.runtime.memory.main import ArchivalStore, MemoryTools, Record
+from memkit.runtime.memory.recall import RecallMemory
+from memkit.runtime.memory.record import Origin
 
 SCRIPT = Path(__file__).with_name("utterances.txt")
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.errors import EnvironmentFault, MissingExtra, UsageError
 from memkit.llm.providers import open_model
-from memkit.loop.interface import Message, ToolSpec
+from memkit.runtime.loop.interface import Message, ToolSpec
 from memkit.testing import FakeServer
 from memkit.workspace import open_workspace
 

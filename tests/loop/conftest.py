@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
-from memkit.loop.session_context import SessionContext
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.session_context import SessionContext
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memkit.loop.core import AsyncAgent, DeclaredTool, MemGPTAgent
-from memkit.loop.errors import ModelFault
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.core import AsyncAgent, DeclaredTool, MemGPTAgent
+from memkit.runtime.loop.errors import ModelFault
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 
 class Slow:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memkit.guard.core import Guard
-from memkit.loop.core import DeclaredTool, MemGPTAgent, RecordedConsent, Toolbox
-from memkit.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, RecordedConsent, Toolbox
+from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 CLOSED = DeclaredTool("say", "Say it.", TEXT, run=lambda text: text, open_world=False)

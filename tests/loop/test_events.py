@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from memkit.guard.core import Guard
-from memkit.loop.core import AgentLoop, DeclaredTool, MemGPTAgent, Toolbox
-from memkit.loop.events import Event
-from memkit.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, MemGPTAgent, Toolbox
+from memkit.runtime.loop.events import Event
+from memkit.runtime.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 NOTE = DeclaredTool("note", "Note a text.", TEXT, run=lambda text: f"noted {text}", open_world=False)

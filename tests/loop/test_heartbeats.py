@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from memkit.loop.chores import Chores, Outcome
-from memkit.loop.core import MemGPTAgent
-from memkit.loop.deadline import Deadline
-from memkit.loop.errors import LoopError
+from memkit.runtime.loop.chores import Chores, Outcome
+from memkit.runtime.loop.core import MemGPTAgent
+from memkit.runtime.loop.deadline import Deadline
+from memkit.runtime.loop.errors import LoopError
 
 
 @dataclass

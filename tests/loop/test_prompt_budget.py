@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.loop.core import AgentLoop, DeclaredTool, Persona, Toolbox, VirtualContextMemory
-from memkit.loop.errors import PromptTooLarge
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
-from memkit.loop.session_context import SessionContext
-from memkit.loop.session_memory import SessionTools
-from memkit.loop.turn import Intent
-from memkit.memory.context import MainContext
-from memkit.memory.tokens import counter, estimate
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Toolbox, VirtualContextMemory
+from memkit.runtime.loop.errors import PromptTooLarge
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.session_context import SessionContext
+from memkit.runtime.loop.session_memory import SessionTools
+from memkit.runtime.loop.turn import Intent
+from memkit.runtime.memory.context import MainContext
+from memkit.runtime.memory.tokens import counter, estimate
 
 COUNT = counter()
 """The counter that ``memkit doctor`` names."""
@@ -183,7 +183,7 @@ def test_constraints_page_out_old_messages_and_warnings_do_not(monkeypatch: pyte
 
 def virtual_found(text: str, count: int) -> list[Any]:
     """Return so many finds."""
-    from memkit.loop.virtual_context import Found
+    from memkit.runtime.loop.virtual_context import Found
 
     return [Found("archive", f"{text}{number}", 1.0, f"R{number}") for number in range(count)]
 

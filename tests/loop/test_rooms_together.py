@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import memkit.loop
-from memkit.evolve.core import EvolutionarySearcher
-from memkit.guard.core import Guard
-from memkit.htn.core import HTNPlanner, Method, Operator
-from memkit.loop.core import AgentLoop, DeclaredTool, HybridPlanner, MemGPTAgent, Persona, Proposals, Toolbox
-from memkit.loop.interface import Completion, ToolCall
-from memkit.loop.retraction import NAME as RETRACT
-from memkit.loop.virtual_context import VirtualContextMemory
-from memkit.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
-from memkit.memory.recall import RecallMemory
-from memkit.memory.settings import MemorySettings
+import memkit.runtime.loop
+from memkit.runtime.evolve.core import EvolutionarySearcher
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.htn.core import HTNPlanner, Method, Operator
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, HybridPlanner, MemGPTAgent, Persona, Proposals, Toolbox
+from memkit.runtime.loop.interface import Completion, ToolCall
+from memkit.runtime.loop.retraction import NAME as RETRACT
+from memkit.runtime.loop.virtual_context import VirtualContextMemory
+from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
+from memkit.runtime.memory.recall import RecallMemory
+from memkit.runtime.memory.settings import MemorySettings
 
 DENY_BASH = {
     "name": "no_shell", "description": "No shell.", "rule": "Never use a shell.", "enforcement": "hard",
@@ -398,7 +398,9 @@ def test_parallel_writes_through_one_toolbox_are_all_kept(tmp_path: Path) -> Non
 
 def test_the_room_works_under_its_own_name(tmp_path: Path) -> None:
     """Copied as the top-level package ``loop``, the room imports nothing but the standard library and itself."""
-    shutil.copytree(Path(memkit.loop.__file__).parent, tmp_path / "loop", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(memkit.runtime.loop.__file__).parent, tmp_path / "loop", ignore=shutil.ignore_patterns("__pycache__")
+    )
     code = (
         "import sys; from loop.core import *; loop = AgentLoop(memory=VirtualContextMemory(max_main_tokens=2000));"
         "loop.observe('The harbour pilot is called Ingrid.');"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from memkit.loop.core import MemGPTAgent
-from memkit.loop.events import Event
-from memkit.loop.virtual_context import OPEN_GOALS
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.opening import MOST_GOALS
-from memkit.memory.record import Draft, Origin
-from memkit.memory.settings import MemorySettings
+from memkit.runtime.loop.core import MemGPTAgent
+from memkit.runtime.loop.events import Event
+from memkit.runtime.loop.virtual_context import OPEN_GOALS
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.opening import MOST_GOALS
+from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.settings import MemorySettings
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
 ADA = Origin(actor="person", user_id="local")

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.loop.arguments import problems, read_arguments
-from memkit.loop.clients import as_completion
-from memkit.loop.consent import consent_in
-from memkit.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
-from memkit.loop.errors import LoopError
-from memkit.loop.fencing import excerpt, fence
-from memkit.loop.retraction import asks_to_forget
-from memkit.loop.session_context import SHORTENED, SessionContext
+from memkit.runtime.loop.arguments import problems, read_arguments
+from memkit.runtime.loop.clients import as_completion
+from memkit.runtime.loop.consent import consent_in
+from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
+from memkit.runtime.loop.errors import LoopError
+from memkit.runtime.loop.fencing import excerpt, fence
+from memkit.runtime.loop.retraction import asks_to_forget
+from memkit.runtime.loop.session_context import SHORTENED, SessionContext
 
 texts = st.text(max_size=60)
 

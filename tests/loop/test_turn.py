@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memkit.loop.core import AgentLoop, MemGPTAgent, Persona, Toolbox, VirtualContextMemory
-from memkit.loop.errors import LoopError, ModelFault
-from memkit.loop.interface import Completion, ToolCall
+from memkit.runtime.loop.core import AgentLoop, MemGPTAgent, Persona, Toolbox, VirtualContextMemory
+from memkit.runtime.loop.errors import LoopError, ModelFault
+from memkit.runtime.loop.interface import Completion, ToolCall
 
 
 def agent_with(memory: Any, model: Any, **more: Any) -> MemGPTAgent:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memkit.loop.core import DeclaredTool, MemGPTAgent
-from memkit.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
+from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.memory.main import ArchivalStore, Draft, Origin
+from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
 
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=3)
 Told = list[dict[str, Any]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memkit.guard.core import Call
+from memkit.runtime.guard.core import Call
 
 Data = dict[str, Any]
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_strategies import SHELL_RM, SHELL_RM_RF, Data, calls, policy, rich_conditions, rich_policies, values, words
 
-from memkit.guard.core import Call, Guard
-from memkit.guard.globs import glob_test
-from memkit.guard.interface import contribution, strength
 from memkit.policies.analysis.conflicts import DangerousTool, find_conflicts
 from memkit.policies.analysis.findings import Conflict
 from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.languages import NUMBER, find_text, glob_pattern, language
+from memkit.runtime.guard.core import Call, Guard
+from memkit.runtime.guard.globs import glob_test
+from memkit.runtime.guard.interface import contribution, strength
 
 
 def kinds(*policies: Data) -> list[tuple[str, tuple[str, ...]]]:

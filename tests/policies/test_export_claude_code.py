@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from memkit.guard.core import Guard
-from memkit.guard.interface import strength
 from memkit.policies.export.claude_code import OWN_TOOLS, to_claude_code
 from memkit.policies.export.claude_patterns import paths
 from memkit.policies.files import load_policies
 from memkit.resources import resource
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.interface import strength
 
 Data = dict[str, Any]
 WRAPPERS = r"(?:timeout\s+\S+|time|nice|nohup|stdbuf(?:\s+-\S+)*|command(?!\s+-v)|builtin|noglob)\s+"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from memkit.guard.core import Guard
-from memkit.guard.proof import guard_of_one
 from memkit.policies.files import PolicyFile, load_policies
 from memkit.policies.mutation import mutants_of, mutate
 from memkit.policies.proving import prove_set
 from memkit.policies.tables import load_tables
 from memkit.resources import resource
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.proof import guard_of_one
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.mutate_policies import mutate_policies
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import NotFound, UsageError
-from memkit.guard.proof import prove
 from memkit.policies.files import get_policy, load_guard, load_policies, load_policy, new_policy_text, policy_findings
 from memkit.resources import resource
+from memkit.runtime.guard.proof import prove
 from memkit.store.yaml import load_yaml
 
 STARTERS = ("destructive_command_approval", "staging_first_deployment", "untrusted_recall_approval")

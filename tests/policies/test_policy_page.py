@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memkit.guard.core import Guard
-from memkit.guard.proof import prove
 from memkit.policies.files import load_policies
 from memkit.policies.proving import prove_set
 from memkit.policies.tables import TABLES, load_tables
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.proof import prove
 from memkit.use_cases.mutate_policies import mutate_policies
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import UsageError
-from memkit.guard.core import Guard
 from memkit.policies.files import load_policies
 from memkit.policies.proving import prove_set
 from memkit.policies.tables import TABLES, load_table, load_tables
+from memkit.runtime.guard.core import Guard
 
 ASK = "name: asks\ndescription: d\nrule: r\nenforcement: hard\neffect: ask\nmatch: {tool: send, args.to: 'a*'}\n"
 DENY = "name: denies\ndescription: d\nrule: r\nenforcement: hard\neffect: deny\nmatch: {tool: send, args.to: 'ab*'}\n"

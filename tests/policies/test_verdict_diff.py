@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_strategies import Data, calls, policy, rich_policies
 
-from memkit.guard.core import Call, Guard
-from memkit.guard.interface import strength
 from memkit.policies.policy_set import PolicySet
 from memkit.policies.recorded_calls import LONGEST, recordable, replay
 from memkit.policies.verdict_diff import VerdictChange, compare_verdicts
+from memkit.runtime.guard.core import Call, Guard
+from memkit.runtime.guard.interface import strength
 
 SHELL = {"shell": {"program": ["rm", "shred"]}}
 

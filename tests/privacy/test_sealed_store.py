@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memkit.memory.archive import ArchivalStore
 from memkit.privacy.keys import KeyRing
+from memkit.runtime.memory.archive import ArchivalStore
 from tests.privacy.conftest import Ask
 
 WORDS = ("lithium", "Lisbon", "quietly", "ailment", "clinic.example")

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.memory.lines import decode_line, encode_line
-from memkit.memory.record import JSON, Record, is_sealed
-from memkit.memory.replay import Event
-from memkit.memory.sealing import CLEAR, NO_KEY, NoSealer, SealDamaged, shown
 from memkit.privacy import sealer as sealer_module
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
+from memkit.runtime.memory.lines import decode_line, encode_line
+from memkit.runtime.memory.record import JSON, Record, is_sealed
+from memkit.runtime.memory.replay import Event
+from memkit.runtime.memory.sealing import CLEAR, NO_KEY, NoSealer, SealDamaged, shown
 
 SECRET = "Ada takes lithium"
 

@@ -12,7 +12,7 @@ import pytest
 
 import memkit
 
-PACKAGE = Path(memkit.__file__).parent
+PACKAGE = Path(memkit.__file__).parent / "runtime"
 ROOMS = ("evolve", "guard", "htn", "loop", "memory")
 OPTIONAL = {"memory": {"rank_bm25", "tiktoken"}, "evolve": {"numpy"}}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memkit.cli.main import run
 
-ROOM = "memkit.memory."
+ROOM = "memkit.runtime.memory."
 NEEDLESS = {
     "dataclasses", "difflib", "hashlib", "subprocess", "tempfile", "yaml", "ruamel", "git", "jinja2",
     "memkit.store.git", "memkit.store.yaml",
@@ -25,7 +25,7 @@ def test_a_search_imports_nothing_that_it_does_not_need(store: Path) -> None:
 
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
 
-    assert "memkit.memory.search" in done.stdout.splitlines()
+    assert "memkit.runtime.memory.search" in done.stdout.splitlines()
     assert not NEEDLESS & set(done.stdout.splitlines())
 
 
@@ -48,5 +48,5 @@ def test_planning_does_not_load_what_carries_plans_out() -> None:
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
 
     loaded = done.stdout.splitlines()
-    assert "1. go home shop" in loaded and "memkit.htn.planner" in loaded
-    assert not {"memkit.agent", "memkit.workspace", "memkit.guard.core", "sqlite3", "git"} & set(loaded)
+    assert "1. go home shop" in loaded and "memkit.runtime.htn.planner" in loaded
+    assert not {"memkit.agent", "memkit.workspace", "memkit.runtime.guard.core", "sqlite3", "git"} & set(loaded)

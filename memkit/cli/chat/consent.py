@@ -8,7 +8,7 @@ from memkit.cli.chat.conversation import Conversation
 from memkit.cli.fitting import fitted
 from memkit.cli.output import Front
 from memkit.cli.typed import typed_line
-from memkit.loop.consent import consent_in
+from memkit.runtime.loop.consent import consent_in
 
 QUESTION = """\
 Before we begin: may I remember what you tell me?

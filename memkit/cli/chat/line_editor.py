@@ -16,7 +16,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.editor import GOES_ON
 from memkit.cli.chat.slash import COMMANDS, FILES
-from memkit.loop.agent_loop import HEARTBEAT
+from memkit.runtime.loop.agent_loop import HEARTBEAT
 from memkit.terminal import harmless, one_line
 
 

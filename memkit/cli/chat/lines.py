@@ -11,7 +11,7 @@ from memkit.cli.chat.conversation import Conversation
 from memkit.cli.chat.turn import ANSWERS, OK, answer, code_of
 from memkit.cli.output import diagnostic, envelope, harmless_json
 from memkit.errors import UsageError
-from memkit.loop.events import Event
+from memkit.runtime.loop.events import Event
 
 MOST = 1_000_000
 """Characters of one message."""

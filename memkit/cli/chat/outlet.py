@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memkit.loop.events import Event, Listener
+from memkit.runtime.loop.events import Event, Listener
 
 
 class Outlet:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memkit.cli.chat.plain_page import Page
-from memkit.loop.events import Event
-from memkit.memory.masking import masked
+from memkit.runtime.loop.events import Event
+from memkit.runtime.memory.masking import masked
 from memkit.terminal import one_line
 
 WIDTH = 100

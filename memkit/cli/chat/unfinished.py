@@ -8,9 +8,9 @@ from typing import Any
 from memkit.cli.approval import call_lines
 from memkit.cli.fitting import fitted
 from memkit.cli.typed import forget_typed_ahead, typed_line
-from memkit.loop.interface import ToolCall
-from memkit.loop.journal_file import TurnLeft
-from memkit.loop.journalled_calls import DONE, LEAVE, RUN
+from memkit.runtime.loop.interface import ToolCall
+from memkit.runtime.loop.journal_file import TurnLeft
+from memkit.runtime.loop.journalled_calls import DONE, LEAVE, RUN
 from memkit.terminal import one_line
 
 ANSWERS = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE}

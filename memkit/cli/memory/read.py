@@ -18,9 +18,9 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.errors import UsageError
-from memkit.memory.questions import OpenQuestion, open_questions
-from memkit.memory.record import SCOPES, TYPES
-from memkit.memory.times import parse_time
+from memkit.runtime.memory.questions import OpenQuestion, open_questions
+from memkit.runtime.memory.record import SCOPES, TYPES
+from memkit.runtime.memory.times import parse_time
 from memkit.terminal import one_line
 
 

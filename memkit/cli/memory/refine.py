@@ -6,7 +6,7 @@ import click
 
 from memkit.cli.memory.options import owner_option, reason_option, report_decision
 from memkit.cli.output import Front, MemkitCommand
-from memkit.memory.masking import masked
+from memkit.runtime.memory.masking import masked
 from memkit.terminal import one_line
 from memkit.use_cases.refine_record import refine_record
 

@@ -11,7 +11,7 @@ import click
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.pairs import read_pairs
 from memkit.errors import UsageError
-from memkit.guard.core import Finding
+from memkit.runtime.guard.core import Finding
 from memkit.terminal import one_line
 from memkit.use_cases.check_policy import CheckedCall, PlacedGround, check_policy
 

@@ -9,10 +9,10 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.policy.proof_data import mutation_data, proof_data
-from memkit.guard.proof import REACH_KINDS, Proof, Reach, TestResult
 from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import Mutant, MutationReport
 from memkit.policies.proving import SetProof, TableResult
+from memkit.runtime.guard.proof import REACH_KINDS, Proof, Reach, TestResult
 from memkit.terminal import one_line
 from memkit.use_cases.prove_policies import prove_policies
 

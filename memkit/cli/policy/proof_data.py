@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from memkit.guard.proof import REACH_KINDS, Proof, Reach, TestResult
 from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import MutationReport
 from memkit.policies.proving import SetProof
+from memkit.runtime.guard.proof import REACH_KINDS, Proof, Reach, TestResult
 
 
 def proof_data(proof: SetProof) -> dict[str, Any]:

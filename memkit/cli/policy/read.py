@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand
-from memkit.guard.interface import EFFECTS
 from memkit.policies.files import PolicyFile
 from memkit.policies.usage import Usage
+from memkit.runtime.guard.interface import EFFECTS
 from memkit.terminal import one_line
 from memkit.use_cases.count_verdicts import count_verdicts
 from memkit.use_cases.find_policies import find_policies

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from memkit.evolution.runs.errors import RunFault
-from memkit.evolve.interface import ProposalRequest, ProposedChange
+from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange
 
 NAME = "answers.jsonl"
 TOKENS, COST = "tokens", "cost"

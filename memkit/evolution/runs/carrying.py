@@ -15,7 +15,7 @@ from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.outcome import Evolved
 from memkit.evolution.runs.record import RunRecord
 from memkit.evolution.runs.status import failures_of
-from memkit.evolve.core import EvolutionarySearcher, EvolveError
+from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError
 
 _FOR_GOOD = {"target": "target", "patience": "patience", "exhausted": None}
 """Reasons to stop that hold on resume, with the setting that would have to be another one."""

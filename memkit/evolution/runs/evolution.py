@@ -11,7 +11,7 @@ from memkit.evolution.runs.checkpoints import Checkpoint
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.individuals import Judged
 from memkit.evolution.runs.record import Settings
-from memkit.evolve.core import EvolutionarySearcher, Generation, Individual
+from memkit.runtime.evolve.core import EvolutionarySearcher, Generation, Individual
 from memkit.terminal import one_line
 
 INTERRUPTED, GENERATIONS = "interrupted", "generations"

@@ -17,9 +17,9 @@ from memkit.evolution.models import open_proposers
 from memkit.evolution.runs.answers import Answers, Recorded
 from memkit.evolution.runs.record import Settings
 from memkit.evolution.task import Task
-from memkit.evolve.core import EvolutionarySearcher, Score
-from memkit.evolve.prompting import Prompt, PromptedProposer
 from memkit.llm.patience import Patience
+from memkit.runtime.evolve.core import EvolutionarySearcher, Score
+from memkit.runtime.evolve.prompting import Prompt, PromptedProposer
 from memkit.sandbox import Grants, Limits, Sandbox, Scratch
 
 UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memkit.htn.conditions import condition_variables, walk
-from memkit.htn.core import Domain, Equal, Literal, Method
-from memkit.htn.errors import Path
-from memkit.htn.joins import conjuncts
-from memkit.htn.terms import is_variable, variables_of
 from memkit.lint.tool_names import nearest
+from memkit.runtime.htn.conditions import condition_variables, walk
+from memkit.runtime.htn.core import Domain, Equal, Literal, Method
+from memkit.runtime.htn.errors import Path
+from memkit.runtime.htn.joins import conjuncts
+from memkit.runtime.htn.terms import is_variable, variables_of
 
 from .faults import FREE_VARIABLE, UNKNOWN_TASK, Fault
 

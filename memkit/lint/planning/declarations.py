@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from memkit.htn.conditions import walk
-from memkit.htn.core import Change, Compare, Condition, Domain, Effect, Exists, ForAll, Literal, When
-from memkit.htn.numbers import Number, fluents_of
-from memkit.htn.terms import Parameter
+from memkit.runtime.htn.conditions import walk
+from memkit.runtime.htn.core import Change, Compare, Condition, Domain, Effect, Exists, ForAll, Literal, When
+from memkit.runtime.htn.numbers import Number, fluents_of
+from memkit.runtime.htn.terms import Parameter
 
 from .faults import UNUSED, Fault
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memkit.htn.core import Domain, Operator, Term, When, term_text
-from memkit.htn.errors import Path
-from memkit.htn.terms import variables_of
+from memkit.runtime.htn.core import Domain, Operator, Term, When, term_text
+from memkit.runtime.htn.errors import Path
+from memkit.runtime.htn.terms import variables_of
 
 from .faults import CONTRADICTORY_EFFECTS, Fault
 

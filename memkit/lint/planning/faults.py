@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memkit.htn.core import Domain
-from memkit.htn.errors import Path
+from memkit.runtime.htn.core import Domain
+from memkit.runtime.htn.errors import Path
 
 FREE_VARIABLE, UNKNOWN_TASK, UNREACHABLE_METHOD = "MKD008", "MKD009", "MKD010"
 IMPOSSIBLE_OPERATOR, SHADOWED_METHOD, ENDLESS = "MKD011", "MKD012", "MKD013"

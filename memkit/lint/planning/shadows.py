@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.htn.conditions import bound, condition_variables
-from memkit.htn.core import Condition, Domain, Literal, Method, Term
-from memkit.htn.joins import conjuncts
-from memkit.htn.terms import ROOT_TYPE, is_variable
+from memkit.runtime.htn.conditions import bound, condition_variables
+from memkit.runtime.htn.core import Condition, Domain, Literal, Method, Term
+from memkit.runtime.htn.joins import conjuncts
+from memkit.runtime.htn.terms import ROOT_TYPE, is_variable
 
 from .contradiction import is_quantified
 from .faults import SHADOWED_METHOD, Fault

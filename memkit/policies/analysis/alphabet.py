@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from memkit.guard.regex import Chars
+from memkit.runtime.guard.regex import Chars
 
 WORDY = Chars(classes=("w",))
 NEWLINE = Chars((("\n", "\n"),))

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from memkit.guard.interface import JSON, Call
 from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.subjects import Box, Lift, Subject
 from memkit.policies.analysis.values import Answer, Found, Nothing, Part, Unknown, solve
+from memkit.runtime.guard.interface import JSON, Call
 
 MAX_STEPS = 1_500
 """So many partial calls are looked at for one question."""

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memkit.guard.interface import JSON, Call
 from memkit.policies.analysis.calls import (
     Applies,
     CallAnswer,
@@ -36,6 +35,7 @@ from memkit.policies.analysis.findings import KINDS, Analysis, Conflict, Open
 from memkit.policies.analysis.subjects import Box, Lift, PolicyData, Subject, SubjectSet
 from memkit.policies.analysis.values import TOO_LARGE, Nothing, Unknown
 from memkit.policies.analysis.views import other_commands
+from memkit.runtime.guard.interface import JSON, Call
 
 MAX_COVERING = 40
 """So many other policies are taken together to cover one."""

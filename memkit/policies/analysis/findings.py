@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.guard.interface import Call
+from memkit.runtime.guard.interface import Call
 
 KINDS = ("contradiction", "shadowed", "redundant", "dead", "unreachable_exception", "gap")
 """What can be wrong with a set, in the order in which it is told."""

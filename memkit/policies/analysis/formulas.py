@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from memkit.guard.checks import Check
-from memkit.guard.conditions import compile_condition
-from memkit.guard.globs import has_wildcards, literal_head
-from memkit.guard.interface import JSON
-from memkit.guard.regex import Anchor, Chars, Node, Sequence, parse_regex
-from memkit.guard.texts import text_of
 from memkit.policies.analysis.languages import Language, escaped, glob_pattern, language
+from memkit.runtime.guard.checks import Check
+from memkit.runtime.guard.conditions import compile_condition
+from memkit.runtime.guard.globs import has_wildcards, literal_head
+from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.regex import Anchor, Chars, Node, Sequence, parse_regex
+from memkit.runtime.guard.texts import text_of
 
 SURE, POSSIBLE = "sure", "possible"
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memkit.guard.automaton import Automaton, State, compile_regex
-from memkit.guard.errors import PolicySetError
-from memkit.guard.regex import Chars
 from memkit.policies.analysis.alphabet import NEWLINE, WORDY, representatives
+from memkit.runtime.guard.automaton import Automaton, State, compile_regex
+from memkit.runtime.guard.errors import PolicySetError
+from memkit.runtime.guard.regex import Chars
 
 MAX_CONFIGURATIONS = 3_000
 """So many places are visited before the answer is that nobody knows."""

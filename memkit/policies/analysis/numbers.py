@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from memkit.guard.interface import JSON
+from memkit.runtime.guard.interface import JSON
 
 
 def sample_numbers(ranges: Iterable[Mapping[str, JSON]]) -> Iterator[float]:

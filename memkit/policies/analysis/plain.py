@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from memkit.guard.interface import JSON
 from memkit.policies.analysis.formulas import All, Any, Formula, Leaf, Literal, leaves
 from memkit.policies.analysis.languages import NUMBER, Language, TooComplex, Truth, find_text, language
 from memkit.policies.analysis.numbers import sample_numbers
+from memkit.runtime.guard.interface import JSON
 
 
 def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:

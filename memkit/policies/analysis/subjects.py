@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from memkit.guard.core import Guard
-from memkit.guard.interface import JSON, Call, Verdict, contribution, strength
 from memkit.policies.analysis.formulas import POSSIBLE, SURE, Condition, condition
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.interface import JSON, Call, Verdict, contribution, strength
 
 Box = Mapping[str, Condition]
 """Conditions by key that must all hold: ``tool``, ``args.<name>``, ``context.<name>``."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
 
-from memkit.guard.globs import glob_test, has_wildcards
-from memkit.guard.interface import JSON
 from memkit.policies.analysis.formulas import Leaf, listed
 from memkit.policies.analysis.languages import TooComplex, find_text, glob_pattern, language
+from memkit.runtime.guard.globs import glob_test, has_wildcards
+from memkit.runtime.guard.interface import JSON
 
 _MOST_GUESSES = 200
 _STATEMENTS = {

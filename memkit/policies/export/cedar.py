@@ -18,9 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memkit.guard.globs import has_wildcards
-from memkit.guard.interface import JSON
-from memkit.guard.texts import text_of
 from memkit.policies.export.cedar_text import FALSE, TRUE, denied, every, like, literal_pattern, quoted, some
 from memkit.policies.export.interface import (
     Export,
@@ -31,6 +28,9 @@ from memkit.policies.export.interface import (
     state_of,
     without_verdict,
 )
+from memkit.runtime.guard.globs import has_wildcards
+from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.texts import text_of
 from memkit.terminal import one_line
 
 ACTIONS: Mapping[str, Sequence[str]] = {

@@ -11,8 +11,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memkit.guard.conditions import compile_condition
-from memkit.guard.interface import JSON
 from memkit.policies.export.claude_patterns import NONE, commands, paths, tool_globs, values
 from memkit.policies.export.interface import (
     STOPS,
@@ -24,6 +22,8 @@ from memkit.policies.export.interface import (
     state_of,
     without_verdict,
 )
+from memkit.runtime.guard.conditions import compile_condition
+from memkit.runtime.guard.interface import JSON
 from memkit.terminal import one_line
 
 OWN_TOOLS: Mapping[str, tuple[str, ...]] = {

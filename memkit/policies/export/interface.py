@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memkit.guard.interface import JSON, contribution
+from memkit.runtime.guard.interface import JSON, contribution
 
 PolicyData = Mapping[str, JSON]
 State = Literal["exact", "narrower", "wider", "both", "missing", "nothing"]

@@ -10,10 +10,10 @@ import pytest
 from memkit.cli.main import run
 from memkit.llm.contradictions import contradictions_by
 from memkit.llm.scripted import ScriptedModel
-from memkit.memory.contradictions import contradict
-from memkit.memory.gate import WriteGate
-from memkit.memory.record import Draft, Origin
-from memkit.memory.settings import WriteSettings
+from memkit.runtime.memory.contradictions import contradict
+from memkit.runtime.memory.gate import WriteGate
+from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.settings import WriteSettings
 
 CLASH = [
     ("The deploy window is Monday", "The deploy window is Tuesday"),

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from memkit.memory.errors import InvalidRecord
-from memkit.memory.gate import WriteGate
-from memkit.memory.interface import Judgement
-from memkit.memory.record import MAX_TEXT_BYTES, Draft, Origin
-from memkit.memory.settings import MemorySettings, WriteSettings
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.gate import WriteGate
+from memkit.runtime.memory.interface import Judgement
+from memkit.runtime.memory.record import MAX_TEXT_BYTES, Draft, Origin
+from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 
 PERSON = Origin(actor="person", user_id="alice")
 SECRET = "AKIAIOSFODNN7EXAMPLE"

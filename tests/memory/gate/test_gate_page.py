@@ -3,19 +3,21 @@
 import re
 from pathlib import Path
 
-from memkit.memory import gate
-from memkit.memory.settings import CHOICES, WriteSettings
+from memkit.runtime.memory import gate
+from memkit.runtime.memory.settings import CHOICES, WriteSettings
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/gate.md").read_text("utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
-JUDGES = ("memkit/memory", "memkit/interchange", "memkit/use_cases")
+JUDGES = ("memkit/runtime/memory", "memkit/interchange", "memkit/use_cases")
 
 
 def codes_in_code() -> set[str]:
     """Return every reason code that the room and the imports can give."""
     files = [path.read_text("utf-8") for folder in JUDGES for path in (ROOT / folder).glob("*.py")]
-    text = "".join(file for file in files if "from memkit.htn" not in file)  # the planner has reasons of its own
+    text = "".join(
+        file for file in files if "from memkit.runtime.htn" not in file
+    )  # the planner has reasons of its own
     given = set(re.findall(r'Reason\(\s*"(\w+)"', text)) | {code for code, _ in gate.SENSITIVE.values()}
     return given | {"directive", "hidden_characters"}  # the finder's own codes, held below
 
@@ -27,7 +29,7 @@ def test_the_page_lists_exactly_the_codes() -> None:
 
 def test_the_finder_of_hostile_text_gives_the_two_codes() -> None:
     """What the page and the test above take for granted."""
-    hostile = (ROOT / "memkit/memory/hostile.py").read_text("utf-8")
+    hostile = (ROOT / "memkit/runtime/memory/hostile.py").read_text("utf-8")
 
     assert set(re.findall(r'Suspicion\("(\w+)"', hostile)) == {"directive", "hidden_characters"}
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.memory.errors import ArchiveError, NotAllowed, NoTombstoneKey
-from memkit.memory.interface import Decision
-from memkit.memory.main import ArchivalStore, Draft, Origin
-from memkit.memory.revocation import Source
-from memkit.memory.values import fingerprint, stated
+from memkit.runtime.memory.errors import ArchiveError, NotAllowed, NoTombstoneKey
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
+from memkit.runtime.memory.revocation import Source
+from memkit.runtime.memory.values import fingerprint, stated
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.upper,

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.consolidation import Core, planned
-from memkit.memory.core_entries import EARLIER
-from memkit.memory.duplicate_groups import duplicate_groups
-from memkit.memory.duplicates import likeness
-from memkit.memory.lines import encode_line
-from memkit.memory.record import Draft, Origin, Record
-from memkit.memory.settings import ContextSettings, MemorySettings
-from memkit.memory.times import to_text
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.consolidation import Core, planned
+from memkit.runtime.memory.core_entries import EARLIER
+from memkit.runtime.memory.duplicate_groups import duplicate_groups
+from memkit.runtime.memory.duplicates import likeness
+from memkit.runtime.memory.lines import encode_line
+from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.settings import ContextSettings, MemorySettings
+from memkit.runtime.memory.times import to_text
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

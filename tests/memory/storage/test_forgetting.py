@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
-from memkit.memory.access import Use
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.errors import InvalidRecord, RecordNotFound
-from memkit.memory.forgetting import ForgettingCycle, Standing, why_forget
-from memkit.memory.record import Draft, Origin, Record
-from memkit.memory.settings import ForgetSettings, MemorySettings
-from memkit.memory.times import Decay, parse_decay, to_text
+from memkit.runtime.memory.access import Use
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.errors import InvalidRecord, RecordNotFound
+from memkit.runtime.memory.forgetting import ForgettingCycle, Standing, why_forget
+from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.settings import ForgetSettings, MemorySettings
+from memkit.runtime.memory.times import Decay, parse_decay, to_text
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -283,8 +283,8 @@ def test_a_sweep_retires_exactly_what_a_rule_names(
 
 KILLED = """
 import os, sys
-from memkit.memory import shards
-from memkit.memory.archive import ArchivalStore
+from memkit.runtime.memory import shards
+from memkit.runtime.memory.archive import ArchivalStore
 
 def cut(descriptor, data, size):
     os.write(descriptor, bytes(data)[: len(data) // 2])

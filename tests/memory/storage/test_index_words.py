@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.memory import index_words
-from memkit.memory.index_words import SCHEMA, WordIndex
-from memkit.memory.posting_lists import Runs, joined, packed, unpacked
-from memkit.memory.ranking import CorpusStatistics, idf, saturation
+from memkit.runtime.memory import index_words
+from memkit.runtime.memory.index_words import SCHEMA, WordIndex
+from memkit.runtime.memory.posting_lists import Runs, joined, packed, unpacked
+from memkit.runtime.memory.ranking import CorpusStatistics, idf, saturation
 
 words = st.sampled_from("abcdef")
 documents = st.lists(words, max_size=6)

@@ -5,11 +5,11 @@ from itertools import count
 
 import pytest
 
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.errors import InvalidRecord
-from memkit.memory.interface import Decision
-from memkit.memory.record import Draft, Origin
-from memkit.memory.settings import MemorySettings, WriteSettings
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PERSON = Origin("person", "ada")

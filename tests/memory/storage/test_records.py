@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.memory.errors import InvalidRecord
-from memkit.memory.identifiers import IdSource
-from memkit.memory.lines import decode_line, encode_line
-from memkit.memory.record import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES, Record, new_id
-from memkit.memory.times import parse_duration, parse_time, to_text
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.identifiers import IdSource
+from memkit.runtime.memory.lines import decode_line, encode_line
+from memkit.runtime.memory.record import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES, Record, new_id
+from memkit.runtime.memory.times import parse_duration, parse_time, to_text
 
 PLAIN = {"id": "a", "text": "b", "user_id": "c", "created_at": "2026-11-21T09:00:00.000000Z"}
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, note, person
 
-from memkit.memory.archive import ArchivalStore
-from memkit.memory.errors import NotAllowed
-from memkit.memory.record import Draft, Origin
-from memkit.memory.revocation import Source
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.errors import NotAllowed
+from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.revocation import Source
 
 S1, URL = Source(session_id="s1"), "https://example.org/page"
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.memory.stems import stem
-from memkit.memory.text import query_terms, tokens
-from memkit.memory.values import fingerprint
+from memkit.runtime.memory.stems import stem
+from memkit.runtime.memory.text import query_terms, tokens
+from memkit.runtime.memory.values import fingerprint
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from open_gate import OpenGate, note
 
-from memkit.memory import writer
-from memkit.memory.archive import ArchivalStore
+from memkit.runtime.memory import writer
+from memkit.runtime.memory.archive import ArchivalStore
 
 
 def add(root: Path, text: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.memory.main import (
+from memkit.runtime.memory.main import (
     ArchivalStore,
     Draft,
     MainContext,

@@ -11,8 +11,8 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.memory import newest_turns, turns
-from memkit.memory.recall import SLACK, RecallMemory
+from memkit.runtime.memory import newest_turns, turns
+from memkit.runtime.memory.recall import SLACK, RecallMemory
 
 WORDS = ["harbour boat", "harbour", "espresso in the morning", "boat and sail", "我喜欢茶", "x" * 300]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memkit.memory.recall import SLACK, RecallMemory, read_turns
+from memkit.runtime.memory.recall import SLACK, RecallMemory, read_turns
 
 
 class Clock:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import memkit.memory
+import memkit.runtime.memory
 
 PROGRAM = """
 from {room}.main import ArchivalStore, MainContext, MemoryTools, Refused
@@ -47,14 +47,14 @@ def run(program: str, directory: Path, *flags: str) -> str:
 
 
 def test_the_room_works_inside_memkit(tmp_path: Path) -> None:
-    """The calls work on memkit.memory.main."""
-    assert "yaml" not in run(PROGRAM.format(room="memkit.memory"), tmp_path)
+    """The calls work on memkit.runtime.memory.main."""
+    assert "yaml" not in run(PROGRAM.format(room="memkit.runtime.memory"), tmp_path)
 
 
 @pytest.mark.parametrize("flags", [(), ("-S",)])
 def test_the_room_works_alone(tmp_path: Path, flags: tuple[str, ...]) -> None:
     """Copied as the package ``memory``, with no site packages at all, the same calls work and load nothing else."""
-    room = Path(memkit.memory.__file__).parent
+    room = Path(memkit.runtime.memory.__file__).parent
     shutil.copytree(room, tmp_path / "memory", ignore=shutil.ignore_patterns("__pycache__"))
 
     assert run(PROGRAM.format(room="memory"), tmp_path, *flags) == "[]"

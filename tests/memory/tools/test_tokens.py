@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.memory.tokens import ENCODING_HASHES, ENCODING_URL, cached_encoding, counter, estimate
+from memkit.runtime.memory.tokens import ENCODING_HASHES, ENCODING_URL, cached_encoding, counter, estimate
 
 CHARACTERS_A_TOKEN = {
     "The quick brown fox jumps over the lazy dog and runs home. " * 10: (3, 5.5),
@@ -72,7 +72,7 @@ def test_a_whole_encoding_file_is_used(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_importing_memory_does_not_import_tiktoken() -> None:
     """The library is loaded at the first count at the earliest."""
-    code = "import sys, memkit.memory.main; sys.exit('tiktoken' in sys.modules or 'rank_bm25' in sys.modules)"
+    code = "import sys, memkit.runtime.memory.main; sys.exit('tiktoken' in sys.modules or 'rank_bm25' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
