@@ -146,7 +146,7 @@ def run_in_a_process(hash_seed: str) -> str:
         "searcher = EvolutionarySearcher('lambda x: x * 2', fitness, seed=3, functions=['abs', 'exp'])\n"
         "print(searcher.run(12), searcher.history, searcher.reasons)\n"
     )
-    environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(PACKAGE.parents[1])}
+    environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(PACKAGE.parents[2])}
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     ).stdout

@@ -165,8 +165,8 @@ def test_what_python_leaves_behind_is_no_part_of_a_release(tmp_path: Path) -> No
     """Bytecode and the releases themselves do not count."""
     source = copy_of(installed_source(), tmp_path)
     before = source.digest
-    (source.packages / "memory" / "__pycache__").mkdir()
-    (source.packages / "memory" / "__pycache__" / "x.pyc").write_bytes(b"x")
+    (source.packages / "runtime" / "memory" / "__pycache__").mkdir()
+    (source.packages / "runtime" / "memory" / "__pycache__" / "x.pyc").write_bytes(b"x")
 
     after = release(unpacked_source(tmp_path))
 

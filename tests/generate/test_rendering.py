@@ -54,7 +54,7 @@ def test_rooms_travel_byte_for_byte(target: str, starters: Path, tmp_path: Path)
     files = tree(project(starters, target, tmp_path / "out"))
 
     for room in ROOMS:
-        own = {path: content for path, content in tree(PACKAGE / room).items() if path.endswith(".py")}
+        own = {path: content for path, content in tree(PACKAGE / "runtime" / room).items() if path.endswith(".py")}
         shipped = {
             path.removeprefix(f"{room}/"): content for path, content in files.items() if path.startswith(f"{room}/")
         }

@@ -172,7 +172,8 @@ PLANTED = {
     ),
     "a module that makes lines": (
         "memkit/store/fast.py",
-        "from memkit.runtime.memory.lines import encode_line\ndef fast(file, data):\n    file.write(encode_line(data))\n",
+        "from memkit.runtime.memory.lines import encode_line\n"
+        "def fast(file, data):\n    file.write(encode_line(data))\n",
     ),
     "a template that writes a shard": (
         "templates/_shared/project/agent/quick.py",

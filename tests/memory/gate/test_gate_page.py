@@ -15,9 +15,8 @@ JUDGES = ("memkit/runtime/memory", "memkit/interchange", "memkit/use_cases")
 def codes_in_code() -> set[str]:
     """Return every reason code that the room and the imports can give."""
     files = [path.read_text("utf-8") for folder in JUDGES for path in (ROOT / folder).glob("*.py")]
-    text = "".join(
-        file for file in files if "from memkit.runtime.htn" not in file
-    )  # the planner has reasons of its own
+    # The planner has reasons of its own.
+    text = "".join(file for file in files if "from memkit.runtime.htn" not in file)
     given = set(re.findall(r'Reason\(\s*"(\w+)"', text)) | {code for code, _ in gate.SENSITIVE.values()}
     return given | {"directive", "hidden_characters"}  # the finder's own codes, held below
 
