@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -42,13 +43,24 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
         f"Rendered {made.target} into {made.out} ({len(made.files)} files).",
         "Next:",
         f"  cd {shell_word(str(made.out))}",
-        '  pip install -e ".[test]" && pytest',
+        "  pip install -r requirements.txt && pytest",
         "  cp .env.example .env   # then name the key, the server and the model",
         "  python -m agent --user ada",
     ]
     findings = [diagnostic("target", note, severity="warning") for note in made.notes]
+    if made.ignored:
+        findings.append(diagnostic("ignored", _swallowed(made.ignored), path=str(made.out)))
+        lines[:0] = [_swallowed(made.ignored)]
     data_shown = {"target": made.target, "out": str(made.out), "files": list(made.files)}
-    front.answer(data_shown, lines, diagnostics=findings)
+    front.answer(data_shown, lines, ok=not made.ignored, diagnostics=findings)
+
+
+def _swallowed(files: Sequence[str]) -> str:
+    """Return what is told of files that would be missing in the next clone."""
+    return (
+        f"A .gitignore above leaves out {', '.join(files)}, without which a clone does not run. "
+        "Take its pattern back, or add the project with 'git add --force'."
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""``memkit update``: bring a generated project to the installed templates."""
+"""``memkit update``: bring a generated project to what is installed, and to what its store holds."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 @click.command("update", cls=MemkitCommand)
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and touch nothing.")
-@click.option("--check", is_flag=True, help="Like --dry-run, and exit 1 when there is an update.")
+@click.option("--check", is_flag=True, help="Like --dry-run, and exit 1 when anything is behind.")
 @click.option("--undo", is_flag=True, help="Take back the last update.")
 @click.pass_obj
 def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: bool) -> None:
-    """Bring the generated project in DIR (default: the nearest one) to the installed templates; your edits stay.
+    """Bring the generated project in DIR (default: the nearest one) to what is installed and to its store; edits stay.
 
-    With --store, skills, policies, domains and settings come from that store as it is now; without it they stay as they
-    were rendered. Files that you and the template both changed are merged; what cannot be is marked, and the exit code
-    is 1.
+    Templates and runtime come from this memkit; skills, policies, domains and settings from the store that the project
+    was rendered from, or --store. Files that you and the template both changed are merged; what cannot be is marked,
+    and the exit code is 1.
     """
     if dry_run + check + undo > 1:
         raise UsageError("--dry-run, --check and --undo exclude each other.")
@@ -48,9 +48,13 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
         "to": done.after,
         "files": [_file(action) for action in done.actions],
         "conflicts": [action.path for action in done.conflicts],
+        "behind": list(done.behind),
     }
     diagnostics = [diagnostic("conflict", f"{each.path}: {each.reason}.", path=each.path) for each in done.conflicts]
-    ok = not done.conflicts and not (check and done.due)
+    if done.missing_store:
+        diagnostics.append(diagnostic("store", done.missing_store, severity="warning"))
+        front.note(done.missing_store)
+    ok = not done.conflicts and not (check and (done.due or done.missing_store))
     front.answer(data, list(_lines(done)), ok=ok, diagnostics=diagnostics)
 
 
@@ -72,9 +76,12 @@ def _file(action: FileAction) -> dict[str, Any]:
 
 def _lines(done: Update) -> Iterator[str]:
     if not done.due:
-        yield f"{done.project} is up to date (template {done.after})."
+        known = "has the installed templates and runtime" if done.missing_store else "is up to date"
+        yield f"{done.project} {known} (templates {done.after})."
         return
-    yield f"{done.project}: template {done.before} → {done.after}"
+    yield f"{done.project}: templates {done.before} → {done.after}"
+    for words in done.behind:
+        yield f"  behind: {words}"
     for action in done.actions:
         moved = f"{action.before} → {action.path}" if action.before else action.path
         yield f"  {action.action:<9} {moved}" + (f"  ({action.reason})" if action.reason else "")

@@ -18,7 +18,7 @@ from memkit.llm.unserved import Unserved
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.interface import Completion
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 
 class Failing:

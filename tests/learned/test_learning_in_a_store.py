@@ -13,7 +13,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.store.yaml import load_yaml
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 DOMAIN = """\
 name: parcels
