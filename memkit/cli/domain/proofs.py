@@ -120,11 +120,11 @@ def _gaps(proof: DomainProof, *, strict: bool) -> Iterator[Diagnostic]:
 def learned(front: Front, domain: str | None) -> None:
     """List the learned methods of DOMAIN, or of all: where each comes from, and what it would do."""
     found = list_lessons(front.root, domain)
-    lines = [line for each in found for line in _lines_of_learned(each)]
+    lines = [line for each in found for line in _listed_lines(each)]
     front.answer({"domains": [dict(vars(each)) for each in found]}, lines or ["No learned methods."])
 
 
-def _lines_of_learned(listed: Listed) -> Iterator[str]:
+def _listed_lines(listed: Listed) -> Iterator[str]:
     yield f"{listed.domain} ({listed.path})"
     for entry in listed.methods:
         yield from _entry_lines(entry)
@@ -164,20 +164,20 @@ def promote(front: Front, domain: str, method: str, new_name: str | None, unveri
         made = promote_lesson(root, domain, method, new_name=new_name, unverified=unverified, dry_run=dry_run)
     except Refused as refused:
         found = [diagnostic(refused.code, str(refused))]
-        lines = [*_lines_of_promote(refused.judgements), str(refused)]
-        front.answer(_data_of_promote(new_name or method, refused.judgements), lines, ok=False, diagnostics=found)
+        lines = [*_judgement_lines(refused.judgements), str(refused)]
+        front.answer(_promotion_data(new_name or method, refused.judgements), lines, ok=False, diagnostics=found)
         return
-    data = _data_of_promote(made.name, made.judgements) | {"path": made.path, "commit": made.commit}
+    data = _promotion_data(made.name, made.judgements) | {"path": made.path, "commit": made.commit}
     done = "Could be promoted" if dry_run else "Promoted"
     commit = f", commit {made.commit[:12]}" if made.commit else ""
-    front.answer(data, [*_lines_of_promote(made.judgements), f"{done}: {made.name} in {made.path}{commit}."])
+    front.answer(data, [*_judgement_lines(made.judgements), f"{done}: {made.name} in {made.path}{commit}."])
 
 
-def _data_of_promote(name: str, judgements: Sequence[Judgement]) -> dict[str, Any]:
+def _promotion_data(name: str, judgements: Sequence[Judgement]) -> dict[str, Any]:
     return {"name": name, "path": None, "commit": None, "problems": [each.to_data() for each in judgements]}
 
 
-def _lines_of_promote(judgements: Sequence[Judgement]) -> list[str]:
+def _judgement_lines(judgements: Sequence[Judgement]) -> list[str]:
     return [f"{each.name}: {_side(each.before, each.steps_before)} → {_side(each.after, each.steps_after)}"
             for each in judgements]  # fmt: skip
 

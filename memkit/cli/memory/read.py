@@ -299,10 +299,10 @@ def blame(front: Front, record_id: str, user: str | None) -> None:
     """Say which commit brought record ID and everything that happened to it, who wrote it, and where it stands."""
     lines = blame_record(front.workspace, record_id, user=user)
     data = {"id": record_id, "lines": [asdict(line) for line in lines]}
-    front.answer(data, [text for line in lines for text in _shown_of_blame(line)])
+    front.answer(data, [text for line in lines for text in _blame_lines(line)])
 
 
-def _shown_of_blame(line: BlamedLine) -> list[str]:
+def _blame_lines(line: BlamedLine) -> list[str]:
     session = f" in session {line.session_id}" if line.session_id else ""
     if line.commit:
         brought = f"{line.commit[:12]}  {(line.committed_at or '')[:10]}  {line.author}  {line.subject}"

@@ -179,10 +179,10 @@ def consolidate(front: Front, branch: str | None, user: str | None, dry_run: boo
         "summary": result.summary,
     }
     notes = [diagnostic("consolidation", note, severity="warning") for note in result.notes]
-    front.answer(data, [*_told_of_consolidate(result, dry_run), *result.notes], diagnostics=notes)
+    front.answer(data, [*_consolidation_lines(result, dry_run), *result.notes], diagnostics=notes)
 
 
-def _told_of_consolidate(result: Consolidation, dry_run: bool) -> list[str]:
+def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
     if not result.summary:
         return ["Nothing to consolidate."]
     if dry_run:

@@ -302,9 +302,9 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
         compared = compare_policies(front.root, span, replayed=replayed)
     front.answer(
         _data(compared),
-        _lines_of_diff(compared),
+        _comparison_lines(compared),
         ok=not compared.weakens_hard,
-        diagnostics=_diagnostics_of_diff(compared),
+        diagnostics=_comparison_diagnostics(compared),
     )
 
 
@@ -340,11 +340,11 @@ def _replay(replay: Replay) -> dict[str, Any]:
     return {"calls": replay.calls, "left_out": replay.left_out, "changes": [_change(one) for one in replay.changes]}
 
 
-def _diagnostics_of_diff(compared: PolicyComparison) -> list[Diagnostic]:
+def _comparison_diagnostics(compared: PolicyComparison) -> list[Diagnostic]:
     return [diagnostic("policy-unknown", question, severity="note") for question in compared.verdicts.unknown]
 
 
-def _lines_of_diff(compared: PolicyComparison) -> Iterator[str]:
+def _comparison_lines(compared: PolicyComparison) -> Iterator[str]:
     changes = compared.verdicts.changes
     yield f"{compared.before.name} → {compared.after.name}: {_count(changes)}"
     yield from _change_lines(changes)
