@@ -11,9 +11,10 @@ from click.core import ParameterSource
 
 from memkit.cli.arguments import POSITIVE
 from memkit.cli.evolve_words import RUN_OPTION_HINT
+from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion
+from memkit.cli.progress import GenerationProgress, Stopping
 from memkit.cli.store import store_if_any
-from memkit.cli.streams import FirstWordsCommand, GenerationProgress, Stopping
 from memkit.errors import UsageError
 from memkit.evolution.runs.carrying import Audience
 from memkit.evolution.runs.evolution import INTERRUPTED

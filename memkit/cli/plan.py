@@ -6,21 +6,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import click
 
 from memkit.cli.arguments import read_pairs
+from memkit.cli.first_words import FirstWordsCommand, misspelt
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
-from memkit.cli.streams import FirstWordsCommand, misspelt
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget, Reason, Result
-from memkit.runtime.htn.explanation import choice_lines, obstacle_lines
 from memkit.terminal import counted
-from memkit.use_cases.plans import Help, Planned, Request, plan_task, planner_over, read_request, verify_plan
+
+if TYPE_CHECKING:
+    from memkit.use_cases.plans import Planned, Request
 
 # What ``memkit plan`` takes and tells where plans are drawn: ``--svg``, ``--dot``, ``--mermaid``.
 
@@ -83,6 +84,8 @@ def reason_findings(reasons: Iterable[Reason]) -> list[Diagnostic]:
 
 def plan_lines(planned: Planned, explain: bool) -> list[str]:
     """Return the steps of a plan, or its tree where that was asked for; without a plan what stood in its way."""
+    from memkit.runtime.htn.explanation import choice_lines, obstacle_lines
+
     result = planned.result
     if result.outcome == FOUND and result.plan is not None:
         steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
@@ -224,6 +227,8 @@ def plan(
     wish: Wish,
 ) -> None:
     """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out."""
+    from memkit.use_cases.plans import Help, Request, plan_task
+
     _refuse_what_is_not_shown(wish, explain, bool(drawings), form)
     if model is not None and provider is None:
         raise UsageError("--model names a model of a provider: it goes with --provider.")
@@ -272,6 +277,7 @@ def _execute(
 ) -> None:
     """Carry a plan out, show what that would do, or without a request go on with a run."""
     from memkit.cli import plan_execution  # loads the agent with its tools, which planning alone does not need
+    from memkit.use_cases.plans import planner_over, read_request
 
     if request is None:
         plan_execution.go_on(front, wish, partial(planner_over, **ways))
@@ -317,6 +323,8 @@ def verify(
     front: Front, domain: str, problem: Path, plan_file: Path, learned: Path | None, promoted_only: bool, timeout: float
 ) -> None:
     """Check that a plan does the tasks of a problem, without the code that searches for plans."""
+    from memkit.use_cases.plans import verify_plan
+
     root = store_if_any(front)
     ways: dict[str, Any] = {"root": root, "learned": learned, "promoted_only": promoted_only}
     verdict = verify_plan(domain, problem, plan_file, **ways, seconds=timeout)

@@ -84,7 +84,7 @@ def key() -> None:
 
 @key.command("list", cls=MemkitCommand)
 @click.pass_obj
-def list_command_of_key(front: Front) -> None:
+def list_keys_command(front: Front) -> None:
     """List whose keys are on this machine. No key itself is ever printed."""
     from memkit.use_cases.keys import list_keys
 

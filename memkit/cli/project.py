@@ -176,7 +176,7 @@ def targets(front: Front) -> None:
     for problem in found.problems if not front.json else ():
         front.note(f"memkit: {problem.message}")
     diagnostics = [diagnostic("plugin", problem.message, severity="warning") for problem in found.problems]
-    lines = [line for target in found.targets for line in _lines_of_targets(target)]
+    lines = [line for target in found.targets for line in _target_lines(target)]
     front.answer({"targets": [_data(target) for target in found.targets]}, lines, diagnostics=diagnostics)
 
 
@@ -194,7 +194,7 @@ def _data(target: Target) -> dict[str, Any]:
     }
 
 
-def _lines_of_targets(target: Target) -> list[str]:
+def _target_lines(target: Target) -> list[str]:
     return [
         f"{target.name}: {target.title}",
         f"  {target.description}",

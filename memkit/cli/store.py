@@ -18,9 +18,6 @@ from memkit.store.layout import find_store
 from memkit.store.setting_meanings import meaning_of
 from memkit.store.shard_text import as_it_is, readable
 from memkit.terminal import shell_word
-from memkit.use_cases.examine import examine
-from memkit.use_cases.store import change_setting, make_store, set_up_git
-from memkit.use_cases.upkeep import check_archive, merge_shard_files, migrate_store
 
 # ``memkit init``: make a store.
 
@@ -32,6 +29,8 @@ from memkit.use_cases.upkeep import check_archive, merge_shard_files, migrate_st
 @click.pass_obj
 def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
     """Make a store in DIR: starter skills, policies and domains, a lint workflow, a git repository, a first commit."""
+    from memkit.use_cases.store import make_store
+
     store = make_store(folder, name=name, adopt=adopt)
     data = {"root": str(store.root), "added": list(store.added), "kept": list(store.kept), "commit": store.commit}
     lines = [f"Made a store in {store.root} ({len(store.added)} files, commit {(store.commit or 'none')[:10]})."]
@@ -56,6 +55,8 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
 @click.pass_obj
 def migrate(front: Front, dry_run: bool) -> None:
     """Bring the store to the format that this version writes; each step is a commit of its own."""
+    from memkit.use_cases.upkeep import migrate_store
+
     done = migrate_store(front.workspace, dry_run=dry_run)
     data = {"from": done.before, "to": done.after, "steps": list(done.steps), "commits": list(done.commits)}
     if not done.steps:
@@ -86,6 +87,8 @@ def setup(front: Front, remove: bool, dry_run: bool) -> None:
     Writes merge.memkit.* and diff.memkit.textconv to .git/config and one rule to .git/info/attributes; both stay in
     this clone. Said again it changes nothing.
     """
+    from memkit.use_cases.store import set_up_git
+
     changes = set_up_git(front.workspace.root, remove=remove, dry_run=dry_run)
     would = "would " if dry_run else ""
     lines = [f"{change.file}: {would}{change.action} {change.entry}" for change in changes]
@@ -103,6 +106,8 @@ def setup(front: Front, remove: bool, dry_run: bool) -> None:
 @click.pass_obj
 def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) -> None:
     """Merge THEIRS into OURS, for git: two versions of the shard NAME; the exit code is 1 on a conflict."""
+    from memkit.use_cases.upkeep import merge_shard_files
+
     conflicts = merge_shard_files(ours, theirs)
     messages = [f"{name}: id {id} says something else on each side. Keep one of the two lines." for id in conflicts]
     if not front.json:
@@ -143,6 +148,8 @@ def commit(front: Front) -> None:
 @click.pass_obj
 def doctor(front: Front) -> None:
     """Check Python, git and the token counter, and the store if there is one."""
+    from memkit.use_cases.examine import examine
+
     checks = examine(front.store)
     data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
     lines = [f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}" for check in checks]
@@ -162,6 +169,8 @@ def fsck(front: Front, fix: bool) -> None:
     Shards are compared with the last commit too, because their lines are never edited. The exit code is 1 while
     problems remain.
     """
+    from memkit.use_cases.upkeep import check_archive
+
     report = check_archive(front.workspace, fix=fix)
     told = [(problem, True) for problem in report.fixed] + [(problem, False) for problem in report.problems]
     problems = [_data(problem, fixed=fixed) for problem, fixed in told]
@@ -284,6 +293,8 @@ def _explain(front: Front, key: str, settings: Mapping[str, Setting]) -> None:
 @click.pass_obj
 def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
+    from memkit.use_cases.store import change_setting
+
     change = change_setting(front.workspace, key, value)
     data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
     shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]

@@ -14,7 +14,7 @@ from memkit.llm.providers import require_provider
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.fencing import fence, new_marker
 from memkit.runtime.loop.interface import Message, Model
-from memkit.runtime.memory.fence import fence as fence_of_fence
+from memkit.runtime.memory.fence import fence as fence_records
 from memkit.runtime.memory.interface import Contradicts, UnreadableAnswer
 from memkit.runtime.memory.record import Record
 from memkit.runtime.memory.summary import Summarise
@@ -133,7 +133,7 @@ class Retelling:
         """Return one sentence a line, or None where the model gave nothing that could be taken."""
         messages: list[Message] = [
             {"role": "system", "content": ASK},
-            {"role": "user", "content": fence_of_fence(records)},
+            {"role": "user", "content": fence_records(records)},
         ]
         try:
             answer = self._model.complete(messages, ())

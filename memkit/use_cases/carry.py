@@ -306,7 +306,7 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
 
 def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
     """Return whether the user agreed here, or did by the last word that the export has on it."""
-    said = [data for data in _lines_of_restore_memory(source, local=False) if data.get("op") == "consent"]
+    said = [data for data in _exported_lines(source, local=False) if data.get("op") == "consent"]
     last = max(said, key=lambda data: parse_time(str(data["at"])), default=None)
     fields = last.get("fields") if last else None
     return workspace.archive.consent(user) is True or (isinstance(fields, dict) and fields.get("granted") is True)
@@ -314,14 +314,14 @@ def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
 
 def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
     person = workspace.person(restored.user_id)
-    for written in workspace.archive.restore(restored.user_id, _lines_of_restore_memory(source, local=False), person):
+    for written in workspace.archive.restore(restored.user_id, _exported_lines(source, local=False), person):
         restored.counts.update("events" if "op" in data else "records" for data in written)
-    for op, count in workspace.machine.bring_back(restored.user_id, _lines_of_restore_memory(source, local=True)):
+    for op, count in workspace.machine.bring_back(restored.user_id, _exported_lines(source, local=True)):
         restored.counts.update({KINDS[op]: count} if count else {})
     workspace.audit.append({"event": "restored", "actor": "person", "user_id": restored.user_id})
 
 
-def _lines_of_restore_memory(source: Source, *, local: bool) -> Iterator[Mapping[str, JSON]]:
+def _exported_lines(source: Source, *, local: bool) -> Iterator[Mapping[str, JSON]]:
     with source.opened() as file:
         for _, data in numbered_objects(file):
             if not isinstance(data, Reason) and _is_local(data) == local:

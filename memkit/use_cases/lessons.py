@@ -11,7 +11,7 @@ from typing import Any
 
 from memkit import __version__
 from memkit.domain_proofs import prove_domain
-from memkit.domains import FOLDER as FOLDER_OF_DOMAINS
+from memkit.domains import FOLDER as DOMAINS
 from memkit.domains import PROBLEMS, domain_file, domain_findings, find_domain, load_domain, load_problem, problem_files
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, NotFound, UsageError
 from memkit.learned.gaps import entries
@@ -175,7 +175,7 @@ def promote_lesson(
         UsageError: A file makes no sense, or the domain has a method of that name.
     """
     shelf = Shelf.of_store(root, domain)
-    path = f"{FOLDER_OF_DOMAINS}/{checked_name(domain, 'domain')}.yaml"
+    path = f"{DOMAINS}/{checked_name(domain, 'domain')}.yaml"
     in_hddl = path.removesuffix(".yaml") + ".hddl"
     if not (root / path).is_file() and (root / in_hddl).is_file():
         raise UsageError(

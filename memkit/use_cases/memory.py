@@ -11,7 +11,8 @@ from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record import Draft, Record
 from memkit.runtime.memory.refining import refined
 from memkit.runtime.memory.revocation import Revocation, Source
-from memkit.use_cases.recall import require_status, turn_events
+from memkit.use_cases.accounts import turn_events
+from memkit.use_cases.recall import require_status
 from memkit.workspace import Workspace
 
 # Offer a fact to long-term memory.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
-from memkit.policies.files import FOLDER as FOLDER_OF_POLICIES
 from memkit.policies.files import FOLDER as POLICIES
 from memkit.policies.files import load_guard
 from memkit.skills import (
@@ -99,7 +98,7 @@ def accept_skill(root: Path, skill: Skill) -> None:
     """
     if not skill.checks:
         return
-    for result in run_checks(skill, root, load_guard(root / FOLDER_OF_POLICIES)):
+    for result in run_checks(skill, root, load_guard(root / POLICIES)):
         if not result.passed:
             version = f" {skill.version}" if skill.version else ""
             raise NegativeAnswer(

@@ -167,7 +167,7 @@ class Leaving:
 # A turn that was cut off: what is asked and told about it when its session goes on.
 
 ANSWERS = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE}
-QUESTION_of_unfinished = "d: it was done, r: run it (once more), l: leave it [l] "
+WHAT_BECAME_OF_IT = "d: it was done, r: run it (once more), l: leave it [l] "
 
 
 class Outcomes:
@@ -186,7 +186,7 @@ class Outcomes:
         text = f"{fitted(told)}\n{shown}"
         try:
             while True:
-                answer = typed_line(text + QUESTION_of_unfinished).strip().lower() or LEAVE
+                answer = typed_line(text + WHAT_BECAME_OF_IT).strip().lower() or LEAVE
                 if answer in ANSWERS:
                     return ANSWERS[answer]
                 text = "Please answer with one of these letters.\n"
@@ -282,7 +282,7 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
     last_session(front.workspace, user, agent)
     cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
     if is_able_terminal():
-        from memkit.cli.sessions.picker import choose
+        from memkit.cli.sessions.menu import choose
 
         return choose(cards, front.workspace.clock())
     return pick(cards, front.workspace.clock())

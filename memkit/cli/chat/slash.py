@@ -15,8 +15,9 @@ from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import suggestion
 from memkit.errors import NotFound, UsageError
 from memkit.terminal import one_line
+from memkit.use_cases.accounts import TurnAccount, explain_turn
 from memkit.use_cases.memory import undo_turn
-from memkit.use_cases.recall import TurnAccount, explain_turn, search_memory
+from memkit.use_cases.recall import search_memory
 
 # The slash commands that look back on a turn: ``/why`` explains it, ``/undo`` takes back what it wrote.
 

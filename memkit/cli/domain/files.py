@@ -5,35 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, detached_findings, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
-from memkit.domains import DOMAIN
-from memkit.drawing.interface import Form
 from memkit.errors import UsageError
-from memkit.lint.formats.text import text_report
-from memkit.lint.interface import Finding, LintReport
-from memkit.lint.rules import RULES
-from memkit.runtime.htn.core import Domain, Method, Operator, When, term_text
-from memkit.runtime.htn.data import head_text
-from memkit.runtime.htn.terms import ROOT_TYPE, parameters_text
 from memkit.terminal import one_line
-from memkit.use_cases.convert_domain import convert_domain
-from memkit.use_cases.domains import (
-    ListedDomain,
-    accept_domain,
-    check_domain,
-    draft_domain,
-    draw_domain,
-    list_domains,
-    roll_back_domain,
-    show_domain,
-)
-from memkit.use_cases.files import commit_file, trace_file
+
+if TYPE_CHECKING:
+    from memkit.drawing.interface import Form
+    from memkit.lint.interface import Finding, LintReport
+    from memkit.runtime.htn.core import Domain, Method, Operator, When
+    from memkit.use_cases.domains import ListedDomain
 
 # ``memkit domain new``.
 
@@ -43,6 +29,8 @@ from memkit.use_cases.files import commit_file, trace_file
 @click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the domain NAME from an example, with a first problem that tests it, and commit both."""
+    from memkit.use_cases.domains import draft_domain
+
     root = front.root
     path, problem = draft_domain(root, name)
     data = {"name": name, "path": str(path), "problem": str(problem)}
@@ -57,6 +45,8 @@ def new(front: Front, name: str) -> None:
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List the store's planning domains."""
+    from memkit.use_cases.domains import list_domains
+
     found = list_domains(front.root)
     lines = [_line(each) for each in found] or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
     front.answer({"domains": [_summary(each) for each in found]}, lines)
@@ -67,6 +57,8 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show a domain: its tasks with the methods that do them, and its steps."""
+    from memkit.use_cases.domains import show_domain
+
     found = show_domain(name, store_if_any(front))
     front.answer(_summary(found) | {"domain": found.domain.to_data()}, _lines(found))
 
@@ -101,6 +93,8 @@ def _tasks(domain: Domain) -> dict[str, list[Method]]:
 
 
 def _lines(found: ListedDomain) -> Iterator[str]:
+    from memkit.runtime.htn.data import head_text
+
     domain = found.domain
     yield f"{domain.name} ({found.path})" + (f": {domain.description}" if domain.description else "")
     for name, methods in _tasks(domain).items():
@@ -117,10 +111,14 @@ def _lines(found: ListedDomain) -> Iterator[str]:
 
 
 def _declared(domain: Domain, name: str) -> str:
+    from memkit.runtime.htn.terms import parameters_text
+
     return f"{name} {parameters_text(domain.tasks[name].parameters)}".rstrip()
 
 
 def _method_lines(method: Method) -> Iterator[str]:
+    from memkit.runtime.htn.core import term_text
+
     yield f"  {method.name}" + (f", if {_listed(method.preconditions)}" if method.preconditions else "")
     steps = [term_text(step) for step in method.subtasks] if not callable(method.subtasks) else []
     if method.ordering is not None:
@@ -133,6 +131,8 @@ def _method_lines(method: Method) -> Iterator[str]:
 
 
 def _operator_lines(operator: Operator) -> Iterator[str]:
+    from memkit.runtime.htn.core import When, term_text
+
     tool = f", by the tool {operator.tool}" if operator.tool else ""
     yield f"step {term_text((operator.name,))} {_parameters(operator)}".rstrip() + tool
     if operator.preconditions:
@@ -146,11 +146,16 @@ def _operator_lines(operator: Operator) -> Iterator[str]:
 
 
 def _parameters(operator: Operator) -> str:
+    from memkit.runtime.htn.terms import ROOT_TYPE, parameters_text
+
     untyped = all(parameter.type == ROOT_TYPE for parameter in operator.parameters)
     return " ".join(each.name for each in operator.parameters) if untyped else parameters_text(operator.parameters)
 
 
 def _effect_text(effect: When) -> str:
+    from memkit.runtime.htn.core import term_text
+    from memkit.runtime.htn.terms import parameters_text
+
     parts: Sequence[tuple[str, Iterable[object]]] = (
         ("then", map(term_text, effect.add)),
         ("no longer", map(term_text, effect.remove)),
@@ -173,6 +178,9 @@ def _listed(items: Iterable[object]) -> str:
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
+    from memkit.lint.formats.text import text_report
+    from memkit.use_cases.domains import check_domain
+
     report = check_domain(name, root=store_if_any(front))
     found = [_diagnostic(finding, report) for finding in report.findings]
     data: dict[str, Any] = {
@@ -183,6 +191,8 @@ def check(front: Front, name: str | None) -> None:
 
 
 def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
+    from memkit.lint.rules import RULES
+
     severity = RULES[finding.code].severity
     return diagnostic(
         finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line
@@ -198,6 +208,10 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 @click.pass_obj
 def commit(front: Front, name: str, note: str | None) -> None:
     """Commit what you changed in the domain NAME if its problems pass, with a message that says what that is."""
+    from memkit.domains import DOMAIN
+    from memkit.use_cases.domains import accept_domain
+    from memkit.use_cases.files import commit_file
+
     root = front.root
     answer_commit(front, root, commit_file(root, DOMAIN, name, note=note, accept=partial(accept_domain, root)))
 
@@ -207,6 +221,9 @@ def commit(front: Front, name: str, note: str | None) -> None:
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the domain NAME, newest first."""
+    from memkit.domains import DOMAIN
+    from memkit.use_cases.files import trace_file
+
     answer_trace(front, name, trace_file(front.root, DOMAIN, name))
 
 
@@ -216,6 +233,8 @@ def history(front: Front, name: str) -> None:
 @click.pass_obj
 def rollback(front: Front, name: str, commit_id: str) -> None:
     """Bring the domain NAME back to what it was in COMMIT if its problems pass, as a new commit."""
+    from memkit.use_cases.domains import roll_back_domain
+
     root = front.root
     answer_rollback(front, root, roll_back_domain(root, name, commit_id))
 
@@ -233,6 +252,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.pass_obj
 def convert(front: Front, source: str, target: Path, domain: str | None, force: bool) -> None:
     """Write a domain to TARGET, in HDDL where that ends in .hddl, else in YAML; nothing is lost."""
+    from memkit.use_cases.convert_domain import convert_domain
+
     done = convert_domain(source, target, domain=domain, root=store_if_any(front), force=force)
     for note in done.notes:
         front.note(note)
@@ -250,6 +271,8 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 @click.pass_obj
 def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: Path | None) -> None:
     """Draw the task network of a domain: its tasks, the methods that do them, and what these consist of."""
+    from memkit.use_cases.domains import draw_domain
+
     asked: dict[Form, Path | None] = {"svg": svg, "dot": dot, "mermaid": mermaid}
     files = {form: path for form, path in asked.items() if path is not None}
     if not files:

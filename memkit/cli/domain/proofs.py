@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.domain_proofs import DomainProof, ProblemProof
-from memkit.domains import PROBLEMS
-from memkit.learned.judging import Judgement
 from memkit.terminal import counted, one_line
-from memkit.use_cases.domains import prove_domains
-from memkit.use_cases.lessons import Listed, Refused, list_lessons, promote_lesson, reject_lesson
+
+if TYPE_CHECKING:
+    from memkit.domain_proofs import DomainProof, ProblemProof
+    from memkit.learned.judging import Judgement
+    from memkit.use_cases.lessons import Listed
 
 # ``memkit domain test``.
 
@@ -29,6 +29,8 @@ def test(front: Front, names: tuple[str, ...], require_coverage: bool, timeout: 
     They lie in domains/problems/NAME/. Every plan is verified by other code than the search. Learned methods take no
     part until they are promoted.
     """
+    from memkit.use_cases.domains import prove_domains
+
     proofs = prove_domains(front.root, names, seconds=timeout)
     gaps = [finding for proof in proofs for finding in _gaps(proof, strict=require_coverage)]
     failed = [finding for proof in proofs for finding in _failures(proof)]
@@ -74,6 +76,8 @@ def _unused(used: Mapping[str, bool]) -> list[str]:
 
 
 def _lines(proofs: Sequence[DomainProof]) -> Iterator[str]:
+    from memkit.domains import PROBLEMS
+
     if not proofs:
         yield "No domains yet: domains/ holds none. 'memkit domain new' starts one."
     for proof in proofs:
@@ -119,12 +123,14 @@ def _gaps(proof: DomainProof, *, strict: bool) -> Iterator[Diagnostic]:
 @click.pass_obj
 def learned(front: Front, domain: str | None) -> None:
     """List the learned methods of DOMAIN, or of all: where each comes from, and what it would do."""
+    from memkit.use_cases.lessons import list_lessons
+
     found = list_lessons(front.root, domain)
-    lines = [line for each in found for line in _lines_of_learned(each)]
+    lines = [line for each in found for line in _listed_lines(each)]
     front.answer({"domains": [dict(vars(each)) for each in found]}, lines or ["No learned methods."])
 
 
-def _lines_of_learned(listed: Listed) -> Iterator[str]:
+def _listed_lines(listed: Listed) -> Iterator[str]:
     yield f"{listed.domain} ({listed.path})"
     for entry in listed.methods:
         yield from _entry_lines(entry)
@@ -159,25 +165,27 @@ def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
 @click.pass_obj
 def promote(front: Front, domain: str, method: str, new_name: str | None, unverified: bool, dry_run: bool) -> None:
     """Take METHOD over into DOMAIN's own file, if every recorded problem of the domain is solved as before."""
+    from memkit.use_cases.lessons import Refused, promote_lesson
+
     root = front.root
     try:
         made = promote_lesson(root, domain, method, new_name=new_name, unverified=unverified, dry_run=dry_run)
     except Refused as refused:
         found = [diagnostic(refused.code, str(refused))]
-        lines = [*_lines_of_promote(refused.judgements), str(refused)]
-        front.answer(_data_of_promote(new_name or method, refused.judgements), lines, ok=False, diagnostics=found)
+        lines = [*_judgement_lines(refused.judgements), str(refused)]
+        front.answer(_promotion_data(new_name or method, refused.judgements), lines, ok=False, diagnostics=found)
         return
-    data = _data_of_promote(made.name, made.judgements) | {"path": made.path, "commit": made.commit}
+    data = _promotion_data(made.name, made.judgements) | {"path": made.path, "commit": made.commit}
     done = "Could be promoted" if dry_run else "Promoted"
     commit = f", commit {made.commit[:12]}" if made.commit else ""
-    front.answer(data, [*_lines_of_promote(made.judgements), f"{done}: {made.name} in {made.path}{commit}."])
+    front.answer(data, [*_judgement_lines(made.judgements), f"{done}: {made.name} in {made.path}{commit}."])
 
 
-def _data_of_promote(name: str, judgements: Sequence[Judgement]) -> dict[str, Any]:
+def _promotion_data(name: str, judgements: Sequence[Judgement]) -> dict[str, Any]:
     return {"name": name, "path": None, "commit": None, "problems": [each.to_data() for each in judgements]}
 
 
-def _lines_of_promote(judgements: Sequence[Judgement]) -> list[str]:
+def _judgement_lines(judgements: Sequence[Judgement]) -> list[str]:
     return [f"{each.name}: {_side(each.before, each.steps_before)} → {_side(each.after, each.steps_after)}"
             for each in judgements]  # fmt: skip
 
@@ -196,6 +204,8 @@ def _side(outcome: str, steps: int | None) -> str:
 @click.pass_obj
 def reject(front: Front, domain: str, method: str, reason: str) -> None:
     """Throw METHOD away: it is not used any more, and the same proposal is refused from now on."""
+    from memkit.use_cases.lessons import reject_lesson
+
     commit = reject_lesson(front.root, domain, method, reason)
     said = f", commit {commit[:12]}" if commit else ""
     front.answer({"name": method, "reason": reason, "commit": commit}, f"Rejected: {method}{said}.")

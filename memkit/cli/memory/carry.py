@@ -19,15 +19,14 @@ from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
-from memkit.interchange.interface import Passed, Source, Unfit, Wishes
-from memkit.privacy.certificate import WENT_WITH_KEY
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record import TYPES
 from memkit.store.files import whole_file
 from memkit.terminal import harmless, one_line
-from memkit.use_cases.carry import Account, Imported, Restored, export_memory, import_memory, restore_memory
 
 if TYPE_CHECKING:
+    from memkit.interchange.interface import Passed, Source, Unfit
+    from memkit.use_cases.carry import Imported, Restored
     from memkit.use_cases.erase_user import Erasure, Plan
 
 
@@ -55,6 +54,8 @@ SHOWN = 20
 @click.pass_obj
 def export(front: Front, user: str | None, out: Path | None, force: bool) -> None:
     """Write everything held on USER, one JSON object a line, to standard output or to a file only you can read."""
+    from memkit.use_cases.carry import Account, export_memory
+
     workspace = front.workspace
     owner = workspace.user(user)
     account = Account()
@@ -107,6 +108,9 @@ def import_command(
     user_label: int | None,
 ) -> None:
     """Offer the memories in FILE (a folder for claude and letta, - for standard input) to long-term memory."""
+    from memkit.interchange.interface import Wishes
+    from memkit.use_cases.carry import import_memory, restore_memory
+
     workspace = front.workspace
     with _source(file) as source:
         if restore:
@@ -155,6 +159,8 @@ def _print(lines: Iterable[str]) -> None:
 @contextmanager
 def _source(name: str) -> Iterator[Source]:
     """Give what is imported; standard input is kept in a file without a name, because it is read twice."""
+    from memkit.interchange.interface import Source
+
     if name != "-":
         yield Source(name, Path(name))
         return
@@ -316,6 +322,7 @@ def erase(
     Every commit that held something is made anew, so commit ids change. Exits 1 when a trace is left, or when something
     is left to others, such as a remote.
     """
+    from memkit.privacy.certificate import WENT_WITH_KEY
     from memkit.use_cases.erase_user import erase_user
 
     def confirm(plan: Plan) -> None:
@@ -378,6 +385,8 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def _lines(erasure: Erasure) -> Iterator[str]:
+    from memkit.privacy.certificate import WENT_WITH_KEY
+
     if not erasure.done:
         yield from _plan_lines(erasure.plan)
         yield "Nothing was changed."

@@ -1,10 +1,9 @@
-"""``memkit memory get | list``: look at records."""
+"""``memkit memory search``, ``list``, ``get``, ``why``, ``blame`` and ``stats``: look at records."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,20 +20,14 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Choice, Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
-from memkit.runtime.memory.interface import Hit
-from memkit.runtime.memory.questions import OpenQuestion, open_questions
 from memkit.runtime.memory.record import SCOPES, TYPES
 from memkit.runtime.memory.times import parse_time
 from memkit.terminal import one_line
-from memkit.use_cases.recall import (
-    KINDS,
-    BlamedLine,
-    Occasion,
-    blame_record,
-    count_memory,
-    explain_record,
-    search_memory,
-)
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.interface import Hit
+    from memkit.runtime.memory.questions import OpenQuestion
+    from memkit.use_cases.accounts import BlamedLine, Occasion
 
 
 @click.command("get", cls=MemkitCommand)
@@ -88,6 +81,8 @@ def list_command(
     limit: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
+    from memkit.runtime.memory.questions import open_questions
+
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
     if unsettled and (status or as_of or limit):
@@ -185,6 +180,8 @@ def search(
     explain: bool,
 ) -> None:
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
+    from memkit.use_cases.recall import search_memory
+
     workspace = front.workspace
     report = search_memory(
         workspace,
@@ -261,6 +258,10 @@ _REASONS = {
 @click.pass_obj
 def why(front: Front, record_id: str, user: str | None) -> None:
     """Say when a record was retrieved, shown to a model and cited, and what lost against it or beat it."""
+    from dataclasses import asdict
+
+    from memkit.use_cases.accounts import KINDS, explain_record
+
     account = explain_record(front.workspace, record_id, user=user)
     data: dict[str, Any] = asdict(account)
     lines = [line for kind in KINDS for line in _part(kind, data[kind])]
@@ -297,12 +298,16 @@ def _line(occasion: Occasion) -> str:
 @click.pass_obj
 def blame(front: Front, record_id: str, user: str | None) -> None:
     """Say which commit brought record ID and everything that happened to it, who wrote it, and where it stands."""
+    from dataclasses import asdict
+
+    from memkit.use_cases.accounts import blame_record
+
     lines = blame_record(front.workspace, record_id, user=user)
     data = {"id": record_id, "lines": [asdict(line) for line in lines]}
-    front.answer(data, [text for line in lines for text in _shown_of_blame(line)])
+    front.answer(data, [text for line in lines for text in _blame_lines(line)])
 
 
-def _shown_of_blame(line: BlamedLine) -> list[str]:
+def _blame_lines(line: BlamedLine) -> list[str]:
     session = f" in session {line.session_id}" if line.session_id else ""
     if line.commit:
         brought = f"{line.commit[:12]}  {(line.committed_at or '')[:10]}  {line.author}  {line.subject}"
@@ -322,6 +327,8 @@ def _shown_of_blame(line: BlamedLine) -> list[str]:
 @click.pass_obj
 def stats(front: Front, user: str | None) -> None:
     """Count what is remembered: by state, type, trust and origin, what waits, what is unsettled, how big it is."""
+    from memkit.use_cases.accounts import count_memory
+
     found = count_memory(front.workspace, user=user)
     census = found.census
     tombstones = {"rejected": census.tombstones["rejected"]}

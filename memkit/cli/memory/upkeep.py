@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,8 +13,9 @@ from memkit.runtime.memory.core import CORE
 from memkit.runtime.memory.revocation import Revocation, Source
 from memkit.runtime.memory.times import parse_time
 from memkit.terminal import one_line
-from memkit.use_cases.memory import restore_record, revoke_source
-from memkit.use_cases.upkeep import Consolidation, Sweep, consolidate_memory, sweep_memory
+
+if TYPE_CHECKING:
+    from memkit.use_cases.upkeep import Consolidation, Sweep
 
 SHOWN = 20
 """Retirements that a person reads one by one; --json names all."""
@@ -26,6 +27,8 @@ SHOWN = 20
 @click.pass_obj
 def sweep(front: Front, user: str | None, dry_run: bool) -> None:
     """Retire what is expired, too unsure, too old, or of little importance and hardly used."""
+    from memkit.use_cases.upkeep import sweep_memory
+
     result = sweep_memory(front.workspace, user=user, dry_run=dry_run)
     data = {
         "retired": [
@@ -50,6 +53,8 @@ def sweep(front: Front, user: str | None, dry_run: bool) -> None:
 @click.pass_obj
 def restore(front: Front, record_id: str, user: str | None, reason: str) -> None:
     """Make record ID live again after it was forgotten or swept."""
+    from memkit.use_cases.memory import restore_record
+
     stored = stored_record(front, record_id, user)
     restored = restore_record(front.workspace, stored, reason=reason)
     line = (
@@ -108,6 +113,8 @@ def revoke(
 
     The values leave no tombstone, so that somebody else may tell them. To erase bytes, use erase.
     """
+    from memkit.use_cases.memory import revoke_source
+
     if (session is None) == (source_url is None):
         raise UsageError("Give either --session or --source-url.")
     source = Source(session, source_url)
@@ -164,6 +171,8 @@ def _counted(found: Revocation) -> str:
 @click.pass_obj
 def consolidate(front: Front, branch: str | None, user: str | None, dry_run: bool) -> None:
     """Merge what repeats, summarise what is old and small, drop what expired: on a branch, to review and merge."""
+    from memkit.use_cases.upkeep import consolidate_memory
+
     result = consolidate_memory(front.workspace, branch=branch, user=user, dry_run=dry_run)
     done = result.done
     data = {
@@ -179,10 +188,10 @@ def consolidate(front: Front, branch: str | None, user: str | None, dry_run: boo
         "summary": result.summary,
     }
     notes = [diagnostic("consolidation", note, severity="warning") for note in result.notes]
-    front.answer(data, [*_told_of_consolidate(result, dry_run), *result.notes], diagnostics=notes)
+    front.answer(data, [*_consolidation_lines(result, dry_run), *result.notes], diagnostics=notes)
 
 
-def _told_of_consolidate(result: Consolidation, dry_run: bool) -> list[str]:
+def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
     if not result.summary:
         return ["Nothing to consolidate."]
     if dry_run:

@@ -20,15 +20,6 @@ from memkit.errors import UsageError
 from memkit.runtime.memory.masking import masked
 from memkit.runtime.memory.record import SCOPES, SOURCES, TYPES, Draft
 from memkit.terminal import one_line
-from memkit.use_cases.memory import (
-    allow_value,
-    mark_entry,
-    merge_records,
-    refine_record,
-    remember,
-    supersede_record,
-    update_record,
-)
 
 # ``memkit memory add``: offer one fact to the write gate.
 
@@ -65,6 +56,8 @@ def add(
     **fields: Any,
 ) -> None:
     """Offer TEXT to long-term memory and print what the write gate decided."""
+    from memkit.use_cases.memory import remember
+
     if fields["scope"] == "session" and not session:
         raise UsageError("--scope session is for one session only: name it with --session.")
     workspace = front.workspace
@@ -85,11 +78,15 @@ def add(
 @click.pass_obj
 def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
     """Put TEXT in the place of record ID; the old wording stays in the history."""
+    from memkit.use_cases.memory import supersede_record
+
     decision = supersede_record(front.workspace, stored_record(front, record_id, user), text, reason=reason)
     report_decision(front, decision, extra={"supersedes": record_id})
 
 
 def _mark_command(op: str, help_line: str) -> click.Command:
+    from memkit.use_cases.memory import mark_entry
+
     @click.command(op, cls=MemkitCommand, help=help_line)
     @click.argument("record_id", metavar="ID")
     @owner_option
@@ -143,6 +140,8 @@ def update(
     **fields: Any,
 ) -> None:
     """Change the tags, confidence, importance or validity of record ID."""
+    from memkit.use_cases.memory import update_record
+
     changes = {"tags": list(tags) or None, **fields}
     wanted = {key: value for key, value in changes.items() if value is not None}
     if not wanted:
@@ -172,6 +171,7 @@ def refine(
 
     Understood are "X, not Y", "change Y to X", "it is X", "add X", "remove X" and "say: X"; nothing is guessed.
     """
+    from memkit.use_cases.memory import refine_record
 
     def agree(old: str, new: str) -> None:
         if front.interactive and not yes:
@@ -200,6 +200,8 @@ def refine(
 @click.pass_obj
 def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None, reason: str) -> None:
     """Put one record in the place of several live ones of one user and scope; they stay in the history."""
+    from memkit.use_cases.memory import merge_records
+
     workspace = front.workspace
     decision = merge_records(workspace, ids, user=user, text=text, reason=reason)
     stored = workspace.archive.get(decision.id) if decision.id else None
@@ -217,6 +219,8 @@ def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None
 @click.pass_obj
 def allow(front: Front, value: str, user: str | None, reason: str) -> None:
     """Let a rejected or erased VALUE, or that of rejected record ID, be told again; the record stays rejected."""
+    from memkit.use_cases.memory import allow_value
+
     workspace = front.workspace
     owner = workspace.user(user)
     lifted = allow_value(workspace, value, user=owner, reason=reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,14 +20,8 @@ from memkit.cli.file_history import (
 )
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.policies.export.interface import ExportedPolicy
-from memkit.policies.files import POLICY, PolicyFile
-from memkit.policies.usage import Usage
-from memkit.runtime.guard.core import Finding
-from memkit.runtime.guard.interface import EFFECTS
 from memkit.store.bump import Part
 from memkit.terminal import one_line
-from memkit.use_cases.files import commit_file, trace_file
 from memkit.use_cases.policies import (
     FORMATS,
     LOSSES,
@@ -45,6 +39,12 @@ from memkit.use_cases.policies import (
     roll_back_policy,
     show_policy,
 )
+
+if TYPE_CHECKING:
+    from memkit.policies.export.interface import ExportedPolicy
+    from memkit.policies.files import PolicyFile
+    from memkit.policies.usage import Usage
+    from memkit.runtime.guard.core import Finding
 
 # ``memkit policy new``.
 
@@ -106,6 +106,8 @@ def stats(front: Front, name: str | None) -> None:
 
 
 def _usage(used: Usage) -> dict[str, Any]:
+    from memkit.runtime.guard.interface import EFFECTS
+
     return {
         "name": used.name,
         "matched": used.matched,
@@ -115,6 +117,8 @@ def _usage(used: Usage) -> dict[str, Any]:
 
 
 def _usage_line(used: Usage) -> str:
+    from memkit.runtime.guard.interface import EFFECTS
+
     if not used.matched:
         return f"{one_line(used.name)}: matched no call yet"
     said = ", ".join(
@@ -159,6 +163,9 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
     A change of meaning needs a higher version: write it yourself, or let --bump do it.
     """
+    from memkit.policies.files import POLICY
+    from memkit.use_cases.files import commit_file
+
     root = front.root
     answer_commit(front, root, commit_file(root, POLICY, name, bump=bump, note=note, accept=accept_policy))
 
@@ -168,6 +175,9 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the policy NAME, newest first."""
+    from memkit.policies.files import POLICY
+    from memkit.use_cases.files import trace_file
+
     answer_trace(front, name, trace_file(front.root, POLICY, name))
 
 

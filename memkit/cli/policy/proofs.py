@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.policies.analysis.findings import Conflict
-from memkit.policies.calls import call_data, check_line
-from memkit.policies.files import PolicyFile
-from memkit.policies.mutation import Mutant, MutationReport
-from memkit.policies.policy_set import PolicySet
-from memkit.policies.proving import SetProof, TableResult
-from memkit.policies.recorded_calls import Replay
-from memkit.policies.verdict_diff import VerdictChange
-from memkit.runtime.guard.proof import REACH_KINDS, Proof, Reach, TestResult
 from memkit.terminal import counted, one_line
-from memkit.use_cases.policy_proofs import (
-    PolicyComparison,
-    PolicyConflicts,
-    compare_policies,
-    compare_policy_folders,
-    find_policy_conflicts,
-    prove_policies,
-)
+
+if TYPE_CHECKING:
+    from memkit.policies.analysis.findings import Conflict
+    from memkit.policies.files import PolicyFile
+    from memkit.policies.mutation import Mutant, MutationReport
+    from memkit.policies.policy_set import PolicySet
+    from memkit.policies.proving import SetProof, TableResult
+    from memkit.policies.recorded_calls import Replay
+    from memkit.policies.verdict_diff import VerdictChange
+    from memkit.runtime.guard.proof import Proof, Reach, TestResult
+    from memkit.use_cases.policy_proofs import PolicyComparison, PolicyConflicts
 
 # What ``memkit policy test --json`` prints.
 
 
 def proof_data(proof: SetProof) -> dict[str, Any]:
     """Return the results and the coverage, of each policy and in all."""
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     passed = [result.passed for result in proof.results]
     reaches = [reach for _, shown in proof.policies for reach in shown.coverage]
     return {
@@ -53,6 +49,8 @@ def mutation_data(reports: Sequence[MutationReport]) -> dict[str, Any]:
 
 
 def _policy_data(found: PolicyFile, proof: Proof) -> dict[str, Any]:
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     return {
         "name": found.name,
         "tests": [_result_data(result, found.document.position(result.path)[0]) for result in proof.results],
@@ -120,6 +118,8 @@ _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 @click.pass_obj
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
     """Run the tests that the policies (or those NAMED) carry and those of tables, and say what they do not reach."""
+    from memkit.use_cases.policy_proofs import prove_policies
+
     proof = prove_policies(front.root, names)
     mutations = _mutations(proof) if mutate else []
     if junit is not None:
@@ -158,6 +158,8 @@ def _proof_lines(proof: SetProof) -> Iterator[str]:
 
 
 def _coverage_text(proof: Proof) -> str:
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     parts = []
     for kind in REACH_KINDS:
         reached = [reach.reached for reach in proof.coverage if reach.kind == kind]
@@ -235,6 +237,8 @@ def _gaps(found: PolicyFile, proof: Proof, *, strict: bool) -> Iterator[Diagnost
 @click.pass_obj
 def conflicts(front: Front) -> None:
     """Find policies that contradict or cover each other or never apply, each with a call that shows it."""
+    from memkit.use_cases.policy_proofs import find_policy_conflicts
+
     found = find_policy_conflicts(front.root)
     analysis = found.analysis
     data = {"findings": [_finding(conflict) for conflict in analysis.conflicts]}
@@ -242,6 +246,8 @@ def conflicts(front: Front) -> None:
 
 
 def _finding(conflict: Conflict) -> dict[str, Any]:
+    from memkit.policies.calls import call_data
+
     return {
         "kind": conflict.kind,
         "policies": list(conflict.policies),
@@ -251,6 +257,8 @@ def _finding(conflict: Conflict) -> dict[str, Any]:
 
 
 def _lines(found: PolicyConflicts) -> Iterator[str]:
+    from memkit.policies.calls import check_line
+
     analysis = found.analysis
     for conflict in analysis.conflicts:
         yield f"{conflict.kind}: {', '.join(conflict.policies) or (conflict.witness and conflict.witness.tool)}"
@@ -294,6 +302,8 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
     A..B are commits, and A...B is what B did since it parted from A. A alone is compared with the work tree; without
     a span the last commit is. Exit code 1 when a call gets past a hard policy that stopped it, or stops it less.
     """
+    from memkit.use_cases.policy_proofs import compare_policies, compare_policy_folders
+
     if (before or after) and (span or replayed or not (before and after)):
         raise UsageError("Give --before and --after together, and neither a span nor --replay with them.")
     if before and after:
@@ -302,9 +312,9 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
         compared = compare_policies(front.root, span, replayed=replayed)
     front.answer(
         _data(compared),
-        _lines_of_diff(compared),
+        _comparison_lines(compared),
         ok=not compared.weakens_hard,
-        diagnostics=_diagnostics_of_diff(compared),
+        diagnostics=_comparison_diagnostics(compared),
     )
 
 
@@ -324,6 +334,8 @@ def _side(side: PolicySet) -> dict[str, Any]:
 
 
 def _change(change: VerdictChange) -> dict[str, Any]:
+    from memkit.policies.calls import call_data
+
     return {
         "before": change.before,
         "after": change.after,
@@ -340,11 +352,11 @@ def _replay(replay: Replay) -> dict[str, Any]:
     return {"calls": replay.calls, "left_out": replay.left_out, "changes": [_change(one) for one in replay.changes]}
 
 
-def _diagnostics_of_diff(compared: PolicyComparison) -> list[Diagnostic]:
+def _comparison_diagnostics(compared: PolicyComparison) -> list[Diagnostic]:
     return [diagnostic("policy-unknown", question, severity="note") for question in compared.verdicts.unknown]
 
 
-def _lines_of_diff(compared: PolicyComparison) -> Iterator[str]:
+def _comparison_lines(compared: PolicyComparison) -> Iterator[str]:
     changes = compared.verdicts.changes
     yield f"{compared.before.name} → {compared.after.name}: {_count(changes)}"
     yield from _change_lines(changes)
@@ -366,6 +378,8 @@ def _count(changes: Sequence[VerdictChange]) -> str:
 
 
 def _change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
+    from memkit.policies.calls import check_line
+
     for change in changes:
         mark = "!" if change.weakens_hard else ("-" if change.weakened else "+")
         before = f"{change.before}{_by(change.decided_before)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,17 +15,11 @@ from memkit.errors import MemkitError
 from memkit.runtime.memory.errors import ArchiveError
 from memkit.runtime.memory.recall import Turn
 from memkit.runtime.memory.times import parse_time
-from memkit.skills.worked import read_call
-from memkit.store.sessions import SessionCard
 from memkit.terminal import counted, one_line
-from memkit.use_cases.sessions import (
-    RemovedSession,
-    SessionAccount,
-    remove_sessions,
-    rename_session,
-    search_sessions,
-    show_session,
-)
+
+if TYPE_CHECKING:
+    from memkit.store.sessions import SessionCard
+    from memkit.use_cases.sessions import RemovedSession, SessionAccount
 
 # What the session commands share: how a session is named on the command line, and how one is shown.
 
@@ -107,6 +101,8 @@ def list_command(front: Front, user: str | None, limit: int | None) -> None:
 @click.pass_obj
 def search(front: Front, query: str, user: str | None, limit: int | None) -> None:
     """Search what was said in the sessions of USER; the turns around a fitting one are found with it."""
+    from memkit.use_cases.sessions import search_sessions
+
     workspace = front.workspace
     found = search_sessions(workspace, query, user=workspace.user(user))
     shown = found[:limit]
@@ -125,6 +121,8 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
 @click.pass_obj
 def show(front: Front, session: str, user: str | None) -> None:
     """Print what is kept of SESSION, an id, a name or how an id begins."""
+    from memkit.use_cases.sessions import show_session
+
     workspace = front.workspace
     account = show_session(workspace, session, user=workspace.user(user))
     data = card_data(account.card) | {
@@ -149,6 +147,8 @@ def _turn_line(turn: Turn, width: int = 0) -> str:
 
 def _said(line: str) -> str:
     """Return a line of what the assistant said; a tool call as the chat showed it."""
+    from memkit.skills.worked import read_call
+
     call = read_call(line)
     return line if call is None or not call.args else f"· {call_line(call.tool, call.args)}"
 
@@ -191,6 +191,8 @@ def _more(total: int, limit: int | None) -> list[str]:
 @click.pass_obj
 def rename(front: Front, session: str, name: str, user: str | None) -> None:
     """Call SESSION by NAME from now on; its id stays."""
+    from memkit.use_cases.sessions import rename_session
+
     card = rename_session(front.workspace, session, name, user=front.workspace.user(user))
     data = {"session": card.session, "name": name, "was": card.name}
     front.answer(data, f"{one_line(card.session)} is “{one_line(name)}” now.")
@@ -208,6 +210,8 @@ def remove(front: Front, sessions: tuple[str, ...], user: str | None, memories: 
     The audit log keeps that something was done, without its words. What long-term memory took from a session stays;
     'memkit memory revoke --session' takes that back, and 'memkit memory erase' removes everything on a user.
     """
+    from memkit.use_cases.sessions import remove_sessions
+
     workspace = front.workspace
 
     def agree(doomed: list[RemovedSession]) -> None:

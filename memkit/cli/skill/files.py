@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,24 +20,12 @@ from memkit.cli.file_history import (
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.skills import PROFILES, Skill
-from memkit.skills.sheet import skill_body
-from memkit.skills.skill import SKILL, read_skill
 from memkit.store.bump import Part
 from memkit.terminal import one_line
-from memkit.use_cases.compare_skill import Comparison, Side, compare_skill
-from memkit.use_cases.files import commit_file, trace_file
-from memkit.use_cases.import_skill import ImportedSkill, import_skill
-from memkit.use_cases.propose_skill import propose_skill
-from memkit.use_cases.skills import (
-    accept_skill,
-    check_skills,
-    draft_skill,
-    export_skill,
-    find_skills,
-    list_skills,
-    roll_back_skill,
-    show_skill,
-)
+
+if TYPE_CHECKING:
+    from memkit.use_cases.compare_skill import Comparison, Side
+    from memkit.use_cases.import_skill import ImportedSkill
 
 # How a skill is printed on one line, and in a list's data.
 
@@ -66,6 +54,8 @@ def skill_line(found: Skill) -> str:
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List the store's skills."""
+    from memkit.use_cases.skills import list_skills
+
     skills = list_skills(front.root)
     lines = [skill_line(found) for found in skills] or ["No skills yet: skills/ holds no *.yaml."]
     front.answer({"skills": [summary(found) for found in skills]}, lines)
@@ -76,6 +66,9 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
+    from memkit.skills.sheet import skill_body
+    from memkit.use_cases.skills import show_skill
+
     found = show_skill(front.root, name)
     front.answer(asdict(found), skill_body(found))
 
@@ -86,6 +79,8 @@ def show(front: Front, name: str) -> None:
 @click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
     """Search the skills for the words of QUERY, best first."""
+    from memkit.use_cases.skills import find_skills
+
     hits = find_skills(front.root, query, limit)
     lines = [f"{hit.score:7.3f}  {skill_line(hit.skill)}" for hit in hits] or ["No skill shares a word with that."]
     front.answer({"results": [{**summary(hit.skill), "score": hit.score} for hit in hits]}, lines)
@@ -101,6 +96,8 @@ skip_option = click.option("--skip-checks", is_flag=True, help="Commit without r
 @click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the skill NAME from an example, and commit it."""
+    from memkit.use_cases.skills import draft_skill
+
     root = front.root
     path = draft_skill(root, name)
     data = {"name": name, "path": str(path)}
@@ -115,6 +112,8 @@ def new(front: Front, name: str) -> None:
 @click.pass_obj
 def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
     """Bring the skill NAME back to VERSION (or to a commit) if its checks pass, as a new commit."""
+    from memkit.use_cases.skills import roll_back_skill
+
     root = front.root
     answer_rollback(front, root, roll_back_skill(root, name, version, checked=not skip_checks))
 
@@ -130,6 +129,10 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 
     A change of meaning needs a higher version: write it yourself, or let --bump do it.
     """
+    from memkit.skills.skill import SKILL, read_skill
+    from memkit.use_cases.files import commit_file
+    from memkit.use_cases.skills import accept_skill
+
     root = front.root
     accept = None if skip_checks else lambda document: accept_skill(root, read_skill(document.data))
     answer_commit(front, root, commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
@@ -140,6 +143,9 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
+    from memkit.skills.skill import SKILL
+    from memkit.use_cases.skills import check_skills
+
     results = check_skills(front.root, name)
     failed = [(skill, result) for skill, found in results for result in found if not result.passed]
     data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
@@ -162,6 +168,9 @@ def check(front: Front, name: str | None) -> None:
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
+    from memkit.skills.skill import SKILL
+    from memkit.use_cases.files import trace_file
+
     answer_trace(front, name, trace_file(front.root, SKILL, name))
 
 
@@ -175,6 +184,8 @@ def diff(front: Front, name: str, span: str | None) -> None:
     V1 and V2 are versions of the skill, or branches, tags and ids of commits. Without V2 it is the work tree; without
     both, what is in no commit yet, or else the last change. "!" marks what needs a second look.
     """
+    from memkit.use_cases.compare_skill import compare_skill
+
     found = compare_skill(front.root, name, span)
     data = {
         "name": name,
@@ -216,6 +227,8 @@ def propose(
     front: Front, session: str, user: str | None, name: str | None, branch: str | None, quote: bool, dry_run: bool
 ) -> None:
     """Draft a skill from the tool calls that worked in a session, on a branch; nothing loads it until you merge."""
+    from memkit.use_cases.propose_skill import propose_skill
+
     workspace = front.workspace
     made = propose_skill(workspace, session, user=user, name=name, branch=branch, quote=quote, dry_run=dry_run)
     data = {
@@ -248,6 +261,8 @@ def propose(
 @click.pass_obj
 def export(front: Front, name: str, profile: str, out: Path | None, force: bool) -> None:
     """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md."""
+    from memkit.use_cases.skills import export_skill
+
     root = front.root
     exported = export_skill(root, name, profile=profile, out=out or root / "outputs" / "skills", force=force)
     if exported.shortened:
@@ -276,6 +291,8 @@ def import_command(front: Front, path: Path, name: str | None, accept_findings: 
     A skill that was imported before takes over what is new and keeps what you changed; where both changed the same,
     nothing is written (exit 1). So it is with text that looks hostile, until you have read it. Nothing of it is run.
     """
+    from memkit.use_cases.import_skill import import_skill
+
     root = front.root
     done = import_skill(root, path, name=name, accept_findings=accept_findings, dry_run=dry_run)
     findings = list(_import_findings(done, str(path)))

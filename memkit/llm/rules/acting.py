@@ -151,7 +151,7 @@ LIST = re.compile(
 )
 NAME = re.compile(r"^- (?P<name>[\w-]+): ", re.MULTILINE)
 STEP = re.compile(r"^(?P<number>\d{1,3})\. (?P<text>.+)$", re.MULTILINE)
-MOST_STEPS_of_following = 6
+MOST_SHOWN = 6
 """Steps of a skill that one turn carries out: each may be a tool call, and a turn has few of them."""
 
 
@@ -196,7 +196,7 @@ def _use(heard: Heard, name: str) -> Script:
         return shown.removeprefix("Error: ")
     lines = [f"Following {name}:"]
     steps = [(match["number"], match["text"]) for match in STEP.finditer(shown)]
-    for number, step in steps[:MOST_STEPS_of_following]:
+    for number, step in steps[:MOST_SHOWN]:
         done = yield from carry_out(heard, step)
         lines.append(f"{number}. {step} — {'for you' if done == NO_ACTION else done}")
         if done.startswith(("I did not do that", "I could not", "I cannot", "That did not work")):
@@ -204,8 +204,6 @@ def _use(heard: Heard, name: str) -> Script:
             return "\n".join(lines)
     if any(line.endswith("— for you") for line in lines):
         lines.append("The steps “for you” name no tool that I could call.")
-    if len(steps) > MOST_STEPS_of_following:
-        lines.append(
-            f"{len(steps) - MOST_STEPS_of_following} more steps: “show skill {name}”, or `memkit skill run {name}`."
-        )
+    if len(steps) > MOST_SHOWN:
+        lines.append(f"{len(steps) - MOST_SHOWN} more steps: “show skill {name}”, or `memkit skill run {name}`.")
     return "\n".join(lines)

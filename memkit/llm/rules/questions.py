@@ -255,13 +255,13 @@ HASTE = {
     "tommorow": "tomorrow", "tomorow": "tomorrow", "freind": "friend", "becuase": "because", "rembember": "remember",
 }  # fmt: skip
 """How people type, and how the same is read."""
-ASKING_of_speech = frozenset({"what", "when", "where", "which", "who", "why", "how", "whose"})
+QUESTION_WORDS = frozenset({"what", "when", "where", "which", "who", "why", "how", "whose"})
 HASTY = re.compile(
     r"(?<![\w'./@-])(?:" + "|".join(sorted(map(re.escape, HASTE), key=len, reverse=True)) + r")(?![\w'/@-]|\.\w)", re.I
 )
 SHORTENED = ("dr", "mr", "mrs", "ms", "prof", "st", "vs", "approx", "e.g", "i.e")
 NO_END = "".join(rf"(?<!\b{re.escape(word)}\.)" for word in SHORTENED)
-END_of_speech = re.compile(rf"(?<=[.!?]){NO_END}\s+(?=\S)|\s*\n+\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?|;\s+", re.IGNORECASE)
+SENTENCE_END = re.compile(rf"(?<=[.!?]){NO_END}\s+(?=\S)|\s*\n+\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?|;\s+", re.IGNORECASE)
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 LEAD = re.compile(
     r"^(?:(?:btw|by the way|fyi|oh|ah|aha|um+|uh+|hm+|so|well|ok(?:ay)?|alright|right|yes|yeah|yep|sure|also|and|but|"
@@ -287,7 +287,7 @@ def sentences_of(text: str) -> list[str]:
     >>> sentences_of("btw im vegetarian 🙂 and i live in Porto lol!!")
     ["I'm vegetarian and I live in Porto!"]
     """
-    parts = END_of_speech.split(text[:LONGEST_MESSAGE].translate(QUOTES))[: 2 * MOST_SENTENCES]
+    parts = SENTENCE_END.split(text[:LONGEST_MESSAGE].translate(QUOTES))[: 2 * MOST_SENTENCES]
     plain = (plain_sentence(part) for part in parts if len(part) <= LONGEST_SENTENCE)
     return [sentence for sentence in plain if sentence][:MOST_SENTENCES]
 
@@ -310,9 +310,9 @@ def _question_word(sentence: str) -> str:
     """
     first, _, rest = sentence.partition(" ")
     typed = first.lower()
-    if not rest or typed in ASKING_of_speech | {"were", "how"} or not typed.startswith(("w", "hw")):
+    if not rest or typed in QUESTION_WORDS | {"were", "how"} or not typed.startswith(("w", "hw")):
         return sentence
-    for word in sorted(ASKING_of_speech):
+    for word in sorted(QUESTION_WORDS):
         short = {word[:at] + word[at + 1 :] for at in range(1, len(word))} if len(word) > 3 else set()
         if sorted(typed) == sorted(word) or typed in short:
             return f"{word} {rest}"
