@@ -22,13 +22,13 @@ from memkit.runtime.loop.consent import RecordedConsent
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
 from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import Approval, Model, Settle
+from memkit.runtime.loop.journal import Resumed
 from memkit.runtime.loop.off_record import PromptHeld
 from memkit.runtime.loop.procedures import Procedures, skills_section
-from memkit.runtime.loop.resumed import Resumed
-from memkit.runtime.loop.session_memory import SessionTools
-from memkit.runtime.loop.turn import AgentResponse
+from memkit.runtime.loop.reply import AgentResponse
+from memkit.runtime.loop.session_context import SessionTools
+from memkit.runtime.loop.tiers import WorkingMemory
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
-from memkit.runtime.loop.working import WorkingMemory
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.context import MainContext
 from memkit.runtime.memory.masking import masked

@@ -14,10 +14,9 @@ from typing import Any
 
 from memkit.errors import UsageError
 from memkit.runtime.loop.agent import MemGPTAgent
-from memkit.runtime.loop.journal import OpenTurn, SessionJournal
+from memkit.runtime.loop.journal import OpenTurn, Resumed, SessionJournal, done_in
 from memkit.runtime.loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
-from memkit.runtime.loop.resumed import Resumed, done_in
-from memkit.runtime.loop.turn import AgentResponse
+from memkit.runtime.loop.reply import AgentResponse
 from memkit.runtime.memory.context import MainContext
 from memkit.runtime.memory.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
 from memkit.runtime.memory.recall import RecallMemory

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memkit.equivalence.interface import Seen, Turn
 from memkit.equivalence.probing import probed
-from memkit.runtime.loop.arguments import read_arguments
+from memkit.runtime.loop.bound import read_arguments
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.testing import interface as testing
 from memkit.runtime.testing.script import Script, player

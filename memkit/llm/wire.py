@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.runtime.loop.arguments import read_arguments
+from memkit.runtime.loop.bound import read_arguments
 from memkit.runtime.loop.interface import JSON, CallData, Completion, Message, ToolCall
 
 # An answer put together from the parts in which it arrives, the same whether it was streamed or came whole.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.loop.declared import ToolFailure, run_declared
+from memkit.runtime.loop.bound import ToolFailure, run_declared
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.skills.skill import FOLDER, Check, Skill
 from memkit.terminal import one_line

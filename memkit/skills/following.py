@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from memkit.runtime.loop.bound import AnsweredErrors
-from memkit.runtime.loop.turn import AgentResponse
-from memkit.runtime.loop.verdicts import STOPPED
+from memkit.runtime.loop.bound import STOPPED, AnsweredErrors
+from memkit.runtime.loop.reply import AgentResponse
 from memkit.skills.instructions import FAILED
 
 COMPLETED = ("done", "answered")

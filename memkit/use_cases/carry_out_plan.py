@@ -17,12 +17,12 @@ from memkit.runtime.htn.execution import foresee
 from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
 from memkit.runtime.htn.execution.world import World
 from memkit.runtime.htn.explanation import solve_explained
+from memkit.runtime.loop.bound import Allowed, findings_data
 from memkit.runtime.loop.core import Toolbox
 from memkit.runtime.loop.fencing import unfenced
 from memkit.runtime.loop.interface import Approval, ToolOutcome
 from memkit.runtime.loop.plan_run import ToolHands
-from memkit.runtime.loop.session_memory import SessionTools
-from memkit.runtime.loop.verdicts import Allowed, findings_data
+from memkit.runtime.loop.session_context import SessionTools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.store.layout import state_folder
 from memkit.store.schema import suggestion

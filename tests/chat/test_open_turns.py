@@ -25,8 +25,8 @@ from memkit.cli.chat.conversation import Outcomes
 from memkit.cli.main import run
 from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import JournalError, SessionInUse, TurnLeft
-from memkit.runtime.loop.journalled_calls import DONE, LEAVE, RUN
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 

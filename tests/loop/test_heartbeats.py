@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from memkit.runtime.loop.asking import Deadline
 from memkit.runtime.loop.chores import Chores, Outcome
 from memkit.runtime.loop.core import MemGPTAgent
-from memkit.runtime.loop.deadline import Deadline
 from memkit.runtime.loop.errors import LoopError
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Toolbox, VirtualContextMemory
 from memkit.runtime.loop.errors import PromptTooLarge
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
-from memkit.runtime.loop.session_context import SessionContext
-from memkit.runtime.loop.session_memory import SessionTools
-from memkit.runtime.loop.turn import Intent
+from memkit.runtime.loop.reply import Intent
+from memkit.runtime.loop.session_context import SessionContext, SessionTools
 from memkit.runtime.memory.context import MainContext
 from memkit.runtime.memory.tokens import counter, estimate
 

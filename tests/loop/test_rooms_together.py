@@ -19,9 +19,9 @@ import memkit.runtime.loop
 from memkit.runtime.evolve.core import EvolutionarySearcher
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
+from memkit.runtime.loop.consent import NAME as RETRACT
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, HybridPlanner, MemGPTAgent, Persona, Proposals, Toolbox
 from memkit.runtime.loop.interface import Completion, ToolCall
-from memkit.runtime.loop.retraction import NAME as RETRACT
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
 from memkit.runtime.memory.recall import RecallMemory

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.loop.arguments import problems, read_arguments
+from memkit.runtime.loop.bound import problems, read_arguments
 from memkit.runtime.loop.clients import as_completion
-from memkit.runtime.loop.consent import consent_in
+from memkit.runtime.loop.consent import asks_to_forget, consent_in
 from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.fencing import excerpt, fence
-from memkit.runtime.loop.retraction import asks_to_forget
 from memkit.runtime.loop.session_context import SHORTENED, SessionContext
 
 texts = st.text(max_size=60)

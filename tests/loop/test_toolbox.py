@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memkit.runtime.loop.books import named_ids
 from memkit.runtime.loop.errors import ToolDeclarationError
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.runtime.loop.ledger import named_ids
-from memkit.runtime.loop.toolbox import Toolbox
+from memkit.runtime.loop.tools import Toolbox
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

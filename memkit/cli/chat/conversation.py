@@ -25,8 +25,8 @@ from memkit.cli.sessions.picker import pick
 from memkit.errors import UsageError
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
+from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import TurnLeft
-from memkit.runtime.loop.journalled_calls import DONE, LEAVE, RUN
 from memkit.terminal import is_unsafe, one_line
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace

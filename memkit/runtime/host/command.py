@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TextIO, runtime_checkable
 
 from ..loop.core import AgentResponse
-from ..loop.resumed import Resumed
+from ..loop.journal import Resumed
 from ..memory.identifiers import new_id
 from .consolidation import as_data, consolidate
 from .errors import AgentError, CannotServe

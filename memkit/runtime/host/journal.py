@@ -13,9 +13,7 @@ from typing import Any
 from ..loop.core import Toolbox
 from ..loop.fencing import excerpt
 from ..loop.interface import CallKey, Completion, Settle, ToolCall, TurnJournal
-from ..loop.journal import OpenTurn
-from ..loop.journalled_calls import DONE, LEAVE, LEFT, RUN, TOLD_DONE, UNKNOWN
-from ..loop.resumed import Resumed
+from ..loop.journal import DONE, LEAVE, LEFT, RUN, TOLD_DONE, UNKNOWN, OpenTurn, Resumed
 
 RESULT = 1000
 """Characters of a call's result that are told."""

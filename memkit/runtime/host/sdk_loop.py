@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from ..loop.core import AgentLoop
-from ..loop.turn import Reply
+from ..loop.reply import Reply
 from .rooms import Rooms
 
 

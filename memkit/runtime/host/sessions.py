@@ -16,9 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..loop.core import AgentLoop, AgentResponse, MemGPTAgent
-from ..loop.journal import OpenTurn, SessionJournal
+from ..loop.journal import OpenTurn, Resumed, SessionJournal
 from ..loop.journal_file import JournalError, JournalFile
-from ..loop.resumed import Resumed
 from ..memory.session_file import Kept, SessionFile, masked_tree, session_digest
 from .journal import account_of
 from .rooms import Rooms

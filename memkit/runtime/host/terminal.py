@@ -13,8 +13,8 @@ from typing import Any, TextIO
 
 from ..loop.events import Event
 from ..loop.interface import ToolCall, Verdict
+from ..loop.journal import DONE, LEAVE, RUN
 from ..loop.journal_file import TurnLeft
-from ..loop.journalled_calls import DONE, LEAVE, RUN
 
 OUTCOMES = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE, "": LEAVE}
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ..loop.arguments import read_arguments
+from ..loop.bound import read_arguments
 
 UNNAMED = "unknown_tool"
 """In the place of a name that no server would take back."""

@@ -10,15 +10,15 @@ from .agent_loop import AgentLoop
 from .chores import Chores
 from .errors import LoopError
 from .events import Listener
+from .fencing import check_words
 from .interface import JSON, Approval, DeclaredTool, Settle, TurnJournal
 from .planner import Proposals, as_hybrid
 from .prompt import Persona
-from .session_memory import SessionTools
-from .texts import check_words
-from .toolbox import Toolbox
-from .turn import AgentResponse
+from .reply import AgentResponse
+from .session_context import SessionTools
+from .tiers import WorkingMemory
+from .tools import Toolbox
 from .virtual_context import VirtualContextMemory
-from .working import WorkingMemory
 
 
 class MemGPTAgent:

@@ -11,29 +11,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .asking import Asking, cut_short, model_of
-from .calls import TOO_LATE, TOO_MANY, CallRun
+from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, Deadline, cut_short, model_of
 from .chores import Chores
-from .deadline import Deadline
 from .errors import LoopError
 from .events import Announcements, Listener
-from .fencing import fence, new_marker
+from .fencing import check_words, fence, new_marker
 from .interface import JSON, Completion, Message, NoJournal, Settle, ToolCall, ToolOutcome, ToolSpec, TurnJournal
-from .journal import OpenTurn
-from .journalled_calls import JournalledCalls
+from .journal import JournalledCalls, OpenTurn
 from .model_view import CONSTRAINTS, ModelView
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
-from .session_memory import SessionTools
+from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
+from .session_context import SessionTools
 from .tasks import Learn, Remember, TaskMemory
-from .texts import check_words
-from .toolbox import Toolbox
-from .turn import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
+from .tiers import WorkingMemory, working_lines
+from .tools import Toolbox
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
 from .without_model import answer_from_memory
-from .working import WorkingMemory
-from .working_lines import working_lines
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
 FAILED_BEFORE = "warning: this failed before"

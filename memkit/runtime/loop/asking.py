@@ -2,15 +2,182 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from .calls import calls_data, numbered
 from .clients import as_model
-from .deadline import Deadline, TimeIsUp, within
 from .events import Announcements
-from .interface import Completion, Message, Model, StreamingModel, ToolSpec
-from .turn import Reply
+from .interface import CallData, Completion, Message, Model, StreamingModel, ToolCall, ToolOutcome, ToolSpec
+from .journal import JournalledCalls
+from .reply import Reply
+
+# The tool calls of one completion: numbered, run in order, journalled and told.
+
+TOO_MANY = "Not run: too many calls in one turn."
+TOO_LATE = "Not run: the time of this turn is over."
+BROKEN_OFF = "The user interrupted this call. Whether it was done is not known."
+NOT_REACHED = "Not run: the user interrupted the turn."
+
+
+RunCall = Callable[[ToolCall, Callable[[], None]], ToolOutcome]
+
+
+class CallRun:
+    """Runs the calls of one completion, and holds the messages that they become."""
+
+    def __init__(self, completion: Completion, made: int) -> None:
+        """Take the calls of ``completion``; ``made`` were made in this turn before."""
+        self._completion = completion
+        self._made = made
+        self.results: list[Message] = []
+        self.interrupted = False
+
+    @property
+    def made(self) -> int:
+        """Return how many calls of the turn have an answer now."""
+        return self._made + len(self.results)
+
+    @property
+    def messages(self) -> list[Message]:
+        """Return the assistant's message and a result for every call."""
+        text, calls = self._completion.text, calls_data(self._completion)
+        return [{"role": "assistant", "content": text, "tool_calls": calls}, *self.results]
+
+    def run(
+        self,
+        run_call: RunCall,
+        barred: Callable[[int], str | None],
+        journalled: JournalledCalls,
+        told: Announcements,
+    ) -> None:
+        """Run the calls one after another; what came of one before the turn was cut off is not done again.
+
+        Args:
+            run_call: Judges and runs one call, and calls its second argument before it does.
+            barred: Says why no call may run after so many in this turn, or None.
+            journalled: Is told before a call runs, and what came of each.
+            told: Whoever listens.
+        """
+        for call, data in zip(self._completion.tool_calls, calls_data(self._completion), strict=True):
+            recorded = journalled.recorded(call)
+            if recorded is None:
+                why_not = NOT_REACHED if self.interrupted else barred(self.made) or journalled.objection(call)
+                text, error = (why_not, True) if why_not else self._run_one(call, data, run_call, journalled, told)
+                journalled.finished(call, text, error)
+            else:
+                text, error = recorded
+            told.tell("call_finished", id=call.id, name=call.name, text=text, error=error)
+            self.results.append({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": text})
+
+    def _run_one(
+        self,
+        call: ToolCall,
+        data: CallData,
+        run_call: RunCall,
+        journalled: JournalledCalls,
+        told: Announcements,
+    ) -> tuple[str, bool]:
+        begun = False
+
+        def begin() -> None:
+            nonlocal begun
+            begun = True
+            journalled.started(data)
+
+        told.tell("call_started", **data)
+        try:
+            outcome = run_call(call, begin)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return (BROKEN_OFF if begun else NOT_REACHED), True
+        return outcome.text, outcome.error
+
+
+def numbered(completion: Completion, turn_id: int, before: int) -> Completion:
+    """Return ``completion`` with ids for its calls that no other call of the session has.
+
+    Args:
+        completion: What the model answered; its own ids may repeat.
+        turn_id: The number of the turn.
+        before: How many calls the model wanted in this turn before.
+    """
+    calls = enumerate(completion.tool_calls, before + 1)
+    return replace(completion, tool_calls=tuple(replace(call, id=f"call-{turn_id}-{place}") for place, call in calls))
+
+
+def calls_data(completion: Completion) -> list[CallData]:
+    """Return the calls as they stand in a message; arguments that are no object are left out."""
+    return [
+        {"id": call.id, "name": call.name, "args": dict(call.args) if not isinstance(call.args, str) else {}}
+        for call in completion.tool_calls
+    ]
+
+
+# When a turn has to end: at a time, or because somebody asks for it.
+
+T = TypeVar("T")
+
+
+class TimeIsUp(Exception):
+    """Ends the wait for a model or a tool whose turn is over; the loop answers for it."""
+
+
+class Deadline:
+    """A moment, so many seconds after it was made; without a number it never comes."""
+
+    def __init__(self, seconds: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = None if seconds is None else clock() + seconds
+        self._interrupted = threading.Event()
+
+    @property
+    def left(self) -> float | None:
+        """Return the seconds that are left, or None where there is no end."""
+        return None if self._end is None else max(0.0, self._end - self._clock())
+
+    @property
+    def has_passed(self) -> bool:
+        """Return whether the moment has come, or somebody asked for the end."""
+        return self._interrupted.is_set() or self.left == 0.0
+
+    def interrupt(self) -> None:
+        """Ask for the end; may be called from any thread."""
+        self._interrupted.set()
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` where somebody asked for the end, and ``TimeIsUp`` where the time is over."""
+        if self._interrupted.is_set():
+            raise KeyboardInterrupt
+        if self.has_passed:
+            raise TimeIsUp
+
+
+def within(seconds: float | None, work: Callable[[], T]) -> T:
+    """Return what ``work`` returns, or raise ``TimeIsUp`` after ``seconds``; None waits as long as it takes.
+
+    What does not come back in time goes on in a thread of its own, unheard: Python stops no thread.
+    """
+    if seconds is None:
+        return work()
+    done: Future[T] = Future()
+    context = contextvars.copy_context()
+    threading.Thread(target=lambda: context.run(_deliver, work, done), daemon=True).start()
+    wait([done], timeout=seconds)
+    if not done.done():
+        raise TimeIsUp
+    return done.result()
+
+
+def _deliver(work: Callable[[], T], done: Future[T]) -> None:
+    try:
+        done.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        done.set_exception(error)
 
 
 class Asking:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from .events import Event, Listener
-from .turn import AgentResponse
+from .reply import AgentResponse
 
 
 class Agent(Protocol):

@@ -1,12 +1,27 @@
-"""A tool with the function that runs it, and how an error in it becomes an answer to the model."""
+"""One tool: how a model sees it, what arguments fit it, how it is run, and what a policy's verdict makes of a call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 
-from .interface import JSON, ToolSpec
+from .asking import TimeIsUp, within
+from .errors import LoopError, ToolDeclarationError
+from .interface import JSON, DeclaredTool, Finding, ToolSpec, Verdict
+
+# A tool with the function that runs it, and how an error in it becomes an answer to the model.
 
 
 @dataclass(frozen=True)
@@ -49,3 +64,298 @@ class AnsweredErrors:
             return False
         self.message = str(error) or type(error).__name__
         return True
+
+
+# Read and check the arguments that a model gives to a tool.
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+def read_arguments(args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | None:
+    r"""Return the arguments as a dict, or None when they are no JSON object; JSON has no infinite numbers.
+
+    >>> read_arguments('{"to": "bob"}'), read_arguments("to bob"), read_arguments(r'{"to": "half a pair: \ud83d"}')
+    ({'to': 'bob'}, None, None)
+    """
+    if args is None or args == "":
+        return {}
+    try:
+        value = {str(key): item for key, item in args.items()} if isinstance(args, Mapping) else json.loads(args)
+        # Python reads NaN, 1e999 and half of a surrogate pair, which no server takes back and no envelope can hold.
+        json.dumps(value, allow_nan=False, ensure_ascii=False, default=str).encode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def problems(schema: Mapping[str, JSON], args: Mapping[str, JSON]) -> list[str]:
+    """Return what is wrong with ``args``: missing, unknown or of the wrong type.
+
+    >>> problems({"properties": {"to": {"type": "string"}}, "required": ["to"]}, {"too": 1})
+    ["'to' is missing", "'too' is unknown (known: to)"]
+    """
+    properties = schema.get("properties") or {}
+    found = [f"{name!r} is missing" for name in schema.get("required", ()) if name not in args]
+    for name, value in args.items():
+        rule = properties.get(name)
+        if rule is None:
+            if schema.get("additionalProperties", False) is False:
+                found.append(f"{name!r} is unknown (known: {', '.join(properties) or 'none'})")
+        elif (problem := _mismatch(rule, value)) is not None:
+            found.append(f"{name!r} {problem}")
+    return found
+
+
+def _mismatch(rule: Mapping[str, JSON], value: JSON) -> str | None:
+    wanted = rule.get("type")
+    names = [wanted] if isinstance(wanted, str) else list(wanted or ())
+    if names and not any(_is(value, name) for name in names):
+        return f"must be {' or '.join(names)}"
+    if "enum" in rule and value not in rule["enum"]:
+        return f"must be one of {', '.join(map(str, rule['enum']))}"
+    return None
+
+
+def _is(value: JSON, name: str) -> bool:
+    if isinstance(value, bool) and name in {"integer", "number"}:
+        return False
+    return isinstance(value, TYPES.get(name, (object,)))
+
+
+# How much of a tool's declaration the prompt holds: all of it, or less where the budget is small.
+
+TOOL_OVERHEAD = 4
+"""Tokens that a format spends on each tool besides its declaration."""
+
+
+def whole(spec: ToolSpec) -> ToolSpec:
+    """Return the declaration as it is."""
+    return spec
+
+
+def terse(spec: ToolSpec) -> ToolSpec:
+    """Return a declaration with the first sentence of its description, and parameters without theirs.
+
+    >>> terse(ToolSpec("send", "Send a mail. Twice a day at most."))
+    ToolSpec(name='send', description='Send a mail.', parameters={'type': 'object', 'properties': {}})
+    """
+    first, end, _ = spec.description.partition(". ")
+    return ToolSpec(spec.name, first + end.rstrip(), _bare_schema(spec.parameters))
+
+
+def bare(spec: ToolSpec) -> ToolSpec:
+    """Return a declaration of names, types and the values to choose from."""
+    return ToolSpec(spec.name, "", _bare_schema(spec.parameters))
+
+
+def required(spec: ToolSpec) -> ToolSpec:
+    """Return a declaration of the names that a call cannot do without."""
+    wanted = list(spec.parameters.get("required") or ())
+    return ToolSpec(spec.name, "", {"type": "object", "properties": {name: {} for name in wanted}})
+
+
+def _bare_schema(schema: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return a schema without what only explains; what the arguments are checked against stays as it was."""
+    properties = schema.get("properties")
+    kept = {key: value for key, value in schema.items() if key in ("type", "required")}
+    if isinstance(properties, Mapping):
+        kept["properties"] = {name: _bare_property(rule) for name, rule in properties.items()}
+    return kept
+
+
+def _bare_property(rule: JSON) -> JSON:
+    """Return a rule with the values to choose from: no call can be made from names and types where only these do."""
+    kept = ("type", "items", "enum", "examples")
+    return {key: rule[key] for key in kept if key in rule} if isinstance(rule, Mapping) else rule
+
+
+def tool_text(spec: ToolSpec) -> str:
+    """Return a tool as it reaches a model."""
+    told = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    if not spec.description:
+        del told["description"]
+    return json.dumps(told, ensure_ascii=False, default=dict)
+
+
+# Put verdicts into words, and into the data of a report.
+
+STOPPED = frozenset({"deny", "ask"})
+"""Decisions that keep a tool from running, the second one unless a person agrees."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The verdict where no policies were handed in."""
+
+    decision: str = "allow"
+    policies: tuple[Finding, ...] = ()
+    deciding: Finding | None = None
+
+
+ADVICE = " Tell the user which policy stopped it and why."
+"""What a refusal says to a model and to nobody else."""
+
+
+def refusal(tool: str, verdict: Verdict) -> str:
+    """Return what a model is told about a call that ``verdict`` stopped."""
+    finding = verdict.deciding
+    name = finding.name if finding else "policy set"
+    reason = (finding.reason if finding else "the policies could not be evaluated").rstrip(".")
+    if verdict.decision == "ask":
+        return (
+            f"Policy {name} asks for a person's confirmation: {reason}. "
+            f"Nobody confirmed it, so {tool} was not run.{ADVICE}"
+        )
+    return f"Policy {name} denies this: {reason}. {tool} was not run.{ADVICE}"
+
+
+def findings_data(verdict: Verdict) -> list[dict[str, JSON]]:
+    """Return one entry per policy that matched, for a report."""
+    entries = [
+        {"decision": verdict.decision if found.decides else found.effect, "name": found.name, "reason": found.reason}
+        for found in verdict.policies
+    ]
+    if not entries and verdict.decision != "allow":
+        reason = "the policies could not be evaluated"
+        entries = [{"decision": verdict.decision, "name": "policy set", "reason": reason}]
+    return entries
+
+
+# Run a declared tool: a program that reads JSON from its standard input, or a Python function.
+
+STEP_VARIABLE = "PLAN_STEP"
+"""Names, in the environment of a program, the try of a step: the same once more means a repetition and no new order."""
+_STEP: ContextVar[str | None] = ContextVar("step", default=None)
+OUTPUT_LIMIT = 64_000
+"""Bytes of a program's output that are read; a program that writes more is stopped."""
+
+
+class ToolFailure(LoopError):
+    """Report a declared tool that could not run or failed."""
+
+    exit_code = 1
+
+
+def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, seconds: float | None = None) -> str:
+    """Return what ``tool`` answers to ``args``.
+
+    Args:
+        tool: What is run.
+        args: What it is given.
+        root: Where a program runs, and where the module of a function is looked for besides what is installed.
+        seconds: When whoever waits has to go on: a program is stopped then, a function is not waited for any longer.
+    """
+    if isinstance(tool.run, str) or callable(tool.run):
+        function = find_function(tool.run, root) if isinstance(tool.run, str) else tool.run
+        try:
+            return within(seconds, lambda: _called(function, args))
+        except TimeIsUp:
+            raise ToolFailure(
+                f"{tool.name} did not finish within the time of this turn. Whether it was done is not known."
+            ) from None
+    bounded = tool if seconds is None else replace(tool, timeout=min(tool.timeout, seconds))
+    return _run_program(bounded, list(tool.run), args, root)
+
+
+@contextmanager
+def named_step(key: str | None) -> Iterator[None]:
+    """Tell every program that runs within the block, in its environment, which try of which step it is.
+
+    None leaves it as it is.
+    """
+    token = _STEP.set(_STEP.get() if key is None else key)
+    try:
+        yield
+    finally:
+        _STEP.reset(token)
+
+
+def find_function(reference: str, root: Path) -> Callable[..., JSON]:
+    """Return the function that ``module:function`` names, of a module that is installed or lies in ``root``."""
+    module, _, name = reference.partition(":")
+    folder = str(root.resolve())
+    if folder not in sys.path:
+        sys.path.append(folder)  # last, so that no file of a store stands in for a library
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ToolDeclarationError(f"Cannot find the tool function {reference!r}: {error}.") from error
+    if not callable(found):
+        raise ToolDeclarationError(f"{reference!r} is not a function.")
+    return found  # type: ignore[no-any-return]
+
+
+def _called(function: Callable[..., JSON], args: Mapping[str, JSON]) -> str:
+    answer = function(**args)
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, default=str)
+
+
+def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON], root: Path) -> str:
+    if not command:
+        raise ToolDeclarationError(f"The tool {tool.name!r} has nothing to run. Give it 'run:'.")
+    # A file as standard input: a program that never reads it cannot block us.
+    with tempfile.TemporaryFile() as given:
+        # One line, so that a program that appends its input to a file keeps one call a line.
+        given.write(json.dumps(dict(args), ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n")
+        given.seek(0)
+        try:
+            root.mkdir(parents=True, exist_ok=True)  # a memory folder in which nothing was kept yet
+            program = subprocess.Popen(
+                command,
+                cwd=root,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=None if (step := _STEP.get()) is None else {**os.environ, STEP_VARIABLE: step},
+            )
+        except OSError as error:
+            raise ToolFailure(f"{command[0]} could not be started: {error.strerror or error}.") from error
+    with program:
+        output, late = _read_bounded(program, tool.timeout)
+    text = output[:OUTPUT_LIMIT].decode("utf-8", "replace").strip()
+    if late:
+        raise ToolFailure(f"{tool.name} did not finish within {tool.timeout:g} seconds and was stopped.")
+    if len(output) > OUTPUT_LIMIT:
+        return f"{text}\n(output cut after {OUTPUT_LIMIT} bytes; the program was stopped)"
+    if program.returncode:
+        raise ToolFailure(f"{tool.name} failed with exit code {program.returncode}: {text or 'no output'}")
+    return text or "done"
+
+
+def _read_bounded(program: subprocess.Popen[bytes], timeout: float) -> tuple[bytes, bool]:
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        _end_group(program)
+
+    timer = threading.Timer(timeout, stop)
+    timer.start()
+    try:
+        assert program.stdout is not None
+        output = program.stdout.read(OUTPUT_LIMIT + 1)
+        if len(output) > OUTPUT_LIMIT:
+            _end_group(program)
+        program.wait()
+    finally:
+        timer.cancel()
+        if program.poll() is None:
+            _end_group(program)
+    return output, late.is_set()
+
+
+def _end_group(program: subprocess.Popen[bytes]) -> None:
+    """End the program and whatever it started, so that no child keeps the pipe open."""
+    try:
+        os.killpg(program.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .arguments import read_arguments
+from .bound import read_arguments
 from .errors import LoopError, ModelFault
 from .interface import Completion, Message, Model, ToolCall, ToolSpec
 

@@ -5,17 +5,15 @@ from .agent_loop import AgentLoop
 from .asynchronous import AsyncAgent
 from .chores import Chores, Outcome
 from .consent import RecordedConsent
-from .conversation import ConversationMemory
 from .events import Event
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
 from .prompt import Persona, system_prompt
-from .semantic import SemanticMemory
+from .reply import AgentResponse
 from .tasks import TaskMemory
-from .toolbox import Toolbox
-from .turn import AgentResponse
+from .tiers import ConversationMemory, SemanticMemory, WorkingMemory
+from .tools import Toolbox
 from .virtual_context import VirtualContextMemory
-from .working import WorkingMemory
 
 __all__ = [
     "AgentLoop",

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from .interface import JSON, CallData, CallKey, Completion, ToolCall
+from .interface import JSON, CallData, CallKey, Completion, Settle, ToolCall, TurnJournal
 from .journal_file import Entry, JournalError, JournalFile, damaged
+from .reply import AgentResponse
+from .tools import Toolbox
 
 
 @dataclass(frozen=True)
@@ -261,3 +263,110 @@ def _is_outcome(entry: Entry) -> bool:
 def _call_data(call: ToolCall, masked: Callable[[Any], Any]) -> dict[str, JSON]:
     args = call.args if isinstance(call.args, str) else dict(call.args)
     return {"id": call.id, "name": call.name, "args": args, "masked": masked(args) != args}
+
+
+# What became of a turn that was cut off, once its session goes on.
+
+EXCERPT = 60
+"""Characters of the words that opened it."""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What became of a turn that was cut off."""
+
+    turn: OpenTurn
+    reply: AgentResponse | None = None
+    """None where the turn does not go on and was set aside."""
+    is_kept: bool = True
+    """False where the disk does not take its end even now."""
+    remark: str = ""
+    """What else there is to say of the reply."""
+
+    def to_data(self) -> dict[str, JSON]:
+        """Return it as the data of a conversation tells it."""
+        at = self.turn.opened_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        told: dict[str, JSON] = {"turn": self.turn.turn_id, "at": at, "text": self.turn.text}
+        if self.reply is None:
+            return {**told, "message": None, "tool_calls": [], "memory_operations": [], "set_aside": True}
+        done = {key: self.reply.data[key] for key in ("message", "tool_calls", "memory_operations")}
+        return {**told, **done, "set_aside": False}
+
+    @property
+    def line(self) -> str:
+        """Return what a person is told of it."""
+        said = f" (“{_short(self.turn.text)}”)" if self.turn.text else ""
+        when = f"{self.turn.opened_at:%Y-%m-%d %H:%M} UTC"
+        if self.reply is not None and self.turn.answers and not self.turn.answers[-1].tool_calls:
+            now = "It is kept now." if self.is_kept else "It still cannot be kept."
+            return f"The turn of {when}{said} had been cut off before it was kept. {now} {self.remark}".rstrip()
+        if self.reply is not None:
+            now = "It is finished now." if self.is_kept else "It is finished now, and cannot be kept yet."
+            return f"The turn of {when}{said} had been cut off. {now} {self.remark}".rstrip()
+        return f"An unfinished turn of {when}{said} is set aside. {done_in(self.turn)}"
+
+
+def done_in(turn: OpenTurn) -> str:
+    """Return which calls of a turn were carried out, and which may have been."""
+    calls = [call for answer in turn.answers for call in answer.tool_calls]
+    done = [call.name for call in calls if call.id in turn.finished]
+    unknown = [call.name for call in calls if call.id in turn.started and call.id not in turn.finished]
+    told = f"Done in it: {', '.join(done)}." if done else "Nothing was done in it."
+    return f"{told} Of unknown outcome: {', '.join(unknown)}." if unknown else told
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"
+
+
+# The calls of a turn as its journal sees them: what is kept of each, and what becomes of those that were cut off.
+
+DONE, RUN, LEAVE = "done", "run", "leave"
+"""What a person says about a call of unknown outcome."""
+
+UNKNOWN = (
+    "Outcome unknown: this call had begun when the program was cut off, and it is not run again. "
+    "Say so; do not call it again before the user has looked."
+)
+TOLD_DONE = "Done: the user has looked, and it was carried out before the program was cut off. Its result is not here."
+LEFT = "Outcome unknown: the program was cut off in this call, and the user wants it left as it is. Do not repeat it."
+SECRET = "Not run: its arguments held something secret, which is not kept when the program is cut off."
+
+
+class JournalledCalls:
+    """Keeps the calls of a turn in its journal, and answers for those that an earlier process made."""
+
+    def __init__(self, journal: TurnJournal, toolbox: Toolbox, settle: Settle | None) -> None:
+        self._journal = journal
+        self._toolbox = toolbox
+        self._settle = settle
+        self._place = toolbox.ledger.place()
+
+    def recorded(self, call: ToolCall) -> tuple[str, bool] | None:
+        """Return what came of a call before the turn was cut off, and take it into the books; None of any other."""
+        self._place = self._toolbox.ledger.place()
+        found = self._journal.recorded_outcome(call.id)
+        if found is None:
+            return None
+        if found["books"]:
+            self._toolbox.take_over(found["books"])
+        return str(found["result"]), bool(found["error"])
+
+    def objection(self, call: ToolCall) -> str | None:
+        """Return, for the model, why a call of a turn that was cut off is not run, or None where it may be."""
+        if self._journal.is_in_doubt(call.id) and not self._toolbox.may_repeat(call.name):
+            answer = self._settle(call) if self._settle is not None else None
+            if answer != RUN:
+                return {DONE: TOLD_DONE, LEAVE: LEFT}.get(answer or "", UNKNOWN)
+        # Arguments that are masked are not the ones that were meant.
+        return SECRET if self._journal.is_masked(call.id) else None
+
+    def started(self, call: CallData) -> None:
+        """Keep that a call begins."""
+        self._journal.started(call, may_repeat=self._toolbox.may_repeat(call["name"]))
+
+    def finished(self, call: ToolCall, text: str, error: bool) -> None:
+        """Keep what came of a call, with its part of the books."""
+        books, may_repeat = self._toolbox.ledger.since(self._place), self._toolbox.may_repeat(call.name)
+        self._journal.finished(call.id, text, error, may_repeat=may_repeat, books=books)

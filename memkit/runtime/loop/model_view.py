@@ -8,12 +8,10 @@ from typing import Protocol
 from .events import Announcements
 from .fencing import new_marker
 from .interface import JSON, Message, ToolSpec
-from .prompt import Persona
-from .prompt_budget import Prompt, TurnParts
-from .toolbox import Toolbox, usage_of
+from .prompt import Persona, Prompt, TurnParts
+from .tiers import WorkingMemory, working_lines
+from .tools import Toolbox, usage_of
 from .virtual_context import Block, VirtualContextMemory
-from .working import WorkingMemory
-from .working_lines import working_lines
 
 CONSTRAINTS = "constraints"
 """The block for which old messages leave the prompt."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from .agent_loop import AgentLoop
 from .interface import JSON, Message
-from .working import WorkingMemory
+from .tiers import WorkingMemory
 
 
 @dataclass(frozen=True)

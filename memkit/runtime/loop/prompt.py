@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import is_
 
-from .errors import LoopError
+from .bound import TOOL_OVERHEAD, bare, required, terse, tool_text, whole
+from .errors import LoopError, PromptTooLarge
 from .fencing import fence
-from .interface import Guard, MainContext, Message
+from .interface import Guard, MainContext, Message, ToolSpec
 
 RULES = """How you work:
 - Long-term memory is reached by tools. Search it before you say that you do not know something about the user.
@@ -99,3 +101,233 @@ def _data(lines: Sequence[str], source: str, marker: str) -> list[str]:
 def data_message(text: str) -> Message:
     """Return a message that carries data from memory or a tool, set apart from the user's own words."""
     return {"role": "user", "name": "memory", "content": text}
+
+
+# The prompt of a turn within its budget: what is counted, and what gives way first.
+#
+# Everything counts that reaches the model: the system message, the tools, recalled data, the messages and the format
+# around them, by the counter of the main context. What does not fit gives way in this order:
+#
+# 1. what was recalled beyond the constraints that hold, before it enters (``AgentLoop.recall_for``);
+# 2. old messages, which are paged out and summed up;
+# 3. long results and messages of the newest exchange, which are shortened visibly;
+# 4. core memory beyond its share, and the oldest lines of the summary;
+# 5. the lines of working memory, of policies and of constraints beyond their shares, and then altogether;
+# 6. where the budget is small, the words that explain tools, and rules that a model can do without.
+#
+# Persona, the names of the tools with what a call of them needs, and the beginning of the user's words are in every
+# prompt. Where they do not fit, ``PromptTooLarge`` says so before anything of the turn is kept.
+
+WORKING_SHARE, CONSTRAINTS_SHARE, RECALLED_SHARE, WORDS_SHARE = 0.15, 0.5, 0.15, 0.3
+"""Of what the fixed parts leave free; what one does not need is left to the messages."""
+ROOMY = 0.35
+"""Share of the budget that has to be free before tools and rules are told in full."""
+LEAST = 32
+"""Tokens that have to be free for a conversation to be possible at all."""
+ROUNDS = 8
+"""How often the prompt is counted again after something went out: counts of parts do not add up exactly."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How much the fixed parts of a prompt say."""
+
+    rules: str
+    tool: Callable[[ToolSpec], ToolSpec]
+    share: float
+    """Of the budget that has to stay free for this form to be taken."""
+    policies: float = 0.25
+    """Share of what is free that the lines of policies may take; they are judged all the same."""
+
+
+FORMS = (
+    Form(RULES, whole, ROOMY),
+    Form(RULES, terse, ROOMY),
+    Form(FEWER_RULES, bare, ROOMY),
+    Form("", required, 0.0, policies=0.0),
+)
+
+
+@dataclass(frozen=True)
+class TurnParts:
+    """What stands in the prompt of one turn besides what the main context keeps."""
+
+    words: str | None = None
+    """What the user said; it comes first where the conversation no longer holds it."""
+    recalled: str = ""
+    """What the loop recalled, fenced."""
+    working: Sequence[str] = ()
+    """The lines of working memory."""
+    policies: Sequence[str] = ()
+
+
+class Prompt:
+    """Writes what the model sees, and never more than the main context's ``max_tokens``."""
+
+    def __init__(
+        self, persona: Persona, main: MainContext, guard: Guard | None, tools: Sequence[ToolSpec], marker: str = "0"
+    ) -> None:
+        """Choose how much the fixed parts say.
+
+        Raises:
+            PromptTooLarge: Even said in the fewest words they do not fit.
+        """
+        self._persona = persona
+        self._main = main
+        self._guard = guard
+        self._marker = marker
+        self._budget = main.max_tokens
+        self._form, self._fixed = self._chosen(tools)
+        self._tools = tuple(tools)
+        self._told = sum(self._tool_tokens(spec) for spec in self.specs(tools))
+
+    def _chosen(self, tools: Sequence[ToolSpec]) -> tuple[Form, int]:
+        fixed, budget = 0, self._main.max_tokens
+        for form in FORMS:
+            system: Message = {"role": "system", "content": f"{self._persona.render()}\n\n{form.rules}".rstrip()}
+            told = sum(self._tool_tokens(form.tool(spec)) for spec in tools)
+            fixed = self._main.message_tokens(system) + told
+            if budget - fixed >= max(LEAST, form.share * budget):
+                return form, fixed
+        raise PromptTooLarge(
+            f"context.max_tokens is {budget:,}, and the persona and {len(tools)} tools alone take {fixed:,} tokens. "
+            f"Give it {fixed + LEAST:,} at the least (8,000 is usual), or offer fewer tools."
+        )
+
+    def begin(self) -> None:
+        """Leave room in the main context for the fixed parts."""
+        self._main.reserve(self._fixed)
+
+    def fits(self, persona: Persona, main: MainContext, guard: Guard | None, tools: Sequence[ToolSpec]) -> bool:
+        """Return whether this was made for the same persona, context, policies and tools."""
+        same = (self._persona, self._main, self._guard) == (persona, main, guard) and self._budget == main.max_tokens
+        return same and len(tools) == len(self._tools) and all(map(is_, tools, self._tools))
+
+    def specs(self, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+        """Return ``tools`` as the prompt has room for them."""
+        return list(map(self._form.tool, tools))
+
+    def room_for_constraints(self) -> int:
+        """Return the tokens that constraints may take; old messages are paged out for them."""
+        return int(self._free * CONSTRAINTS_SHARE)
+
+    def room_for_recalled(self) -> int:
+        """Return the tokens that anything else recalled may take; nothing is paged out for it."""
+        unused = self._main.max_tokens - self._fixed - self._main.used()
+        return max(0, min(int(self._free * RECALLED_SHARE), unused))
+
+    @property
+    def _free(self) -> int:
+        return self._main.max_tokens - self._fixed
+
+    # --- writing
+
+    def messages(self, turn: TurnParts) -> list[Message]:
+        """Return the prompt; what does not fit was paged out, shortened or left out when this returns.
+
+        Raises:
+            PromptTooLarge: Nothing is left that could give way.
+        """
+        return self._settled(turn)[1]
+
+    def usage(self, turn: TurnParts) -> dict[str, int]:
+        """Return the tokens of the prompt as it stands, by tier; ``system`` is what no other tier has."""
+        turn, (system, *history) = self._settled(turn)
+        size, count = self._main.message_tokens, self._main.count
+        core, summary = count(self._main.render_core()), count(self._main.summary)
+        idle = self._system(replace(turn, working=())) if turn.working else system["content"]
+        working = max(0, count(system["content"]) - count(idle))
+        recalled = sum(size(one) for one in history if turn.recalled and one.get("content") == turn.recalled)
+        return {
+            "core": core,
+            "system": max(0, size(system) - core - summary - working),
+            "tools": self._told,
+            "recalled": recalled,
+            "summary": summary,
+            "messages": sum(map(size, history)) - recalled,
+            "working": working,
+        }
+
+    def _settled(self, turn: TurnParts) -> tuple[TurnParts, list[Message]]:
+        """Return the parts of the prompt that fit, and the prompt."""
+        turn = replace(turn, policies=advice_lines(self._guard))
+        for parts in _leaner(self._within_shares(turn)):
+            written = self._fitted(parts)
+            if written is not None:
+                return parts, written
+        raise PromptTooLarge(
+            f"context.max_tokens is {self._budget:,}, and nothing is left that could give way. Give it some more."
+        )
+
+    def _within_shares(self, turn: TurnParts) -> TurnParts:
+        policies = self._lines(turn.policies, self._form.policies, "policies hold all the same and are not shown")
+        working = self._lines(turn.working, WORKING_SHARE, "entries are not shown")
+        share = int(self._free * WORDS_SHARE)
+        words = turn.words and (self._main.shortened(turn.words, share) or turn.words[: share // 3])
+        return replace(turn, policies=policies, working=working, words=words)
+
+    def _lines(self, lines: Sequence[str], share: float, others: str) -> list[str]:
+        """Return as many of the first lines as fit, and how many more there are."""
+        left = int(self._free * share)
+        if left == 0:
+            return []
+        for place, line in enumerate(lines):
+            left -= self._main.count(line)
+            if left < 0:
+                return [*lines[:place], f"({len(lines) - place} more {others})"]
+        return list(lines)
+
+    def _fitted(self, turn: TurnParts) -> list[Message] | None:
+        """Return the prompt once the main context has left enough room, None where all of its room is not enough."""
+        self._main.reserve(self._total(self._written(turn)) - self._main.used())
+        for _ in range(ROUNDS):
+            written = self._written(turn)
+            over = self._total(written) - self._main.max_tokens
+            if over <= 0:
+                return written
+            if self._main.reserved >= self._main.max_tokens:
+                return None
+            self._main.reserve(self._main.reserved + over)
+        return None
+
+    def _written(self, turn: TurnParts) -> list[Message]:
+        """Return the system message, the conversation, and recalled data before the last words."""
+        history: list[Message] = list(self._main.messages)
+        if turn.words is not None and not any(map(_is_spoken, history)):
+            history = [{"role": "user", "content": turn.words}, *history]
+        if turn.recalled:
+            place = _last_user(history)
+            history = [*history[:place], data_message(turn.recalled), *history[place:]]
+        return [{"role": "system", "content": self._system(turn)}, *history]
+
+    def _system(self, turn: TurnParts) -> str:
+        return system_prompt(
+            self._persona, self._main, None, turn.working,
+            rules=self._form.rules, policies=turn.policies, marker=self._marker,
+        )  # fmt: skip
+
+    # --- counting
+
+    def _total(self, messages: Sequence[Message]) -> int:
+        return sum(map(self._main.message_tokens, messages)) + self._told
+
+    def _tool_tokens(self, spec: ToolSpec) -> int:
+        return TOOL_OVERHEAD + self._main.count(tool_text(spec))
+
+
+def _leaner(turn: TurnParts) -> Iterator[TurnParts]:
+    """Yield a turn's parts as they are, and then with less and less of what the prompt can do without."""
+    yield turn
+    yield (turn := replace(turn, working=()))
+    yield (turn := replace(turn, policies=()))
+    yield replace(turn, recalled="")
+
+
+def _is_spoken(message: Message) -> bool:
+    """Return whether a user said this: the oldest leave first, so the user's words of this turn are here with it."""
+    return message.get("role") == "user" and not message.get("name")
+
+
+def _last_user(history: Sequence[Message]) -> int:
+    places = [place for place, message in enumerate(history) if message.get("role") == "user"]
+    return places[-1] if places else len(history)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .errors import LoopError
 from .interface import JSON
-from .working import DecisionMade, WorkingMemory
+from .tiers import DecisionMade, WorkingMemory
 
 SUCCEEDED, FAILED = "succeeded", "failed"
 """Tags of outcome records."""

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .fencing import fence, new_marker
+from .books import trust_of
+from .fencing import fence, names, new_marker, words
 from .interface import MainContext, Message, TokenCounter
-from .ledger import trust_of
 from .procedures import Procedures
 from .session_context import SessionContext, estimate_tokens
-from .texts import names, words
 
 WARNINGS = 3
 """So many outcomes of what failed before are shown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .toolbox import Toolbox
+from .tools import Toolbox
 from .virtual_context import VirtualContextMemory
 
 

@@ -1,13 +1,16 @@
-"""What happened in a turn, for the reply, the report and the policies."""
+"""The books of a turn: what was called, remembered, decided and planned in it, and which records it may cite."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from .interface import JSON
+from .fencing import words
+from .interface import JSON, MainContext
+
+# What happened in a turn, for the reply, the report and the policies.
 
 TRUST_ORDER = ("rejected", "quarantined", "candidate", "verified")
 BRACKETED = re.compile(r"\[([^\[\]]{1,400})\]")
@@ -94,3 +97,81 @@ def ids_of(operation: Mapping[str, JSON]) -> list[str]:
     """Return every record id that a memory operation names."""
     single = [operation["id"]] if operation.get("id") else []
     return [str(record_id) for record_id in [*single, *(operation.get("ids") or ())]]
+
+
+# Which records a session may cite: those it retrieved or wrote last.
+
+MOST = 1000
+
+
+class RecentIds(MutableSet[str]):
+    """A set of ids in the order in which they were last added, without the oldest where there are too many.
+
+    >>> ids = RecentIds(most=2)
+    >>> ids.update(["a", "b", "a", "c"])
+    >>> list(ids)
+    ['a', 'c']
+    """
+
+    def __init__(self, ids: Iterable[str] = (), most: int = MOST) -> None:
+        self._most = most
+        self._ids: dict[str, None] = {}
+        self.update(ids)
+
+    def add(self, value: str) -> None:
+        """Take in an id as the newest one."""
+        self._ids.pop(value, None)
+        self._ids[value] = None
+        if len(self._ids) > self._most:
+            del self._ids[next(iter(self._ids))]
+
+    def update(self, ids: Iterable[str]) -> None:
+        """Take in several, the last one as the newest."""
+        for value in ids:
+            self.add(value)
+
+    def discard(self, value: str) -> None:
+        """Leave an id out from now on."""
+        self._ids.pop(value, None)
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether an id may be cited."""
+        return value in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the ids, oldest first."""
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._ids)
+
+
+# A page fault of the prompt: what it did not hold, the search that this caused, and what came in, as one event.
+
+SEARCHED = {"archival_memory_search": "archive", "conversation_search": "recall"}
+"""The memory tools that search, and the tier that each of them searches."""
+
+
+def page_fault(
+    operation: Mapping[str, JSON], main: MainContext, user_text: str | None, earlier: Iterable[Mapping[str, JSON]]
+) -> dict[str, JSON]:
+    """Return ``{missed, paged_in}`` of a search, nothing of any other operation.
+
+    Args:
+        operation: What a memory tool did.
+        main: What the prompt holds.
+        user_text: The question itself, which is no answer to it.
+        earlier: The operations of the turn before this one: a tier that was searched in vain was missed, too.
+    """
+    searched = SEARCHED.get(str(operation.get("op")))
+    if searched is None:
+        return {}
+    wanted = words(str(operation.get("query", "")))
+    spoken = [message for message in main.messages if message.get("role") in {"user", "assistant"}]
+    said = " ".join(str(message.get("content")) for message in spoken if message.get("content") != user_text)
+    tiers = {"core": " ".join(main.core.values()), "messages": said}
+    missed = [tier for tier, text in tiers.items() if not wanted <= words(text)]
+    in_vain = [SEARCHED[one["op"]] for one in earlier if one.get("op") in SEARCHED and not one["paged_in"]]
+    missed += [tier for tier in dict.fromkeys(in_vain) if tier != searched]
+    return {"missed": missed, "paged_in": operation.get("paged_in", operation.get("ids", []))}

@@ -14,11 +14,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from .arguments import problems, read_arguments
-from .bound import AnsweredErrors, BoundTool
-from .consent import Consent, consent_in
-from .deadline import Deadline
-from .declared import named_step, run_declared
+from .asking import Deadline
+from .books import RecentIds, TurnLedger, ids_of, lowest_trust, named_ids, page_fault, trust_lookup
+from .bound import (
+    STOPPED,
+    Allowed,
+    AnsweredErrors,
+    BoundTool,
+    findings_data,
+    named_step,
+    problems,
+    read_arguments,
+    refusal,
+    run_declared,
+)
+from .consent import Consent, Retire, consent_in, retraction_tool
 from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
 from .interface import (
@@ -33,14 +43,9 @@ from .interface import (
     ToolSpec,
     Verdict,
 )
-from .ledger import TurnLedger, ids_of, lowest_trust, named_ids, trust_lookup
-from .page_faults import page_fault
+from .plan_run import PlanningTools
 from .planner import Proposals
-from .planning_tools import PlanningTools
 from .procedures import Procedures, skill_tools
-from .recent_ids import RecentIds
-from .retraction import Retire, retraction_tool
-from .verdicts import STOPPED, Allowed, findings_data, refusal
 
 RESULT_LIMIT = 8000
 """Characters of a foreign tool's result that reach the model."""

@@ -1,0 +1,328 @@
+"""The memories of a session: working memory, the conversation with its summary, what is known in general."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from .errors import LoopError
+from .fencing import excerpt, words
+from .interface import JSON, Message
+from .virtual_context import EXCERPT, Found
+
+# Working memory: the task at hand, what is done, and what is still to do.
+
+
+@dataclass
+class Goal:
+    """Something to reach, with what has to be reached for it."""
+
+    text: str
+    subgoals: list[Goal] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DecisionMade:
+    """A question that came up in the task, and how it was settled."""
+
+    question: str
+    answer: str
+    rationale: str = ""
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """A step that was carried out, and what came of it."""
+
+    action: str
+    result: str = ""
+    succeeded: bool = True
+
+
+@dataclass
+class WorkingMemory:
+    """The task, its phase, goals, steps, decisions and notes; the oldest steps go when there are too many."""
+
+    task: str | None = None
+    current_phase: str = "idle"
+    goals: list[Goal] = field(default_factory=list)
+    completed_steps: list[StepDone] = field(default_factory=list)
+    pending_actions: list[str] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    decisions: list[DecisionMade] = field(default_factory=list)
+    results: dict[str, JSON] = field(default_factory=dict)
+    scratchpad: str = ""
+    variables: dict[str, JSON] = field(default_factory=dict)
+    max_items: int = 20
+
+    def start(self, task: str) -> None:
+        """Begin ``task`` with nothing done; notes and variables of the task before are dropped."""
+        fresh = WorkingMemory(task=task, current_phase="started", max_items=self.max_items)
+        self.__dict__.update(fresh.__dict__)
+
+    def push_goal(self, text: str) -> Goal:
+        """Add a goal below the innermost open one and return it."""
+        goal = Goal(text)
+        siblings = self.goals
+        while siblings:
+            siblings = siblings[-1].subgoals
+        siblings.append(goal)
+        return goal
+
+    def pop_goal(self) -> Goal | None:
+        """Take the innermost open goal off and return it, or None when there is none."""
+        if not self.goals:
+            return None
+        siblings = self.goals
+        while siblings[-1].subgoals:
+            siblings = siblings[-1].subgoals
+        return siblings.pop()
+
+    def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
+        """Note that a step was carried out; it is no longer pending."""
+        self.completed_steps.append(StepDone(action, result, succeeded))
+        self.trim()
+        if action in self.pending_actions:
+            self.pending_actions.remove(action)
+
+    def decide(self, question: str, answer: str, rationale: str = "") -> None:
+        """Keep a decision of the task."""
+        self.decisions.append(DecisionMade(question, answer, rationale))
+        self.trim()
+
+    def trim(self) -> None:
+        """Let the oldest steps and decisions go where there are too many."""
+        for entries in (self.completed_steps, self.decisions):
+            del entries[: max(0, len(entries) - self.max_items)]
+
+    def done_lines(self) -> list[str]:
+        """Return one line per completed step, for the prompt."""
+        return [_step_line(step) for step in self.completed_steps] if self.task else []
+
+    def lines(self) -> list[str]:
+        """Return the task at hand for a person: what is done of it, wanted, decided and noted; nothing without one."""
+        if self.task is None:
+            return []
+        goals = [f"wanted: {' → '.join(path)}" for goal in self.goals for path in _paths(goal)]
+        decided = [f"decided: {one.question} {one.answer}" for one in self.decisions]
+        noted = [f"noted: {self.scratchpad}"] if self.scratchpad else []
+        done = [f"done: {line}" for line in self.done_lines()]
+        return [f"{self.task} ({self.current_phase})", *done, *goals, *decided, *noted]
+
+    def to_data(self) -> dict[str, JSON]:
+        """Return everything as JSON types."""
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, JSON]) -> WorkingMemory:
+        """Return the working memory that ``to_data`` described."""
+        values = dict(data)
+        values["goals"] = [_goal(goal) for goal in values.get("goals", ())]
+        values["completed_steps"] = [StepDone(**step) for step in values.get("completed_steps", ())]
+        values["decisions"] = [DecisionMade(**decision) for decision in values.get("decisions", ())]
+        return cls(**values)
+
+
+def _goal(data: Mapping[str, JSON]) -> Goal:
+    return Goal(data["text"], [_goal(subgoal) for subgoal in data["subgoals"]])
+
+
+def _paths(goal: Goal) -> list[list[str]]:
+    """Return the way to each innermost goal."""
+    below = [path for one in goal.subgoals for path in _paths(one)]
+    return [[goal.text, *path] for path in below] or [[goal.text]]
+
+
+def _step_line(step: StepDone) -> str:
+    mark = "" if step.succeeded else " (failed)"
+    return f"{step.action}{mark}" + (f": {step.result}" if step.result else "")
+
+
+# Working memory as lines for the prompt: the task, what is to be reached, what is done, and what was found.
+
+LINE = 240
+"""Characters of one entry that the prompt shows."""
+NOTES = 800
+"""Characters of the scratchpad that the prompt shows."""
+
+
+def working_lines(working: WorkingMemory) -> list[str]:
+    """Return what working memory holds, the most needed first; nothing without a task."""
+    if working.task is None:
+        return []
+    lines = [
+        f"task: {working.task} ({working.current_phase})",
+        *(f"done: {line}" for line in working.done_lines()),
+        *_goals(working.goals),
+        *(f"to do: {action}" for action in working.pending_actions[-working.max_items :]),
+        *(f"must hold: {text}" for text in working.constraints[-working.max_items :]),
+        *(f"decided: {made.question} {made.answer}" for made in working.decisions),
+        *_named("result", working.results, working.max_items),
+        *_named("variable", working.variables, working.max_items),
+    ]
+    shown = [excerpt(" ".join(line.split()), LINE) for line in lines]
+    return [*shown, f"notes: {excerpt(working.scratchpad, NOTES)}"] if working.scratchpad else shown
+
+
+def _goals(goals: Sequence[Goal], depth: int = 0) -> Iterator[str]:
+    for goal in goals:
+        yield f"goal: {'> ' * depth}{goal.text}"
+        yield from _goals(goal.subgoals, depth + 1)
+
+
+def _named(kind: str, values: dict[str, JSON], most: int) -> Iterable[str]:
+    return (f"{kind}: {name} = {value}" for name, value in [*values.items()][-most:])
+
+
+# Conversation memory: the messages of a session, the summary of older ones, and a search over both.
+
+Summarise = Callable[[Sequence[Message]], str]
+
+
+def first_lines(messages: Sequence[Message]) -> str:
+    """Return one line per message with its beginning: a summary that needs no model."""
+    return "\n".join(f"{message['role']}: {' '.join(message['content'].split())[:120]}" for message in messages)
+
+
+class ConversationMemory:
+    """Keeps at most ``max_messages``; past ``summarize_at`` all but the newest ``keep`` go into the summary."""
+
+    def __init__(
+        self, max_messages: int = 50, summarize_at: int = 30, keep: int = 10, summarise: Summarise = first_lines
+    ) -> None:
+        self.messages: list[Message] = []
+        self.older: list[Message] = []
+        """Messages that only the summary stands for; they are still searched."""
+        self.summary = ""
+        self._max_messages = max_messages
+        self._summarize_at = min(summarize_at, max_messages)
+        self._keep = min(keep, self._summarize_at)
+        self._summarise = summarise
+
+    def add(self, role: str, content: str) -> None:
+        """Add a message, and compress when there are too many."""
+        self.messages.append({"role": role, "content": content})
+        self._compress()
+
+    def _compress(self) -> None:
+        if len(self.messages) <= self._summarize_at:
+            return
+        place = len(self.messages) - self._keep
+        old, self.messages = self.messages[:place], self.messages[place:]
+        self.older = [*self.older, *old][-self._max_messages * 20 :]
+        self.summary = "\n".join(f"{self.summary}\n{self._summarise(old)}".strip().splitlines()[-self._max_messages :])
+
+    def get_last_n(self, n: int) -> list[Message]:
+        """Return the newest ``n`` messages, oldest first."""
+        return self.messages[-n:] if n > 0 else []
+
+    def get_messages_for_llm(self) -> list[Message]:
+        """Return what a model should see: the summary, if there is one, and the messages."""
+        if not self.summary:
+            return list(self.messages)
+        opening: Message = {"role": "system", "content": f"Summary of the conversation so far:\n{self.summary}"}
+        return [opening, *self.messages]
+
+    def search(self, text: str, limit: int = 5, *, top_k: int | None = None) -> list[Found]:
+        """Return the messages that share words with ``text``, best first, summarised ones included."""
+        limit = limit if top_k is None else top_k
+        wanted = words(text)
+        everything = [*self.older, *self.messages]
+        scored = [
+            Found("messages", message["content"][:EXCERPT], len(wanted & words(message["content"])))
+            for message in everything
+        ]
+        return sorted((found for found in scored if found.score > 0), key=lambda found: -found.score)[:limit]
+
+    def export(self) -> dict[str, Any]:
+        """Return everything as JSON types."""
+        return {"messages": list(self.messages), "older": list(self.older), "summary": self.summary}
+
+    def import_from(self, data: dict[str, Any] | str) -> None:
+        """Take over what ``export`` returned, also as JSON text, within this conversation's own bounds."""
+        try:
+            given = json.loads(data) if isinstance(data, str) else data
+        except ValueError as error:
+            raise LoopError(f"This is no exported conversation: it is no JSON ({error}).") from error
+        if not isinstance(given, dict) or "messages" not in given:
+            raise LoopError("This is no exported conversation: it has no list 'messages'.")
+        messages, older = _messages(given, "messages"), _messages(given, "older")
+        self.messages, self.older, self.summary = messages, older, str(given.get("summary") or "")
+        self._compress()
+
+
+def _messages(given: dict[str, Any], key: str) -> list[Message]:
+    """Return the messages under ``key`` of an export, or raise LoopError where that is no list of messages."""
+    found = given.get(key) or []
+    if not isinstance(found, list) or not all(map(_is_message, found)):
+        raise LoopError(f"This is no exported conversation: {key!r} must be a list of messages with role and content.")
+    return list(found)
+
+
+def _is_message(one: Any) -> bool:
+    return isinstance(one, dict) and isinstance(one.get("role"), str) and isinstance(one.get("content"), str)
+
+
+# Semantic memory: what is known in general, each statement with how much it matters.
+
+ALIKE = 0.8
+"""Share of common words from which on two statements are one."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something known."""
+
+    text: str
+    importance: float = 0.5
+    times: int = 1
+    """How often it was told."""
+
+
+class SemanticMemory:
+    """Statements to search by their words; telling one again makes it matter more."""
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+
+    def add(self, text: str = "", importance: float = 0.5, *, content: str = "") -> Statement:
+        """Keep a statement and return it as kept; one that is known already counts once more."""
+        text = text or content
+        if not isinstance(text, str) or not text.strip():
+            raise LoopError("There is no statement to keep. Hand in its text.")
+        if not isinstance(importance, int | float) or not 0 <= importance <= 1:
+            raise LoopError(f"importance {importance!r:.60} is not a number from 0 to 1.")
+        for place, known in enumerate(self.statements):
+            if likeness(known.text, text) >= ALIKE:
+                kept = replace(known, importance=max(known.importance, importance), times=known.times + 1)
+                self.statements[place] = kept
+                return kept
+        kept = Statement(text, importance)
+        self.statements.append(kept)
+        return kept
+
+    def search(self, query: str, limit: int = 5, *, top_k: int | None = None) -> list[Statement]:
+        """Return the statements that share words with ``query``; of equals the more important first."""
+        limit = limit if top_k is None else top_k
+        wanted = words(query)
+        scored = [(len(wanted & words(known.text)), known) for known in self.statements]
+        found = sorted(scored, key=lambda pair: (-pair[0], -pair[1].importance, -pair[1].times))
+        return [known for score, known in found if score][:limit]
+
+    def consolidate(self, min_importance: float = 0.3) -> list[Statement]:
+        """Drop what matters little and was told only once, and return what was dropped."""
+        dropped = [known for known in self.statements if known.importance < min_importance and known.times < 2]
+        self.statements = [known for known in self.statements if known not in dropped]
+        return dropped
+
+
+def likeness(one: str, other: str) -> float:
+    """Return the share of words that two statements have in common.
+
+    >>> likeness("Ada likes tea", "Ada likes tea a lot"), likeness("Ada likes tea", "")
+    (0.75, 0.0)
+    """
+    first, second = words(one), words(other)
+    return len(first & second) / len(first | second) if first | second else 0.0
