@@ -17,17 +17,28 @@ from memkit.policies.recorded_calls import recordable
 from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.runtime.guard.core import Judge
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method
+from memkit.runtime.loop.bound import declared_tools
 from memkit.runtime.loop.chores import Chore, Chores
-from memkit.runtime.loop.consent import RecordedConsent
-from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
+from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
+from memkit.runtime.loop.core import (
+    AgentConfig,
+    AgentLoop,
+    DeclaredTool,
+    Host,
+    HybridPlanner,
+    Persona,
+    Proposals,
+    TaskMemory,
+    Tools,
+)
 from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import Approval, Model, Settle
 from memkit.runtime.loop.journal import Resumed
 from memkit.runtime.loop.off_record import PromptHeld
-from memkit.runtime.loop.procedures import Procedures, skills_section
+from memkit.runtime.loop.plan_run import PlanningTools
+from memkit.runtime.loop.procedures import Procedures, skill_tools, skills_section
 from memkit.runtime.loop.reply import AgentResponse
-from memkit.runtime.loop.session_context import SessionTools
-from memkit.runtime.loop.tiers import WorkingMemory
+from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.context import MainContext
@@ -131,8 +142,8 @@ class ReferenceAgent:
             is_kept=self.may_remember,
         )
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
-        self.parts.spent.update(self._agent.loop.spent)
-        self._agent.loop.spent = self.parts.spent
+        self.parts.spent.update(self._agent.spent)
+        self._agent.spent = self.parts.spent
         self.session.open(self._agent, may_read=self._may_read(), fork_of=setting.fork_of)
         if self.is_off_record:
             self._set_traces(wanted=False)
@@ -143,23 +154,23 @@ class ReferenceAgent:
         return self._agent.memory
 
     @property
-    def toolbox(self) -> Toolbox:
+    def toolbox(self) -> Tools:
         """Return the tools of the session."""
         return self._agent.toolbox
 
     @property
     def turns(self) -> int:
         """Return how many turns the session has had."""
-        return self._agent.loop.turn_id
+        return self._agent.turn_id
 
     def context_usage(self) -> dict[str, Any]:
         """Return how many tokens the prompt takes, of how many, and in which tiers."""
-        return self._agent.loop.context_usage()
+        return self._agent.context_usage()
 
     @property
     def spent(self) -> dict[str, int]:
         """Return what the model cost in this session: tokens and requests."""
-        return self._agent.loop.spent
+        return self._agent.spent
 
     def open_goals(self) -> Sequence[Found]:
         """Return the user's goals that are open when a session begins; none in one that goes on."""
@@ -193,10 +204,10 @@ class ReferenceAgent:
         if on is not self.is_off_record:
             return
         if on and self._before_off is not None:
-            self._before_off.put_back(self._agent.loop)
+            self._before_off.put_back(self._agent)
             self._before_off = None
         elif not on:
-            self._before_off = PromptHeld.by(self._agent.loop)
+            self._before_off = PromptHeld.by(self._agent)
         self._set_traces(wanted=on)
 
     def _set_traces(self, *, wanted: bool) -> None:
@@ -206,12 +217,12 @@ class ReferenceAgent:
     @property
     def tasks(self) -> TaskMemory:
         """Return the running task, its steps and what it leaves."""
-        return self._agent.loop.tasks
+        return self._agent.tasks
 
     @property
     def max_tool_calls(self) -> int:
         """Return how many tool calls one turn may make."""
-        return self._agent.loop.max_tool_calls
+        return self._agent.config.max_tool_calls
 
     def finish(self) -> Resumed | None:
         """Let a turn that was cut off go on to its end, or set it aside where it is too old; None without one."""
@@ -220,8 +231,8 @@ class ReferenceAgent:
     def step(self, text: str) -> AgentResponse:
         """Answer one message, after a turn that was cut off; keep the session if its user agreed to that."""
         resumed = self.finish()
-        self._agent.loop.persona = self._persona()
-        return self._run(lambda: self._agent.step(text), resumed)
+        self._agent.persona = self._persona()
+        return self._run(lambda: self._agent.respond(text), resumed)
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; may be called from any thread."""
@@ -240,7 +251,7 @@ class ReferenceAgent:
         resumed = self.finish()
         if resumed is not None and resumed.reply is not None and resumed.turn.text == masked_tree(instruction):
             return resumed.reply  # it was cut off in just this
-        return self._run(lambda: self._agent.loop.carry_out(instruction), resumed)
+        return self._run(lambda: self._agent.carry_out(instruction), resumed)
 
     def close(self) -> None:
         """Let other processes into the session."""
@@ -260,11 +271,24 @@ class ReferenceAgent:
 
     def reload_core(self) -> None:
         """Take over the core sections as the archive has them now."""
-        if isinstance(tools := self._agent.tools, MemoryTools):
+        if isinstance(tools := self.toolbox.memory, MemoryTools):
             self.main.core.update(dict.fromkeys(self.main.core, ""))
             tools.reload_core()
 
-    def _remembering(self) -> MemGPTAgent:
+    @property
+    def _config(self) -> AgentConfig:
+        setting = self.setting
+        return AgentConfig(
+            setting.user,
+            setting.session,
+            setting.agent_id,
+            self.main.max_tokens,
+            max_seconds=setting.max_seconds,
+            context=setting.context,
+            root=self.parts.root,
+        )
+
+    def _remembering(self) -> AgentLoop:
         parts, setting = self.parts, self.setting
         tools = MemoryTools(
             self.main,
@@ -279,57 +303,47 @@ class ReferenceAgent:
             main=self.main,
             archive=parts.archive,
             recall=self.recall,
-            user_id=setting.user,
-            session_id=setting.session,
-            agent_id=setting.agent_id,
+            config=self._config,
             procedures=parts.procedures,
             durable=self.may_remember,
         )
-        return self._with(tools, memory, consent=self.consent, retire=self.take_back)
+        return self._put_together(tools, memory)
 
-    def _forgetful(self) -> MemGPTAgent:
-        memory = VirtualContextMemory(
-            main=self.main,
-            user_id=self.setting.user,
-            session_id=self.setting.session,
-            procedures=self.parts.procedures,
-        )
-        return self._with(SessionTools(memory), memory)
+    def _forgetful(self) -> AgentLoop:
+        memory = VirtualContextMemory(main=self.main, config=self._config, procedures=self.parts.procedures)
+        return self._put_together(SessionTools(memory), memory)
 
-    def _with(self, tools: Any, memory: VirtualContextMemory, **more: Any) -> MemGPTAgent:
-        proposals = Proposals()
+    def _put_together(self, memory_tools: Any, memory: VirtualContextMemory) -> AgentLoop:
+        parts, proposals = self.parts, Proposals()
         planners = {
-            name: HTNPlanner(domain=domain, llm_decompose=proposals, learned=self.parts.learned.get(name, ()))
-            for name, domain in self.parts.domains.items()
+            name: HTNPlanner(domain=domain, llm_decompose=proposals, learned=parts.learned.get(name, ()))
+            for name, domain in parts.domains.items()
         }
-        toolbox = Toolbox(
-            tools,
-            self.parts.guard,
-            planner=planners,
-            proposals=proposals,
-            searcher=formula_searcher,
-            tools=self.parts.tools,
-            procedures=self.parts.procedures,
-            context=self.setting.context,
-            root=self.parts.root,
-            approve=self.setting.approve,
-            observe=self._observed,
-            **more,
+        planner = HybridPlanner(htn=planners, proposals=proposals)
+        host = Host(self.setting.approve, self.setting.settle, self.setting.listen, self._observed)
+        remembers = isinstance(memory_tools, MemoryTools)
+        tools = Tools(
+            memory_tools, parts.guard, config=self._config, host=host, consent=self.consent if remembers else None
         )
-        return MemGPTAgent(
+        if remembers:
+            tools.offer([retraction_tool(self.take_back, tools.books)])
+        tools.offer(PlanningTools(planner, searcher=formula_searcher, keep=tools.books.keep_plan).tools())
+        if parts.procedures is not None:
+            tools.offer(skill_tools(parts.procedures))
+        tools.offer(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))
+        agent = AgentLoop(
+            memory,
+            planner,
+            model=parts.model,
+            toolbox=tools,
             persona=self._persona(),
-            llm_client=self.parts.model,
-            tools=tools,
-            memory=memory,
-            toolbox=toolbox,
-            planner=planners,
-            max_seconds=self.setting.max_seconds,
-            listen=self.setting.listen,
+            config=self._config,
+            host=host,
             journal=self.session.journal,
-            settle=self.setting.settle,
-            chores=self._chores(),
-            working=WorkingMemory(max_items=self.parts.archive.settings.working.max_items),
         )
+        agent.working.max_items = parts.archive.settings.working.max_items
+        agent.chores = self._chores()
+        return agent
 
     def _chores(self) -> Chores:
         """Return what a heartbeat looks after: the prompt, and what of the user's has come due."""

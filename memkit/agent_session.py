@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.runtime.loop.agent import MemGPTAgent
+from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.journal import OpenTurn, Resumed, SessionJournal, done_in
 from memkit.runtime.loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
 from memkit.runtime.loop.reply import AgentResponse
@@ -70,7 +70,7 @@ class AgentSession:
         self._recall = recall
         self._clock = clock
         self._is_kept = is_kept
-        self._agent: MemGPTAgent | None = None
+        self._agent: AgentLoop | None = None
         self._may_be_cut_off = False
         self._is_running = False
         self._unagreed: tuple[Any, ...] = ()
@@ -95,7 +95,7 @@ class AgentSession:
             masked=masked_tree,
         )
 
-    def open(self, agent: MemGPTAgent, *, may_read: bool, fork_of: str | None = None) -> None:
+    def open(self, agent: AgentLoop, *, may_read: bool, fork_of: str | None = None) -> None:
         """Put back what the session, or the one that it is a fork of, held when its last turn was over.
 
         Raises:
@@ -103,7 +103,7 @@ class AgentSession:
             UsageError: It is a session with another of the user's agents.
         """
         self._agent = agent
-        agent.loop.tasks.on_change = self.keep
+        agent.tasks.on_change = self.keep
         if may_read:
             try:
                 self._put_back(agent, fork_of)
@@ -111,7 +111,7 @@ class AgentSession:
                 self.close()
                 raise
 
-    def _put_back(self, agent: MemGPTAgent, fork_of: str | None) -> None:
+    def _put_back(self, agent: AgentLoop, fork_of: str | None) -> None:
         self.journal.hold()  # what is read afterwards nobody else changes
         file = self._file if fork_of is None else self._file_of(fork_of)
         kept = file.load(self._main)
@@ -119,7 +119,7 @@ class AgentSession:
         cut_off = self.journal.pending(None if kept is None else kept.turns)
         self._may_be_cut_off = cut_off is not None
         if kept is None:
-            agent.loop.turn_id = agent.memory.restore(
+            agent.turn_id = agent.memory.restore(
                 self._settings.conversation.keep, before=cut_off.turn_id if cut_off else None
             )
             return
@@ -127,10 +127,11 @@ class AgentSession:
         self._kept = replace(kept, name=fresh.name or kept.name)
         if fork_of is not None:
             self._kept = replace(fresh, turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
-        agent.loop.turn_id = kept.turns
-        agent.loop.spent.update(self._kept.usage)
-        agent.toolbox.known_ids.update(dict.fromkeys(kept.known))
-        agent.tools.note_known(kept.known)
+        agent.turn_id = kept.turns
+        agent.spent.update(self._kept.usage)
+        agent.toolbox.books.known_ids.update(dict.fromkeys(kept.known))
+        if isinstance(tools := agent.toolbox.memory, MemoryTools):
+            tools.note_known(kept.known)
         self._restore_working(agent)
 
     def finish(self) -> Resumed | None:
@@ -139,7 +140,7 @@ class AgentSession:
             return None
         agent = self._running()
         try:
-            turn = self.journal.pending(agent.loop.turn_id)
+            turn = self.journal.pending(agent.turn_id)
         except SessionInUse:
             raise
         except JournalError as error:
@@ -151,9 +152,9 @@ class AgentSession:
         if (self._clock() - turn.last_step_at).total_seconds() > self._settings.checkpoint.ttl:
             self._set_aside(turn, agent)
             return Resumed(turn)
-        if isinstance(agent.tools, MemoryTools):
-            agent.tools.repeat_turn(turn.turn_id)
-        reply = self.run(lambda: agent.loop.resume(turn))
+        if isinstance(tools := agent.toolbox.memory, MemoryTools):
+            tools.repeat_turn(turn.turn_id)
+        reply = self.run(lambda: agent.resume(turn))
         remark = NOT_STORED if lacks_room(reply.data) else ""
         return Resumed(turn, reply, is_kept=self.fault is None, remark=remark)
 
@@ -166,8 +167,8 @@ class AgentSession:
         if self.fault is not None and not self._save():
             raise TurnStopped(f"{self.fault} Nothing new is begun before that.")
         agent = self._running()
-        main, before = self._main, agent.loop.turn_id
-        messages, summary, working = list(main.messages), main.summary, copy.deepcopy(agent.loop.working.__dict__)
+        main, before = self._main, agent.turn_id
+        messages, summary, working = list(main.messages), main.summary, copy.deepcopy(agent.working.__dict__)
         self._is_running = True
         try:
             reply = turn()
@@ -176,8 +177,8 @@ class AgentSession:
                 self.journal.closed()
                 raise
             self._may_be_cut_off = self.journal.is_open
-            main.messages, main.summary, agent.loop.turn_id = messages, summary, before
-            agent.loop.working.__dict__.update(working)
+            main.messages, main.summary, agent.turn_id = messages, summary, before
+            agent.working.__dict__.update(working)
             if isinstance(error, SessionInUse | TurnLeft):
                 raise
             raise TurnStopped(_told(error, was_opened=self.journal.is_open)) from error
@@ -207,18 +208,18 @@ class AgentSession:
     def _file_of(self, session: str) -> SessionFile:
         return SessionFile(self._place.folder, self._place.user, session, self._place.sealer)
 
-    def _running(self) -> MemGPTAgent:
+    def _running(self) -> AgentLoop:
         assert self._agent is not None
         return self._agent
 
     def _save(self) -> bool:
         agent = self._running()
-        working = agent.loop.tasks.to_data()
+        working = agent.tasks.to_data()
         self._kept = replace(
             self._kept,
-            turns=agent.loop.turn_id,
-            known=tuple(agent.toolbox.known_ids),
-            usage=dict(agent.loop.spent),
+            turns=agent.turn_id,
+            known=tuple(agent.toolbox.books.known_ids),
+            usage=dict(agent.spent),
             working=None if working is None else {**working, "at": to_text(self._clock())},
         )
         try:
@@ -232,20 +233,20 @@ class AgentSession:
         self.fault = None
         return True
 
-    def _restore_working(self, agent: MemGPTAgent) -> None:
+    def _restore_working(self, agent: AgentLoop) -> None:
         """Put back the running task, unless nobody went on with it for too long, or it cannot be read."""
         working = dict(self._kept.working or {})
         at = working.pop("at", None)
         with suppress(InvalidRecord, ValueError, KeyError, TypeError, AttributeError):
             if at and (self._clock() - parse_time(str(at))).total_seconds() <= self._settings.working.ttl:
-                agent.loop.tasks.restore(working)
+                agent.tasks.restore(working)
 
-    def _set_aside(self, turn: OpenTurn, agent: MemGPTAgent) -> None:
+    def _set_aside(self, turn: OpenTurn, agent: AgentLoop) -> None:
         """Leave a turn unfinished; recall memory tells later what it was and how far it came."""
         at = f"{turn.opened_at:%Y-%m-%d %H:%M}"
         text = f"The turn of {at} UTC was not finished: {turn.text or 'no words of the user'}\n{done_in(turn)}"
         self._recall.append(self._place.user, self._place.session, turn.turn_id, "error", text)
-        agent.loop.turn_id = turn.turn_id
+        agent.turn_id = turn.turn_id
         self.journal.closed()
 
 

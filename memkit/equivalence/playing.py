@@ -11,7 +11,7 @@ from typing import Any
 from memkit.equivalence.canonical import canonical
 from memkit.equivalence.interface import Account, Part, Seen, Side, Turn
 from memkit.equivalence.stored import lines_of, memory_of, names_of, reach_of
-from memkit.runtime.loop.agent_loop import SESSION_START
+from memkit.runtime.loop.turn import SESSION_START
 
 _UNORDERED = ("tool_calls", "memory_operations", "policy")
 """What parallel calls may fill in any order."""

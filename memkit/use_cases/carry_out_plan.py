@@ -18,11 +18,11 @@ from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes
 from memkit.runtime.htn.execution.world import World
 from memkit.runtime.htn.explanation import solve_explained
 from memkit.runtime.loop.bound import Allowed, findings_data
-from memkit.runtime.loop.core import Toolbox
+from memkit.runtime.loop.core import AgentConfig, Host, Tools
 from memkit.runtime.loop.fencing import unfenced
 from memkit.runtime.loop.interface import Approval, ToolOutcome
 from memkit.runtime.loop.plan_run import ToolHands
-from memkit.runtime.loop.session_context import SessionTools
+from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.store.layout import state_folder
 from memkit.store.schema import suggestion
@@ -138,7 +138,7 @@ def resuming(run: str, folder: Path | None) -> str:
 
 
 def _carried_out(
-    run: PlanRun, planner: HTNPlanner, toolbox: Toolbox, how: Carrying, result: Result | None = None
+    run: PlanRun, planner: HTNPlanner, toolbox: Tools, how: Carrying, result: Result | None = None
 ) -> CarriedOut:
     hands = ToolHands(toolbox, manual=lambda action: _by_hand(action, how))
     with run.journal() as journal:
@@ -173,10 +173,12 @@ def _nothing(mode: str, outcome: str, reasons: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> Toolbox:
+def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> Tools:
     """Return the tools of the store's agent, the same that a chat has; outside of a store there are none."""
     if workspace is None:
-        return Toolbox(SessionTools(VirtualContextMemory()), context=how.context, approve=how.approve)
+        return Tools(
+            SessionTools(VirtualContextMemory()), config=AgentConfig(context=how.context), host=Host(how.approve)
+        )
 
     def without_traces(parts: Parts) -> Parts:
         return replace(parts, guard=workspace.guard, observe=None) if dry else parts
@@ -193,7 +195,7 @@ def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -
     return agent.toolbox
 
 
-def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: Toolbox, how: Carrying) -> list[Reason]:
+def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: Tools, how: Carrying) -> list[Reason]:
     """Return why steps of a plan could not even be tried, which is better known before the first one is done."""
     hands, found = ToolHands(toolbox), []
     if how.observe is not None:
@@ -207,7 +209,7 @@ def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: T
     return found
 
 
-def _foreseen(action: Action, toolbox: Toolbox, hands: ToolHands) -> tuple[dict[str, Any], str]:
+def _foreseen(action: Action, toolbox: Tools, hands: ToolHands) -> tuple[dict[str, Any], str]:
     """Return a step with the verdict on it, and what keeps it from being done."""
     tool, arguments = action.operator.tool, hands.arguments(action)
     verdict = toolbox.foresee(tool or action.step.name, arguments)
@@ -237,7 +239,7 @@ def _by_hand(action: Action, how: Carrying) -> ToolOutcome:
     return ToolOutcome("done by hand" if done else "it was not done by hand", not done, Allowed())
 
 
-def _observer(toolbox: Toolbox, tool: str | None) -> Callable[[Action, Any], Any] | None:
+def _observer(toolbox: Tools, tool: str | None) -> Callable[[Action, Any], Any] | None:
     """Return what asks a declared tool for what can be seen; raises ``UsageError`` where there is no such tool."""
     if tool is None:
         return None

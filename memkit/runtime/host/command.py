@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO, runtime_checkable
 
-from ..loop.core import AgentResponse
+from ..loop.core import AgentResponse, Host
 from ..loop.journal import Resumed
 from ..memory.identifiers import new_id
 from .consolidation import as_data, consolidate
 from .errors import AgentError, CannotServe
-from .rooms import Host, Rooms, open_rooms
+from .rooms import Rooms, open_rooms
 from .settings import Project, load_settings
 from .terminal import Questions, Showing, Streams, harmless
 

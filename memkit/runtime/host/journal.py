@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..loop.core import Toolbox
+from ..loop.core import Tools
 from ..loop.fencing import excerpt
 from ..loop.interface import CallKey, Completion, Settle, ToolCall, TurnJournal
 from ..loop.journal import DONE, LEAVE, LEFT, RUN, TOLD_DONE, UNKNOWN, OpenTurn, Resumed
@@ -20,7 +20,7 @@ RESULT = 1000
 WANTED = "Outcome unknown: the program was cut off in this call. The user wants it run once more."
 
 
-class JournalledToolbox(Toolbox):
+class JournalledTools(Tools):
     """For a loop whose SDK decides when a tool runs; the loop of the rooms keeps its calls itself."""
 
     journal: TurnJournal | None = None
@@ -46,7 +46,7 @@ class JournalledToolbox(Toolbox):
         may_repeat = self.may_repeat(name)
         with self._keeping:  # an SDK may run several calls at a time
             self._number += 1
-            call = ToolCall(f"call-{self.turn_id}-{self._number}", name, args)
+            call = ToolCall(f"call-{self.books.turn_id}-{self._number}", name, args)
             self.journal.answered(Completion("", (call,)))
             given = {} if isinstance(args, str) else dict(args)
             self.journal.started({"id": call.id, "name": name, "args": given}, may_repeat=may_repeat)

@@ -9,11 +9,22 @@ from typing import Any
 
 from ..guard.core import Guard
 from ..guard.errors import PolicySetError
-from ..loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals
-from ..loop.events import Listener
-from ..loop.interface import Approval, Settle
+from ..loop.bound import declared_tools
+from ..loop.config import NO_HOST
+from ..loop.consent import retraction_tool
+from ..loop.core import (
+    AgentConfig,
+    AgentLoop,
+    DeclaredTool,
+    Host,
+    HybridPlanner,
+    Persona,
+    Proposals,
+    VirtualContextMemory,
+)
+from ..loop.plan_run import PlanningTools
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
-from .journal import JournalledToolbox
+from .journal import JournalledTools
 from .settings import ProjectSettings
 
 PLANNING = "plan_task"
@@ -32,26 +43,11 @@ SWITCHED_OFF = "Nothing is stored long-term: privacy.long_term is off in this pr
 NOBODY = "Nothing is stored or recalled long-term, because no user was named. Add --user NAME."
 
 
-@dataclass(frozen=True)
-class Host:
-    """What a person is asked and shown; without one nobody is."""
-
-    approve: Approval | None = None
-    """Asks about a call that a policy holds back."""
-    settle: Settle | None = None
-    """Asks what became of a call that had begun when its turn was cut off."""
-    listen: Listener | None = None
-    """Is told what happens in a turn while it happens."""
-
-
-NO_HOST = Host()
-
-
 class UserConsent:
     """Whether one user agreed to long-term memory: in words or through the host, kept as an event of the archive."""
 
     def __init__(self, archive: ArchivalStore, user: str | None, session: str, *, switched_off: bool = False) -> None:
-        self._archive = archive
+        self.archive = archive
         self._user = user
         self._session = session
         self._switched_off = switched_off
@@ -69,9 +65,7 @@ class UserConsent:
         """Keep what the user, or the person who starts the agent, decided."""
         if self._user is None or granted is self._answer:
             return
-        self._archive.set_consent(
-            self._user, granted, Origin(actor=actor, user_id=self._user, session_id=self._session)
-        )
+        self.archive.set_consent(self._user, granted, Origin(actor=actor, user_id=self._user, session_id=self._session))
         self._answer = granted
 
     def missing(self) -> str | None:
@@ -103,26 +97,34 @@ class Rooms:
     archive: ArchivalStore
     main: MainContext
     memory: OfferedTools
-    toolbox: JournalledToolbox
+    toolbox: JournalledTools
     consent: UserConsent
     persona: Persona
-    user_id: str
-    session_id: str
+    config: AgentConfig
     host: Host
 
-    def agent(self, **parts: Any) -> MemGPTAgent:
-        """Return the loop room's agent over these rooms; ``parts`` name the model or another loop."""
-        return MemGPTAgent(
-            self.persona,
-            self.archive,
-            tools=self.memory,
-            toolbox=self.toolbox,
+    def agent(self, model: Any) -> AgentLoop:
+        """Return the agent over these rooms, for a model, or for an SDK that runs model and tools by itself."""
+        memory = VirtualContextMemory(
+            main=self.main,
+            archive=self.archive,
+            recall=self.memory.recall,
+            config=self.config,
             durable=self.consent.granted,
-            user_id=self.user_id,
-            session_id=self.session_id,
-            listen=self.host.listen,
-            **parts,
         )
+        return AgentLoop(
+            memory, model=model, toolbox=self.toolbox, persona=self.persona, config=self.config, host=self.host
+        )
+
+    @property
+    def user_id(self) -> str:
+        """Return whose memory it is."""
+        return self.config.user_id
+
+    @property
+    def session_id(self) -> str:
+        """Return the session's name."""
+        return str(self.config.session_id)
 
     def close(self) -> None:
         """Release the archive."""
@@ -150,9 +152,12 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         consented=consent.granted,
         names=settings.tools if user is not None and not switched_off else settings.tools & {SEARCHING},
     )
-    toolbox = _toolbox(settings, memory, archive, consent, host)
+    config = AgentConfig(
+        user_id, session, max_tokens=main.max_tokens, context=settings.context, root=settings.memory_folder
+    )
+    toolbox = _toolbox(settings, memory, consent, config, host)
     persona = Persona(name=str(settings.values["name"]), description=str(settings.values["persona"]))
-    return Rooms(settings, archive, main, memory, toolbox, consent, persona, user_id, session, host)
+    return Rooms(settings, archive, main, memory, toolbox, consent, persona, config, host)
 
 
 def guard_of(policies: Iterable[Any]) -> Guard:
@@ -164,9 +169,9 @@ def guard_of(policies: Iterable[Any]) -> Guard:
 
 
 def _toolbox(
-    settings: ProjectSettings, memory: OfferedTools, archive: ArchivalStore, consent: UserConsent, host: Host
-) -> JournalledToolbox:
-    proposals = Proposals()
+    settings: ProjectSettings, memory: OfferedTools, consent: UserConsent, config: AgentConfig, host: Host
+) -> JournalledTools:
+    archive, proposals = consent.archive, Proposals()
 
     def retire(record_id: str, reason: str) -> str:
         stored = archive.get(record_id, user_id=memory.user_id)
@@ -175,19 +180,17 @@ def _toolbox(
             archive.mark("reject", record_id, origin, reason=reason)
         return stored.record.text if stored is not None else ""
 
-    return JournalledToolbox(
-        memory,
-        guard_of(settings.policies),
-        planner=_planners(settings, proposals),
-        proposals=proposals if PROPOSING in settings.tools else None,
-        searcher=_searcher if EVOLVING in settings.tools else None,
-        tools=[DeclaredTool(**tool) for tool in settings.values["tools"]],
-        context=settings.context,
-        root=settings.memory_folder,
-        approve=host.approve,
-        consent=consent,
-        retire=retire if STORING in memory.names else None,
+    tools = JournalledTools(memory, guard_of(settings.policies), config=config, host=host, consent=consent)
+    if STORING in memory.names:
+        tools.offer([retraction_tool(retire, tools.books)])
+    planner = HybridPlanner(
+        htn=_planners(settings, proposals), proposals=proposals if PROPOSING in settings.tools else None
     )
+    searcher = _searcher if EVOLVING in settings.tools else None
+    tools.offer(PlanningTools(planner, searcher=searcher, keep=tools.books.keep_plan).tools())
+    declared = [DeclaredTool(**tool) for tool in settings.values["tools"]]
+    tools.offer(declared_tools(declared, settings.memory_folder, lambda: tools.deadline.left))
+    return tools
 
 
 def _planners(settings: ProjectSettings, proposals: Proposals) -> dict[str, Any]:

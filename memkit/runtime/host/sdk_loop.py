@@ -1,28 +1,59 @@
-"""The loop of the rooms for a target whose SDK runs the model and its tools."""
+"""What stands in for a model where a target's SDK runs the model and its tools."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
 
-from ..loop.core import AgentLoop
-from ..loop.reply import Reply
+from ..loop.core import AgentLoop, Intent, Reply, Tools, Turn
+from ..loop.interface import Message
 from .rooms import Rooms
 
 
-class SdkLoop(AgentLoop):
-    """Counts the tool calls of a turn, which an SDK may run side by side; a target's own loop overrides ``act``."""
+class SdkActor:
+    """Counts the tool calls of a turn, which an SDK may run side by side; a target's own actor says what is done."""
 
-    def __init__(self, *parts: Any, rooms: Rooms, **more: Any) -> None:
-        super().__init__(*parts, **more)
+    def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
         self.made = 0
         """Calls of this turn."""
         self._counting = threading.Lock()
+        self._turn: Turn | None = None
+
+    def act(self, turn: Turn, intent: Intent) -> Reply:
+        """Let the SDK run the model and its tools until the model answers."""
+        self._turn, self.made = turn, 0
+        return self.run(turn.text or "")
+
+    def run(self, words: str) -> Reply:
+        """Return what the model and its tools made of the user's words."""
+        raise NotImplementedError
+
+    def keep(self, message: str) -> None:
+        """Take in what the user was told."""
+
+    @property
+    def turn(self) -> Turn:
+        """Return the running turn."""
+        assert self._turn is not None
+        return self._turn
+
+    @property
+    def agent(self) -> AgentLoop:
+        """Return whose turn runs."""
+        return self.turn.agent
+
+    @property
+    def toolbox(self) -> Tools:
+        """Return the tools of the session."""
+        return self.rooms.toolbox
+
+    def prompt(self) -> list[Message]:
+        """Return what the model sees now."""
+        return self.turn.prompt()
 
     def may_call(self) -> bool:
         """Return whether the model may call another tool in this turn."""
-        return self.made < self.max_tool_calls
+        return self.made < self.rooms.config.max_tool_calls
 
     def number_call(self) -> int:
         """Count one tool call and return its number in this turn."""
@@ -32,4 +63,4 @@ class SdkLoop(AgentLoop):
 
     def reply(self, said: str) -> Reply:
         """Return what the model and its tools made of the turn."""
-        return Reply(said, min(self.made, self.max_tool_calls), limited=not self.may_call())
+        return Reply(said, min(self.made, self.rooms.config.max_tool_calls), limited=not self.may_call())

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..loop.core import AgentLoop, AgentResponse, MemGPTAgent
+from ..loop.core import Acts, AgentLoop, AgentResponse
 from ..loop.journal import OpenTurn, Resumed, SessionJournal
 from ..loop.journal_file import JournalError, JournalFile
 from ..memory.session_file import Kept, SessionFile, masked_tree, session_digest
@@ -33,7 +33,7 @@ class KeptSession:
     it, repeats no call that was made, and asks about one of which nobody knows whether it was carried out.
     """
 
-    def __init__(self, agent: MemGPTAgent, rooms: Rooms, *, messages: bool = True) -> None:
+    def __init__(self, agent: AgentLoop, rooms: Rooms, *, messages: bool = True) -> None:
         """Put the session back; ``messages=False`` where something else keeps what the prompt held.
 
         Raises:
@@ -58,9 +58,9 @@ class KeptSession:
         self._cut_off: OpenTurn | None = None
         self._stopped = False
         """Whether the disk took nothing more in a turn, which only a new process can go on with."""
-        self._replays = type(agent.loop).act is AgentLoop.act
+        self._replays = not isinstance(agent.model, Acts)
         """Whether the journal has what the model answered, so that a turn can be played again."""
-        agent.loop.journal, agent.loop.settle = self._journal, rooms.host.settle
+        agent.journal = self._journal
         rooms.toolbox.journal = None if self._replays else self._journal
         self._put_back()
 
@@ -82,12 +82,12 @@ class KeptSession:
             return Resumed(turn)
         self._cut_off = None
         self._rooms.memory.repeat_turn(turn.turn_id)
-        return Resumed(turn, self._run(lambda: self._agent.loop.resume(turn)))
+        return Resumed(turn, self._run(lambda: self._agent.resume(turn)))
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user, after a turn that was cut off, and write the session down."""
         resumed = self.finish()
-        reply = self._run(lambda: self._agent.step(text))
+        reply = self._run(lambda: self._agent.respond(text))
         return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
 
     def close(self) -> None:
@@ -95,10 +95,10 @@ class KeptSession:
         self._journal.close()
 
     def _set_aside(self, turn: OpenTurn) -> None:
-        told, loop = account_of(turn, self._rooms.host.settle), self._agent.loop
+        told, agent = account_of(turn, self._rooms.host.settle), self._agent
         self._cut_off = None
-        loop.turn_id = turn.turn_id
-        loop.inject_observation(told, "journal")
+        agent.turn_id = turn.turn_id
+        agent.inject_observation(told, "journal")
         self._rooms.memory.recall.append(self._rooms.user_id, self._rooms.session_id, turn.turn_id, "error", told)
         self._journal.closed()
 
@@ -109,12 +109,12 @@ class KeptSession:
         kept = self._file.load(self._main)
         self._cut_off = self._journal.pending(None if kept is None else kept.turns)
         if kept is not None:
-            agent.loop.turn_id = kept.turns
-            agent.loop.spent.update(kept.usage)
-            self._rooms.toolbox.known_ids.update(kept.known)
+            agent.turn_id = kept.turns
+            agent.spent.update(kept.usage)
+            self._rooms.toolbox.books.known_ids.update(kept.known)
             self._rooms.memory.note_known(kept.known)
         elif self._cut_off is not None:
-            agent.loop.turn_id = agent.memory.restore(before=self._cut_off.turn_id)
+            agent.turn_id = agent.memory.restore(before=self._cut_off.turn_id)
 
     def _run(self, turn: Callable[[], AgentResponse]) -> AgentResponse:
         if self._stopped:
@@ -136,9 +136,9 @@ class KeptSession:
     def _save(self) -> bool:
         """Write the session down as it stands now."""
         self._rooms.settings.make_store()
-        loop = self._agent.loop
-        known = tuple(self._rooms.toolbox.known_ids)
-        self._file.save(self._main, Kept(loop.turn_id, known, usage=dict(loop.spent)))
+        agent = self._agent
+        known = tuple(self._rooms.toolbox.books.known_ids)
+        self._file.save(self._main, Kept(agent.turn_id, known, usage=dict(agent.spent)))
         return True
 
 

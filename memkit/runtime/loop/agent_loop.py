@@ -1,44 +1,39 @@
-"""One turn of an agent: intent, recall, plan or act under policy, evaluate the outcome, memory operations.
-
-``AgentLoop.turn`` is the whole of it. Every step is a method; subclass ``AgentLoop`` and override one to change what it
-does. What a step works with has a file of its own: the prompt (``model_view``), requests to the model (``asking``), its
-calls (``calls``), tools, policies and books (``toolbox``), plans (``plan_run``) and tasks (``tasks``).
-"""
+"""The agent: a memory, a planner, tools and a model that are handed in, and the turns that run over them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
 
-from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, Deadline, cut_short, model_of
+from .asking import model_of
 from .chores import Chores
+from .config import DEFAULTS, NO_HOST, AgentConfig, Host
 from .errors import LoopError
 from .events import Announcements, Listener
 from .fencing import check_words, fence, new_marker
-from .interface import JSON, Completion, Message, NoJournal, Settle, ToolCall, ToolOutcome, ToolSpec, TurnJournal
-from .journal import JournalledCalls, OpenTurn
-from .model_view import CONSTRAINTS, ModelView
+from .interface import JSON, NoJournal, TurnJournal
+from .journal import OpenTurn
+from .model_view import ModelView
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
-from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
-from .session_context import SessionTools
-from .tasks import Learn, Remember, TaskMemory
+from .reply import IDLE, AgentResponse, Intent
+from .session_tools import SessionTools
+from .tasks import TaskMemory
 from .tiers import WorkingMemory, working_lines
-from .tools import Toolbox
+from .tools import Tools
+from .turn import Turn
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
-from .without_model import answer_from_memory
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
-FAILED_BEFORE = "warning: this failed before"
-SESSION_START = "(session start)"
-"""What stands for the question where nobody asked."""
-NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
 
 
 class AgentLoop:
-    """Run turns over a memory, a planner, a toolbox and a model that are handed in."""
+    """An agent over parts that are handed in; those that are not live as long as the session and in memory alone."""
+
+    turn_class: ClassVar[type[Turn]] = Turn
+    """What goes through the steps of a turn; a subclass names its own here."""
 
     def __init__(
         self,
@@ -46,199 +41,77 @@ class AgentLoop:
         planner: HybridPlanner | None = None,
         *,
         model: Any = None,
-        toolbox: Toolbox | None = None,
+        toolbox: Tools | None = None,
         persona: Persona | None = None,
-        working: WorkingMemory | None = None,
-        remember: Remember | None = None,
-        learn: Learn | None = None,
-        max_tool_calls: int = 8,
-        max_seconds: float | None = None,
-        listen: Listener | None = None,
+        config: AgentConfig = DEFAULTS,
+        host: Host = NO_HOST,
         journal: TurnJournal | None = None,
-        settle: Settle | None = None,
-        chores: Chores | None = None,
     ) -> None:
-        self.memory = memory if memory is not None else VirtualContextMemory()
+        """Put the parts together.
+
+        Args:
+            memory: The view over all memory tiers.
+            planner: Chooses how a task is solved that ``execute_plan`` is given.
+            model: A function, a client, or what ``Acts``; without one answers come from memory alone.
+            toolbox: The tools that the model may call.
+            persona: Who the agent is.
+            config: For whom it talks, and within which bounds.
+            host: Whom it asks and tells.
+            journal: Makes the steps of a turn durable.
+        """
+        self.config = config
+        self.host = host
+        self.memory = memory if memory is not None else VirtualContextMemory(config=config)
         self.planner = planner
         self.model = model_of(model)
-        self.toolbox = toolbox if toolbox is not None else Toolbox(SessionTools(self.memory), planner=planner)
+        self.toolbox = toolbox if toolbox is not None else Tools(SessionTools(self.memory), config=config, host=host)
+        self.memory.on_unkept = getattr(self.toolbox.memory, "hold", None)
         self.persona = as_persona(persona)
-        self.working = working or WorkingMemory()
-        self.tasks = TaskMemory(self.working, remember, learn)
-        self.max_tool_calls = max_tool_calls
-        self.max_seconds = max_seconds
-        self.told = Announcements(listen)
+        self.working = WorkingMemory()
+        self.tasks = TaskMemory(self.working, self._remember_outcome, getattr(self.toolbox.memory, "learn", None))
+        self.told = Announcements(host.listen)
         self.journal = journal or NoJournal()
-        self.settle = settle
-        self.chores = chores
-        self.view = ModelView(self, self._asks)
-        self.toolbox.on_note = self.told.tell_operation
-        self.toolbox.meter = self.context_usage
+        self.chores: Chores | None = None
+        """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""
+        self.view = ModelView(self)
+        self.toolbox.books.on_note = self.told.tell_operation
+        self.toolbox.books.meter = self.context_usage
         self.turn_id = 0
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
         """What the model cost in all turns, also in those that failed."""
         self._silent_turns = 0
         """Those in which no user spoke."""
-        self._user_text: str | None = None
-        self._pending: list[str] = []
-        """What the chores of this heartbeat found that somebody has to act on."""
-        self._deadline = Deadline()
-        self._asking: Asking | None = None
-
-    # --- the turn, and its steps in order
-
-    def turn(self, intent: Intent) -> AgentResponse:
-        """Go through the steps; whoever listens hears of the end also where one of them fails."""
-        self.told.tell("turn_opened", turn=self.turn_id, text=self._user_text, intent=intent.kind)
-        try:
-            self.view.recalled = self.recall_for(intent)
-            reply = self.act(intent)
-            outcome = self.evaluate(reply)
-            response = self.remember(outcome)
-            self.journal.closed()
-        except Exception as error:
-            self.told.tell("turn_closed", error=str(error))
-            raise
-        self.told.tell("turn_closed", **{key: response.data[key] for key in ("message", "citations", "ended")})
-        self.told.end_turn()
-        return response
-
-    def intend(self, text: str | None) -> Intent:
-        """Decide what the user's words are, and whether to recall anything for them."""
-        return read_intent(text)
-
-    def recall_for(self, intent: Intent) -> str:
-        """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
-        opening = self.open_session() if self._is_first_of_user() else ""
-        if not intent.recall:
-            self.toolbox.recall_skipped(intent.kind)
-            return opening
-        found = {
-            CONSTRAINTS: self.memory.constraints(intent.query),
-            FAILED_BEFORE: self.memory.warnings(intent.query),
-        }
-        blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
-        return "\n".join(filter(None, [opening, self.view.show(blocks, intent.query)]))
-
-    def act(self, intent: Intent) -> Reply:
-        """Let the model call tools until it answers; without a model, answer from memory alone."""
-        if intent.kind == IDLE:
-            return Reply("")
-        if self.model is None:
-            return Reply(answer_from_memory(self.memory, self.toolbox, intent.query))
-        calls = 0
-        try:
-            while calls < self.max_tool_calls:
-                self._deadline.check()
-                completion = self.ask(self.toolbox.specs())
-                if not completion.tool_calls:
-                    return Reply(completion.text, calls)
-                calls = self._run_calls(completion, calls)
-            self._deadline.check()
-            closing = self.ask(())
-        except (Exception, KeyboardInterrupt) as stop:
-            reply = cut_short(stop, self._heard, calls, self._deadline)
-            if reply is None:
-                raise
-            return reply
-        return Reply("" if closing.tool_calls else closing.text, self.max_tool_calls, limited=True)
-
-    def evaluate(self, reply: Reply) -> Reply:
-        """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
-        remark = remark_on(reply, self.max_seconds)
-        if not reply.text.strip() and not remark:
-            remark = "\n".join(self._pending) if self._user_text is None else NO_ANSWER
-        return replace(reply, text=f"{reply.text.strip()}\n{remark}".strip())
-
-    def remember(self, reply: Reply) -> AgentResponse:
-        """Keep the reply in the session and return it with the report of the turn."""
-        citations = self.toolbox.citations(reply.text)
-        self.tasks.use(citations)
-        message = self.toolbox.receipts(reply.text)
-        if message:
-            self._add({"role": "assistant", "content": message})
-        report = {**self.toolbox.report(message), "citations": citations, "ended": reply.ended}
-        if self._asking is not None:
-            report |= {"usage": self._asking.usage, "session_usage": dict(self.spent)}
-        return response_of(report)
-
-    # --- what the steps do, each to be overridden as well
-
-    def open_session(self) -> str:
-        """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""
-        blocks = self.memory.opening()
-        return self.view.show(blocks, SESSION_START) if blocks else ""
-
-    def prompt(self) -> list[Message]:
-        """Return what the model sees: the system message, the conversation, recalled data before the last words.
-
-        Raises:
-            PromptTooLarge: What every prompt needs is more than the main context's ``max_tokens``.
-        """
-        return self.view.messages()
-
-    def ask(self, tools: Sequence[ToolSpec]) -> Completion:
-        """Return what the model answers to the prompt, with these tools to call."""
-        assert self._asking is not None
-        recorded = self.journal.recorded_answer()
-        if recorded is not None:
-            return self._asking.repeat(recorded)
-        completion = self._asking.ask(self.prompt(), self.view.specs(tools))
-        self.journal.answered(completion)
-        return completion
-
-    def run_call(self, call: ToolCall, begin: Callable[[], None]) -> ToolOutcome:
-        """Judge one call of the model and, if it may, run it; ``begin`` is called before anything is done."""
-        return self.toolbox.call(call.name, call.args, key=self.journal.key_of(call.id), begin=begin)
-
-    def _run_calls(self, completion: Completion, made: int) -> int:
-        """Run the calls of one completion, put them and their results into the conversation, and return the number."""
-        run = CallRun(completion, made)
-        run.run(self.run_call, self._barred, JournalledCalls(self.journal, self.toolbox, self.settle), self.told)
-        for message in run.messages:
-            self._add(message)
-        if run.interrupted:
-            raise KeyboardInterrupt
-        return run.made
-
-    def _barred(self, made: int) -> str | None:
-        """Return why no further call may run in this turn, or None."""
-        if made >= self.max_tool_calls:
-            return TOO_MANY
-        return TOO_LATE if self._deadline.has_passed else None
+        self._turn = self.turn_class(self, None)
 
     # --- who opens a turn
 
     def observe(self, text: str) -> None:
         """Open a turn with the user's words."""
         check_words(text, "what the user says")
-        self._open_turn(text)
+        turn = self._open(text)
         self.journal.opened(self.turn_id, text, by_user=True)  # before older messages give way, which may take long
-        self._add({"role": "user", "content": text})
+        turn.add({"role": "user", "content": text})
 
     def respond(self, text: str | None = None) -> AgentResponse:
         """Answer ``text``, or what was observed last."""
         if text is not None:
             self.observe(text)
-        elif self._user_text is None:
+        elif self._turn.text is None:
             raise LoopError("There is nothing to respond to. Call observe(text) before, or respond(text).")
-        return self.turn(self.intend(self._user_text))
+        return self._turn.run(self._turn.intend(self._turn.text))
 
     def heartbeat(self) -> AgentResponse:
-        """Act without user input: do the chores that are due, then let the model act, where anything is pending.
-
-        Bounded like any turn. A loop that was handed no chores leaves it to the model whether there is anything to do.
-        """
-        self._open_turn(None)
+        """Act without user input: do the chores that are due, then let the model act, where anything is pending."""
+        turn = self._open(None)
         self.journal.opened(self.turn_id, None, by_user=True)
         if self.chores is not None:
-            self._pending = self.chores.run(self.toolbox.note, self._deadline)
-            if not self._pending:
-                return self.turn(Intent(IDLE, recall=False))
-        self._add({"role": "user", "name": "heartbeat", "content": HEARTBEAT})
-        if self._pending:
-            self.inject_observation("\n".join(self._pending), source="chores")
-        return self.turn(self.intend(None))
+            turn.pending = self.chores.run(self.toolbox.books.note, turn.deadline)
+            if not turn.pending:
+                return turn.run(Intent(IDLE, recall=False))
+        turn.add({"role": "user", "name": "heartbeat", "content": HEARTBEAT})
+        if turn.pending:
+            self.inject_observation("\n".join(turn.pending), source="chores")
+        return turn.run(turn.intend(None))
 
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do what the host program asks for, such as one step of a skill.
@@ -246,12 +119,12 @@ class AgentLoop:
         The words are not the user's: they agree to nothing and are not kept as said. No user's turn lies between one
         instruction and the next, so trust that fell stays fallen.
         """
-        trust = self.toolbox.ledger.trust
-        self._open_turn(None)
-        self.toolbox.lower_trust(trust)
+        trust = self.toolbox.books.ledger.trust
+        turn = self._open(None)
+        self.toolbox.books.lower_trust(trust)
         self.journal.opened(self.turn_id, instruction, by_user=False)
-        self._add({"role": "user", "name": INSTRUCTION, "content": instruction})
-        return self.turn(self.intend(instruction))
+        turn.add({"role": "user", "name": INSTRUCTION, "content": instruction})
+        return turn.run(turn.intend(instruction))
 
     def resume(self, turn: OpenTurn) -> AgentResponse:
         """Go on with a turn that was cut off: what its journal records is played again, and only the rest is done."""
@@ -263,24 +136,31 @@ class AgentLoop:
     def inject_observation(self, text: str, source: str = "environment") -> None:
         """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
         check_words(text, "an observation")
-        self.toolbox.lower_trust("candidate")
-        self._add(data_message(fence(text, source, new_marker())))
+        self.toolbox.books.lower_trust("candidate")
+        self.view.add(data_message(fence(text, source, new_marker())))
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; may be called from any thread."""
-        self._deadline.interrupt()
+        self._turn.deadline.interrupt()
 
-    def _open_turn(self, text: str | None) -> None:
+    def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
+        """Tell ``listen`` of what happens in turns, as long as the block lasts."""
+        return self.told.heard_by(listen)
+
+    def _open(self, text: str | None) -> Turn:
         self.view.open(text)
         self.turn_id += 1
         self._silent_turns += text is None
-        self._user_text = text
-        self._pending = []
-        self._deadline = self.toolbox.deadline = Deadline(self.max_seconds)
-        if self.model is not None:
-            self._asking = Asking(self.model, self.turn_id, self.told, self._deadline, self.spent)
+        self._turn = self.turn_class(self, text)
+        self.toolbox.deadline = self._turn.deadline
         self.told.begin_turn()
         self.toolbox.begin_turn(text, self.turn_id)
+        return self._turn
+
+    @property
+    def is_first_of_user(self) -> bool:
+        """Return whether no user spoke in this session before the running turn."""
+        return self.turn_id - self._silent_turns == 1
 
     # --- what else a host calls
 
@@ -316,18 +196,6 @@ class AgentLoop:
         """
         return self.tasks.end_task(success, outcome)
 
-    # --- what the steps ask of the loop itself
-
-    def _add(self, message: Message) -> None:
-        self.view.add(message)
-
-    def _asks(self) -> bool:
-        """Return whether a model is asked: a subclass that acts otherwise has one of its own."""
-        return self.model is not None or type(self).act is not AgentLoop.act
-
-    def _is_first_of_user(self) -> bool:
-        return self._user_text is not None and self.turn_id - self._silent_turns == 1
-
-    @property
-    def _heard(self) -> str:
-        return "" if self._asking is None else self._asking.heard
+    def _remember_outcome(self, text: str, tags: Sequence[str]) -> str | None:
+        insert = getattr(self.toolbox.memory, "archival_memory_insert", None)
+        return None if insert is None else str(insert(text, type="outcome", tags=list(tags)))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextvars
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from .clients import as_model
+from .deadline import Deadline, TimeIsUp, within
 from .events import Announcements
 from .interface import CallData, Completion, Message, Model, StreamingModel, ToolCall, ToolOutcome, ToolSpec
 from .journal import JournalledCalls
@@ -118,68 +115,6 @@ def calls_data(completion: Completion) -> list[CallData]:
     ]
 
 
-# When a turn has to end: at a time, or because somebody asks for it.
-
-T = TypeVar("T")
-
-
-class TimeIsUp(Exception):
-    """Ends the wait for a model or a tool whose turn is over; the loop answers for it."""
-
-
-class Deadline:
-    """A moment, so many seconds after it was made; without a number it never comes."""
-
-    def __init__(self, seconds: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._end = None if seconds is None else clock() + seconds
-        self._interrupted = threading.Event()
-
-    @property
-    def left(self) -> float | None:
-        """Return the seconds that are left, or None where there is no end."""
-        return None if self._end is None else max(0.0, self._end - self._clock())
-
-    @property
-    def has_passed(self) -> bool:
-        """Return whether the moment has come, or somebody asked for the end."""
-        return self._interrupted.is_set() or self.left == 0.0
-
-    def interrupt(self) -> None:
-        """Ask for the end; may be called from any thread."""
-        self._interrupted.set()
-
-    def check(self) -> None:
-        """Raise ``KeyboardInterrupt`` where somebody asked for the end, and ``TimeIsUp`` where the time is over."""
-        if self._interrupted.is_set():
-            raise KeyboardInterrupt
-        if self.has_passed:
-            raise TimeIsUp
-
-
-def within(seconds: float | None, work: Callable[[], T]) -> T:
-    """Return what ``work`` returns, or raise ``TimeIsUp`` after ``seconds``; None waits as long as it takes.
-
-    What does not come back in time goes on in a thread of its own, unheard: Python stops no thread.
-    """
-    if seconds is None:
-        return work()
-    done: Future[T] = Future()
-    context = contextvars.copy_context()
-    threading.Thread(target=lambda: context.run(_deliver, work, done), daemon=True).start()
-    wait([done], timeout=seconds)
-    if not done.done():
-        raise TimeIsUp
-    return done.result()
-
-
-def _deliver(work: Callable[[], T], done: Future[T]) -> None:
-    try:
-        done.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-        done.set_exception(error)
-
-
 class Asking:
     """The requests of one turn."""
 
@@ -262,6 +197,6 @@ def cut_short(stop: Exception | KeyboardInterrupt, heard: str, calls: int, deadl
     return None
 
 
-def model_of(client: Any) -> Model | None:
-    """Return what was handed in as a model, None for None."""
-    return None if client is None else as_model(client)
+def model_of(client: Any) -> Any:
+    """Return what was handed in as a model, None for None; what acts by itself (``turn.Acts``) is left as it is."""
+    return client if client is None or callable(getattr(client, "act", None)) else as_model(client)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableSet
+import threading
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableSet, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .fencing import words
-from .interface import JSON, MainContext
+from .bound import read_arguments
+from .fencing import excerpt, words
+from .interface import JSON, MainContext, MemoryTools
 
 # What happened in a turn, for the reply, the report and the policies.
 
 TRUST_ORDER = ("rejected", "quarantined", "candidate", "verified")
 BRACKETED = re.compile(r"\[([^\[\]]{1,400})\]")
+REPORT_LIMIT = 2000
+"""Characters of a result that a report keeps."""
+Observe = Callable[[dict[str, JSON]], None]
+"""Keeps the account of what happens."""
 WRITES = frozenset({"admitted", "merged", "quarantined"})
 
 
@@ -175,3 +181,183 @@ def page_fault(
     in_vain = [SEARCHED[one["op"]] for one in earlier if one.get("op") in SEARCHED and not one["paged_in"]]
     missed += [tier for tier in dict.fromkeys(in_vain) if tier != searched]
     return {"missed": missed, "paged_in": operation.get("paged_in", operation.get("ids", []))}
+
+
+# The books themselves: everything that a session's turns leave for the reply, the report, the policies and the account.
+
+
+class Books:
+    """Keeps what happens in the turns of a session; safe to write from several threads."""
+
+    def __init__(self, memory: MemoryTools, observe: Observe | None = None) -> None:
+        """Keep the books over ``memory``, whose operations they collect.
+
+        Args:
+            memory: The memory tools of the session.
+            observe: Is told of each event of the account: ``{event, turn_id, …}``.
+        """
+        self.ledger = TurnLedger()
+        self.known_ids = RecentIds()
+        self.turn_id: int | None = None
+        self.user_text: str | None = None
+        self.meter: Callable[[], dict[str, JSON]] | None = None
+        """Says what the prompt takes; without it, what the main context takes."""
+        self.on_note: Callable[[Mapping[str, JSON]], None] | None = None
+        """Told of every memory operation that comes into the books."""
+        self.lock = threading.RLock()
+        self.serial = threading.RLock()
+        """Held while a memory tool runs, and while what it did is taken in; always before ``lock``."""
+        self._memory = memory
+        self._observe = observe
+        self._trust_of = trust_lookup(getattr(memory, "archive", None), getattr(memory, "user_id", "local"))
+
+    def open(self, user_text: str | None, turn_id: int | None) -> None:
+        """Begin the books of a new turn."""
+        with self.serial, self.lock:
+            self.collect()
+            self.ledger = TurnLedger()
+            self.turn_id, self.user_text = turn_id, user_text
+
+    # --- what is entered
+
+    def note(self, operation: Mapping[str, JSON]) -> None:
+        """Enter a memory operation."""
+        with self.lock:
+            self.ledger.operations.append(dict(operation))
+            self._admit(operation)
+
+    def recalled(self, operation: Mapping[str, JSON]) -> None:
+        """Enter a recall that the host did itself, where it found something, and tell of it."""
+        if ids := ids_of(operation):
+            self.note(operation)
+            self._memory.note_recalled(ids)
+        self._tell_recall(operation)
+
+    def recall_skipped(self, reason: str) -> None:
+        """Enter that nothing was looked up for this turn, and why."""
+        self.note({"op": "recall_skipped", "reason": reason})
+        self.tell("recall_skipped", reason=reason)
+
+    def lower_trust(self, value: str) -> None:
+        """Note that text of trust ``value`` entered the prompt in this turn."""
+        with self.lock:
+            self.ledger.lower_trust(value)
+
+    def keep_plan(self, plan: dict[str, JSON]) -> None:
+        """Keep what came of planning, and tell which way was chosen."""
+        with self.lock:
+            self.ledger.plan = plan
+        self.tell("plan", choice=plan["choice"], outcome=plan["outcome"])
+
+    def called(self, name: str, args: Mapping[str, JSON] | str, text: str, *, error: bool, decision: str) -> None:
+        """Enter what came of a call."""
+        given = read_arguments(args)
+        entry = {"name": name, "args": str(args) if given is None else given, "decision": decision, "error": error}
+        with self.lock:
+            self.ledger.calls.append({**entry, "result": excerpt(text, REPORT_LIMIT)})
+
+    def judged(self, findings: Iterable[dict[str, JSON]]) -> None:
+        """Enter the policies that matched a call, each once."""
+        with self.lock:
+            self.ledger.policy += [entry for entry in findings if entry not in self.ledger.policy]
+
+    def take_over(self, books: Mapping[str, JSON]) -> None:
+        """Take in what a call brought here before its turn was cut off."""
+        with self.lock:
+            self.ledger.take_over(books)
+        for operation in books["operations"]:
+            self._admit(operation)
+        self._memory.note_recalled([record_id for operation in books["operations"] for record_id in ids_of(operation)])
+
+    def collect(self) -> None:
+        """Take in what the memory tools did; what was retrieved may lower the trust of the turn."""
+        with self.serial, self.lock:
+            drained = list(self._memory.events)
+            self._memory.events.clear()
+            for event in drained:
+                lost, left_out = event.pop("lost", ()), event.pop("left_out", ())
+                event |= page_fault(event, self._memory.main, self.user_text, self.ledger.operations)
+                self.note(event)
+                self.lower_trust(self._trust(event))
+                if "query" in event:  # the archive tells of writes itself
+                    self._tell_recall(event, lost, left_out)
+
+    def tell(self, event: str, **values: JSON) -> None:
+        """Tell whoever keeps an account of what happens."""
+        if self._observe is not None:
+            self._observe({"event": event, "turn_id": self.turn_id, **values})
+
+    # --- what is read from them
+
+    def report(self, message: str) -> dict[str, JSON]:
+        """Return the data of a turn: the reply, what it cites, and everything that happened."""
+        self.collect()
+        main = self._memory.main
+        used = self.meter() if self.meter is not None else usage_of(main.usage(), main.max_tokens)
+        citations = self.citations(message)
+        if citations:
+            self.tell("cited", ids=citations)
+        with self.lock:
+            return {
+                "message": message,
+                "citations": citations,
+                "tool_calls": [self._memory.masked(dict(call)) for call in self.ledger.calls],
+                "memory_operations": [dict(operation) for operation in self.ledger.operations],
+                "policy": [dict(entry) for entry in self.ledger.policy],
+                "plan": self.ledger.plan,
+                "context_usage": used,
+                "session": getattr(self._memory, "session_id", None),
+            }
+
+    def citations(self, message: str) -> list[str]:
+        """Return the ids that ``message`` names in brackets and that this session retrieved or wrote."""
+        return named_ids(message, self.known_ids)
+
+    def receipts(self, message: str) -> str:
+        """Return ``message`` with a line for every write and refused write of the turn that it does not mention."""
+        self.collect()
+        lines = [line for line in map(_receipt, self.ledger.operations) if line and line[0] not in message]
+        unique = dict.fromkeys(text for _, text in lines)
+        return "\n".join([message, *unique]) if unique else message
+
+    def _admit(self, operation: Mapping[str, JSON]) -> None:
+        self.known_ids.update(ids_of(operation))
+        if self.on_note is not None:
+            self.on_note(operation)
+
+    def _tell_recall(
+        self, operation: Mapping[str, JSON], lost: Sequence[JSON] = (), left_out: Sequence[str] = ()
+    ) -> None:
+        """Tell what a search found, what lost in it, and what of it entered the prompt."""
+        shown = ids_of(operation)
+        fault = {key: operation[key] for key in ("missed", "paged_in") if key in operation}
+        self.tell("retrieved", ids=[*shown, *left_out], query=operation["query"], candidates=list(lost), **fault)
+        crowded_out = [{"id": record_id, "reason": "budget"} for record_id in left_out]
+        self.tell("injected", ids=shown, query=operation["query"], candidates=crowded_out)
+
+    def _trust(self, event: Mapping[str, JSON]) -> str:
+        """Return how far what this memory operation brought into the prompt may be trusted."""
+        if event.get("op") == "conversation_search":
+            # Turns hold what tools returned and what models said, not only the user's words.
+            return "candidate" if event.get("found") else "verified"
+        return lowest_trust(map(self._trust_of, event.get("ids") or ()))
+
+
+def usage_of(tiers: Mapping[str, int], budget: int) -> dict[str, JSON]:
+    """Return how many tokens of a budget are used, and in which tiers."""
+    return {"used": sum(tiers.values()), "budget": budget, "tiers": dict(tiers)}
+
+
+def _receipt(operation: Mapping[str, JSON]) -> tuple[str, str] | None:
+    decision, record_id = operation.get("decision"), str(operation.get("id") or "")
+    if "section" in operation and decision == "admitted":
+        return operation["section"], f"(core memory changed: {operation['section']})"
+    if decision in {"admitted", "merged"}:
+        return record_id, f"(stored: {record_id})" if decision == "admitted" else f"(already known: {record_id})"
+    if decision == "quarantined":
+        return record_id, f"(set aside until a person approves it: {record_id})"
+    if decision == "refused":
+        reasons = [f"{reason.get('code')}: {reason.get('message')}" for reason in operation.get("reasons") or ()]
+        code = (operation.get("reasons") or [{"code": "refused"}])[0]["code"]
+        return f"({code})", f"(not stored; {'; '.join(reasons) or 'refused'})"
+    return None

@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
-from .asking import TimeIsUp, within
+from .deadline import TimeIsUp, within
 from .errors import LoopError, ToolDeclarationError
 from .interface import JSON, DeclaredTool, Finding, ToolSpec, Verdict
 
@@ -263,6 +263,25 @@ def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, secon
             ) from None
     bounded = tool if seconds is None else replace(tool, timeout=min(tool.timeout, seconds))
     return _run_program(bounded, list(tool.run), args, root)
+
+
+def declared_tools(
+    declared: Iterable[DeclaredTool], root: Path | str, seconds_left: Callable[[], float | None]
+) -> Iterator[BoundTool]:
+    """Yield the tools of the host, to be offered; ``seconds_left`` says when the running turn has to end."""
+
+    def bound(tool: DeclaredTool) -> Callable[[Mapping[str, JSON]], str]:
+        return lambda args: run_declared(tool, args, Path(root), seconds_left())
+
+    for tool in declared:
+        yield BoundTool(
+            ToolSpec(tool.name, tool.description, tool.parameters),
+            bound(tool),
+            foreign=True,
+            open_world=tool.open_world,
+            serial=False,
+            idempotent=tool.idempotent,
+        )
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .asking import Deadline
 from .bound import AnsweredErrors
+from .deadline import Deadline
 from .interface import JSON
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from .books import Books
 from .bound import BoundTool
 from .errors import LoopError
 from .fencing import visible
@@ -132,19 +133,17 @@ def asks_to_forget(text: str | None) -> bool:
     return bool(text) and ASKS.search(text or "") is not None
 
 
-def retraction_tool(
-    retire: Retire, user_text: Callable[[], str | None], is_known: Callable[[str], bool], note: Callable[..., None]
-) -> BoundTool:
+def retraction_tool(retire: Retire, books: Books) -> BoundTool:
     """Return the tool that retires a record; it works only in a turn in which the user asks for it."""
 
     def retract(args: Mapping[str, JSON]) -> str:
         record_id = str(args["id"])
-        if not asks_to_forget(user_text()):
+        if not asks_to_forget(books.user_text):
             raise RetractionRefused("Only the user can have a memory taken back, in words of this turn.")
-        if not is_known(record_id):
+        if record_id not in books.known_ids:
             raise RetractionRefused(f"{record_id} was neither found nor written in this session. Search for it first.")
         text = retire(record_id, "the user asked to forget it")
-        note({"op": "retract", "id": record_id, "decision": "retired"})
+        books.note({"op": "retract", "id": record_id, "decision": "retired"})
         return f"Retired [{record_id}], which said: {visible(text)}"
 
     properties = {"id": {"type": "string", "description": "The record's id, as a search or an insert gave it."}}

@@ -4,18 +4,22 @@ from .agent import MemGPTAgent
 from .agent_loop import AgentLoop
 from .asynchronous import AsyncAgent
 from .chores import Chores, Outcome
+from .config import AgentConfig, Host
 from .consent import RecordedConsent
 from .events import Event
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
 from .prompt import Persona, system_prompt
-from .reply import AgentResponse
+from .reply import AgentResponse, Intent, Reply
 from .tasks import TaskMemory
 from .tiers import ConversationMemory, SemanticMemory, WorkingMemory
-from .tools import Toolbox
+from .tools import Tools
+from .turn import Acts, Turn
 from .virtual_context import VirtualContextMemory
 
 __all__ = [
+    "Acts",
+    "AgentConfig",
     "AgentLoop",
     "AgentResponse",
     "AsyncAgent",
@@ -24,17 +28,21 @@ __all__ = [
     "ConversationMemory",
     "DeclaredTool",
     "Event",
+    "Host",
     "HybridPlanner",
+    "Intent",
     "MemGPTAgent",
     "Outcome",
     "Persona",
     "Proposals",
     "RecordedConsent",
+    "Reply",
     "SemanticMemory",
     "TaskMemory",
     "ToolCall",
     "ToolSpec",
-    "Toolbox",
+    "Tools",
+    "Turn",
     "VirtualContextMemory",
     "WorkingMemory",
     "system_prompt",

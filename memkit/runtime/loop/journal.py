@@ -16,7 +16,7 @@ from typing import Any
 from .interface import JSON, CallData, CallKey, Completion, Settle, ToolCall, TurnJournal
 from .journal_file import Entry, JournalError, JournalFile, damaged
 from .reply import AgentResponse
-from .tools import Toolbox
+from .tools import Tools
 
 
 @dataclass(frozen=True)
@@ -337,20 +337,20 @@ SECRET = "Not run: its arguments held something secret, which is not kept when t
 class JournalledCalls:
     """Keeps the calls of a turn in its journal, and answers for those that an earlier process made."""
 
-    def __init__(self, journal: TurnJournal, toolbox: Toolbox, settle: Settle | None) -> None:
+    def __init__(self, journal: TurnJournal, toolbox: Tools, settle: Settle | None) -> None:
         self._journal = journal
         self._toolbox = toolbox
         self._settle = settle
-        self._place = toolbox.ledger.place()
+        self._place = toolbox.books.ledger.place()
 
     def recorded(self, call: ToolCall) -> tuple[str, bool] | None:
         """Return what came of a call before the turn was cut off, and take it into the books; None of any other."""
-        self._place = self._toolbox.ledger.place()
+        self._place = self._toolbox.books.ledger.place()
         found = self._journal.recorded_outcome(call.id)
         if found is None:
             return None
         if found["books"]:
-            self._toolbox.take_over(found["books"])
+            self._toolbox.books.take_over(found["books"])
         return str(found["result"]), bool(found["error"])
 
     def objection(self, call: ToolCall) -> str | None:
@@ -368,5 +368,5 @@ class JournalledCalls:
 
     def finished(self, call: ToolCall, text: str, error: bool) -> None:
         """Keep what came of a call, with its part of the books."""
-        books, may_repeat = self._toolbox.ledger.since(self._place), self._toolbox.may_repeat(call.name)
+        books, may_repeat = self._toolbox.books.ledger.since(self._place), self._toolbox.may_repeat(call.name)
         self._journal.finished(call.id, text, error, may_repeat=may_repeat, books=books)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
+from .books import usage_of
 from .events import Announcements
 from .fencing import new_marker
 from .interface import JSON, Message, ToolSpec
 from .prompt import Persona, Prompt, TurnParts
 from .tiers import WorkingMemory, working_lines
-from .tools import Toolbox, usage_of
+from .tools import Tools
 from .virtual_context import Block, VirtualContextMemory
 
 CONSTRAINTS = "constraints"
@@ -28,7 +29,7 @@ class Parts(Protocol):
         ...
 
     @property
-    def toolbox(self) -> Toolbox:
+    def toolbox(self) -> Tools:
         """Return the tools, the policies, and the books of the turn."""
         ...
 
@@ -43,6 +44,11 @@ class Parts(Protocol):
         ...
 
     @property
+    def model(self) -> object | None:
+        """Return what reads the prompt, if anything does."""
+        ...
+
+    @property
     def persona(self) -> Persona:
         """Return who the agent is."""
         ...
@@ -51,12 +57,11 @@ class Parts(Protocol):
 class ModelView:
     """Keeps the prompt within its budget, and tells whoever listens what enters and leaves it."""
 
-    def __init__(self, parts: Parts, is_read: Callable[[], bool]) -> None:
-        """Show ``parts``; ``is_read`` says whether there is a model that reads the prompt."""
+    def __init__(self, parts: Parts) -> None:
+        """Show ``parts``."""
         self.recalled = ""
         """What the loop recalled for this turn, fenced."""
         self._given = parts
-        self._is_read = is_read
         self._words: str | None = None
         """The user's words, which the prompt has to show."""
         self._written: Prompt | None = None
@@ -64,7 +69,7 @@ class ModelView:
 
     def open(self, words: str | None) -> None:
         """Make room for what every prompt needs, before anything of a turn enters."""
-        if self._is_read():
+        if self._is_read:
             self._prompt.begin()
             self._tell_paged()
         self._words, self.recalled = words, ""
@@ -78,10 +83,10 @@ class ModelView:
         """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
         blocks = self._fitting(blocks)
         ids = [record_id for block in blocks for record_id in block.ids]
-        self._given.toolbox.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
+        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
         for block in blocks:
             for item in block.found:
-                self._given.toolbox.lower_trust(item.trust)
+                self._given.toolbox.books.lower_trust(item.trust)
         self._given.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
         return self._given.memory.render(blocks)
 
@@ -98,11 +103,16 @@ class ModelView:
     def usage(self) -> dict[str, JSON]:
         """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""
         main = self._given.memory.main
-        if not self._is_read():
+        if not self._is_read:
             return usage_of({**dict.fromkeys(NO_PROMPT, 0), **main.usage()}, main.max_tokens)
         tiers = self._prompt.usage(self._parts)
         self._tell_paged()
         return usage_of(tiers, main.max_tokens)
+
+    @property
+    def _is_read(self) -> bool:
+        """Return whether there is a model that reads the prompt."""
+        return self._given.model is not None
 
     @property
     def _prompt(self) -> Prompt:
@@ -118,7 +128,7 @@ class ModelView:
 
     def _fitting(self, blocks: Sequence[Block]) -> list[Block]:
         """Return of recalled blocks what may enter the prompt; old messages leave it for constraints only."""
-        if not self._is_read():
+        if not self._is_read:
             return list(blocks)
         rooms = {CONSTRAINTS: self._prompt.room_for_constraints()}
         fitting = []
@@ -132,5 +142,5 @@ class ModelView:
         for gone in self._given.memory.paged_out():
             summary = self._given.toolbox.memory.masked(gone.summary)
             told = {"messages": gone.messages, "tokens": gone.tokens, "summary": summary}
-            self._given.toolbox.note({"op": "page_out", **told})
+            self._given.toolbox.books.note({"op": "page_out", **told})
             self._given.told.tell("paged_out", **told)

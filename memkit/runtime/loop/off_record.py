@@ -32,7 +32,7 @@ class PromptHeld:
             main.summary,
             tuple(loop.memory.turns),
             tuple(getattr(loop.toolbox.memory, "unkept", ())),
-            frozenset(loop.toolbox.known_ids),
+            frozenset(loop.toolbox.books.known_ids),
             loop.working.to_data(),
         )
 
@@ -44,6 +44,6 @@ class PromptHeld:
         tools: Any = loop.toolbox.memory
         if hasattr(tools, "unkept"):
             tools.unkept[:] = self.unkept
-        loop.toolbox.known_ids.clear()
-        loop.toolbox.known_ids.update(self.known_ids)
+        loop.toolbox.books.known_ids.clear()
+        loop.toolbox.books.known_ids.update(self.known_ids)
         vars(loop.working).update(vars(WorkingMemory.from_data(self.working)))

@@ -15,9 +15,7 @@ from .planner import (
     Choice,
     Evaluator,
     HybridPlanner,
-    Proposals,
     Pursuit,
-    as_hybrid,
     head_of,
     heads,
     known_tasks,
@@ -25,7 +23,7 @@ from .planner import (
     term_text,
 )
 from .tiers import WorkingMemory
-from .tools import Toolbox
+from .tools import Tools
 
 # Carry a task out: choose a way, plan, and let the planner's executor act through the tools, under their policies.
 
@@ -67,7 +65,7 @@ class ToolHands:
 
     def __init__(
         self,
-        toolbox: Toolbox,
+        toolbox: Tools,
         *,
         manual: Callable[[Any], ToolOutcome] = lambda action: ToolOutcome(NOBODY, False, Allowed()),
         tell: Callable[[str, ToolOutcome], None] = lambda step, outcome: None,
@@ -103,7 +101,7 @@ class ToolHands:
     def _done(self, action: Any) -> ToolOutcome:
         if action.operator.tool:
             with named_step(action.key):
-                return self._toolbox.perform(action.operator.tool, self.arguments(action))
+                return self._toolbox.execute(action.operator.tool, self.arguments(action))
         if action.operator.function is None:
             return self._manual(action)
         answer: Any = None
@@ -116,7 +114,7 @@ class ToolHands:
 
 def run_plan(
     planner: HybridPlanner | None,
-    toolbox: Toolbox,
+    toolbox: Tools,
     working: WorkingMemory,
     task: Any,
     state: Any = None,
@@ -161,7 +159,7 @@ def _told(execution: Any, choice: Choice) -> PlanRun:
     return PlanRun(data, completed, failed, reason, choice, execution.to_data())
 
 
-def tool_arguments(toolbox: Toolbox, tool: str, named: Mapping[str, JSON]) -> dict[str, JSON]:
+def tool_arguments(toolbox: Tools, tool: str, named: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return a step's arguments under the names of the tool: the same names where they fit, otherwise in order.
 
     More arguments than the tool takes keep their names, so that the tool refuses them and none gets lost.
@@ -184,16 +182,17 @@ class PlanningTools:
 
     def __init__(
         self,
-        planner: object | None,
-        proposals: Proposals | None,
-        searcher: Callable[..., object] | None,
+        planner: HybridPlanner | None,
+        *,
+        searcher: Callable[..., object] | None = None,
         keep: Callable[[dict[str, JSON]], None],
     ) -> None:
-        self._hybrid = as_hybrid(planner, proposals)
+        """Plan with ``planner``, search with ``searcher``, and let ``keep`` have what came of it."""
+        self._hybrid = planner or HybridPlanner()
         self._planners = self._hybrid.planners
         self._searcher = searcher
         self._keep = keep
-        self._proposals = proposals
+        self._proposals = self._hybrid.proposals
 
     def tools(self) -> Iterable[BoundTool]:
         """Return the tools that what was handed in can serve."""

@@ -16,8 +16,8 @@ ENDED = ("done", "failed")
 EXCERPT = 300
 """Characters of a step's result that an episode keeps."""
 
-Remember = Callable[[str, Sequence[str]], str]
-"""Offers an outcome with its tags to the gate of long-term memory and returns the record's id."""
+Remember = Callable[[str, Sequence[str]], str | None]
+"""Offers an outcome with its tags to the gate of long-term memory and returns the record's id; None without one."""
 Learn = Callable[[Sequence[str], bool, str], object]
 """Lets an outcome move the confidence of the records that a task used."""
 

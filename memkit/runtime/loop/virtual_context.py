@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .books import trust_of
+from .config import DEFAULTS, AgentConfig
 from .fencing import fence, names, new_marker, words
 from .interface import MainContext, Message, TokenCounter
 from .procedures import Procedures
@@ -78,27 +79,35 @@ class VirtualContextMemory:
         main: MainContext | None = None,
         archive: Any = None,
         recall: Any = None,
-        user_id: str = "local",
-        session_id: str | None = None,
-        agent_id: str | None = None,
+        config: AgentConfig = DEFAULTS,
         procedures: Procedures | None = None,
         count: TokenCounter = estimate_tokens,
         durable: Callable[[], bool] = lambda: True,
-        marker: Callable[[], str] = new_marker,
     ) -> None:
+        """Look over what is handed in.
+
+        Args:
+            max_main_tokens: Of a main context that is made here.
+            main: The part of memory that is always in the prompt.
+            archive: Long-term memory.
+            recall: The turns of earlier sessions.
+            config: Whose memory it is.
+            procedures: The skills, policies and learned methods.
+            count: Counts the tokens of a main context that is made here.
+            durable: Says whether turns may be kept now.
+        """
         self.main: MainContext = main if main is not None else SessionContext(max_main_tokens, count)
         self.archive = archive
         self.recall_memory = recall
-        self.user_id = user_id
-        self.session_id = session_id
-        self.agent_id = agent_id
+        self.user_id = config.user_id
+        self.session_id = config.session_id
+        self.agent_id = config.agent_id
         self.procedures = procedures
         self.turns: list[Message] = []
         """The newest turns of this process that no recall memory keeps."""
         self.on_unkept: Callable[[Message], None] | None = None
         """Told of each of them, so that the memory tools find them as well."""
         self._durable = durable
-        self._marker = marker
         self._passed_on = False
         """Whether recall memory keeps the message that was added last."""
         self._gone: list[PageOut] = []
@@ -226,7 +235,7 @@ class VirtualContextMemory:
 
     def render(self, blocks: Iterable[Block]) -> str:
         """Return blocks as fenced data."""
-        return "\n".join(block.render(self._marker()) for block in blocks)
+        return "\n".join(block.render(new_marker()) for block in blocks)
 
     def _in_procedures(self, query: str, k: int) -> list[Found]:
         """Return the skills, policies and learned methods that fit; people keep them, so they are trusted."""

@@ -13,8 +13,9 @@ from typing import Any
 
 from ...host.command import run
 from ...host.endpoints import ANTHROPIC, OPENAI, Vendor
-from ...host.rooms import Host, Rooms, open_rooms
+from ...host.rooms import Rooms, open_rooms
 from ...host.settings import Project, load_settings
+from ...loop.core import Host
 from ..interface import Conversation
 from ..server import FakeServer
 from .processes import Processes

@@ -1,0 +1,196 @@
+"""One turn of an agent: recall → ask → tools → evaluate → remember.
+
+``Turn.run`` is the whole of it, and every step is a method. To change one, subclass ``Turn`` and name the class in
+``AgentLoop.turn_class``; to let an SDK run the model and its tools, hand the agent a model that ``Acts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, cut_short
+from .deadline import Deadline
+from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec
+from .journal import JournalledCalls
+from .model_view import CONSTRAINTS
+from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
+from .session_tools import answer_from_memory
+from .virtual_context import Block
+
+if TYPE_CHECKING:
+    from .agent_loop import AgentLoop
+
+FAILED_BEFORE = "warning: this failed before"
+SESSION_START = "(session start)"
+"""What stands for the question where nobody asked."""
+NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
+
+
+@runtime_checkable
+class Acts(Protocol):
+    """What stands in for a model where an SDK runs the model and its tools by itself."""
+
+    def act(self, turn: Turn, intent: Intent) -> Reply:
+        """Return what the model and its tools make of the turn."""
+        ...
+
+    def keep(self, message: str) -> None:
+        """Take in what the user was told, which may say more than what the model said."""
+        ...
+
+
+class Turn:
+    """Goes through the steps of one turn over the parts of an agent."""
+
+    def __init__(self, agent: AgentLoop, text: str | None) -> None:
+        """Begin a turn of ``agent`` with the user's words ``text``; None where no user speaks."""
+        self.agent = agent
+        self.text = text
+        self.deadline = Deadline(agent.config.max_seconds)
+        self.pending: list[str] = []
+        """What the chores of a heartbeat found that somebody has to act on."""
+        model = agent.model
+        self._asking = (
+            None
+            if model is None or isinstance(model, Acts)
+            else Asking(model, agent.turn_id, agent.told, self.deadline, agent.spent)
+        )
+
+    @property
+    def id(self) -> int:
+        """Return the number of the turn in its session."""
+        return self.agent.turn_id
+
+    def run(self, intent: Intent) -> AgentResponse:
+        """Go through the steps; whoever listens hears of the end also where one of them fails."""
+        told = self.agent.told
+        told.tell("turn_opened", turn=self.id, text=self.text, intent=intent.kind)
+        try:
+            self.agent.view.recalled = self.recall(intent)
+            reply = self.act(intent)
+            outcome = self.evaluate(reply)
+            response = self.remember(outcome)
+            self.agent.journal.closed()
+        except Exception as error:
+            told.tell("turn_closed", error=str(error))
+            raise
+        told.tell("turn_closed", **{key: response.data[key] for key in ("message", "citations", "ended")})
+        told.end_turn()
+        return response
+
+    # --- the steps, in order
+
+    def intend(self, text: str | None) -> Intent:
+        """Decide what the words are, and whether to recall anything for them."""
+        return read_intent(text)
+
+    def recall(self, intent: Intent) -> str:
+        """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
+        opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
+        if not intent.recall:
+            self.agent.toolbox.books.recall_skipped(intent.kind)
+            return opening
+        memory = self.agent.memory
+        found = {CONSTRAINTS: memory.constraints(intent.query), FAILED_BEFORE: memory.warnings(intent.query)}
+        blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
+        return "\n".join(filter(None, [opening, self.agent.view.show(blocks, intent.query)]))
+
+    def open_session(self) -> str:
+        """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""
+        blocks = self.agent.memory.opening()
+        return self.agent.view.show(blocks, SESSION_START) if blocks else ""
+
+    def act(self, intent: Intent) -> Reply:
+        """Let the model call tools until it answers; without a model, answer from memory alone."""
+        if intent.kind == IDLE:
+            return Reply("")
+        if isinstance(self.agent.model, Acts):
+            return self.agent.model.act(self, intent)
+        if self._asking is None:
+            return Reply(answer_from_memory(self.agent.memory, self.agent.toolbox, intent.query))
+        most, calls = self.agent.config.max_tool_calls, 0
+        try:
+            while calls < most:
+                self.deadline.check()
+                completion = self.ask(self.agent.toolbox.specs())
+                if not completion.tool_calls:
+                    return Reply(completion.text, calls)
+                calls = self._run_calls(completion, calls)
+            self.deadline.check()
+            closing = self.ask(())
+        except (Exception, KeyboardInterrupt) as stop:
+            reply = cut_short(stop, self._asking.heard, calls, self.deadline)
+            if reply is None:
+                raise
+            return reply
+        return Reply("" if closing.tool_calls else closing.text, most, limited=True)
+
+    def evaluate(self, reply: Reply) -> Reply:
+        """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
+        remark = remark_on(reply, self.agent.config.max_seconds)
+        if not reply.text.strip() and not remark:
+            remark = "\n".join(self.pending) if self.text is None else NO_ANSWER
+        return replace(reply, text=f"{reply.text.strip()}\n{remark}".strip())
+
+    def remember(self, reply: Reply) -> AgentResponse:
+        """Keep the reply in the session and return it with the report of the turn."""
+        books = self.agent.toolbox.books
+        citations = books.citations(reply.text)
+        self.agent.tasks.use(citations)
+        message = books.receipts(reply.text)
+        if message:
+            self.add({"role": "assistant", "content": message})
+        report = {**books.report(message), "citations": citations, "ended": reply.ended}
+        if self._asking is not None:
+            report |= {"usage": self._asking.usage, "session_usage": dict(self.agent.spent)}
+        if message and isinstance(self.agent.model, Acts):
+            self.agent.model.keep(message)
+        return response_of(report)
+
+    # --- what the steps are made of
+
+    def prompt(self) -> list[Message]:
+        """Return what the model sees: the system message, the conversation, recalled data before the last words.
+
+        Raises:
+            PromptTooLarge: What every prompt needs is more than the main context's ``max_tokens``.
+        """
+        return self.agent.view.messages()
+
+    def add(self, message: Message) -> None:
+        """Append a message to the conversation."""
+        self.agent.view.add(message)
+
+    def ask(self, tools: Sequence[ToolSpec]) -> Completion:
+        """Return what the model answers to the prompt, with these tools to call."""
+        assert self._asking is not None
+        recorded = self.agent.journal.recorded_answer()
+        if recorded is not None:
+            return self._asking.repeat(recorded)
+        completion = self._asking.ask(self.prompt(), self.agent.view.specs(tools))
+        self.agent.journal.answered(completion)
+        return completion
+
+    def run_call(self, call: ToolCall, begin: Callable[[], None]) -> ToolOutcome:
+        """Judge one call of the model and, if it may, run it; ``begin`` is called before anything is done."""
+        key = self.agent.journal.key_of(call.id)
+        return self.agent.toolbox.call(call.name, call.args, key=key, begin=begin)
+
+    def _run_calls(self, completion: Completion, made: int) -> int:
+        """Run the calls of one completion, put them and their results into the conversation, and return the number."""
+        run = CallRun(completion, made)
+        journalled = JournalledCalls(self.agent.journal, self.agent.toolbox, self.agent.host.settle)
+        run.run(self.run_call, self._barred, journalled, self.agent.told)
+        for message in run.messages:
+            self.add(message)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        return run.made
+
+    def _barred(self, made: int) -> str | None:
+        """Return why no further call may run in this turn, or None."""
+        if made >= self.agent.config.max_tool_calls:
+            return TOO_MANY
+        return TOO_LATE if self.deadline.has_passed else None
