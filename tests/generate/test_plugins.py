@@ -15,9 +15,9 @@ from projects import project
 from memkit.cli.main import run
 from memkit.generate.targets import find_target, load_targets
 from memkit.resources import resource
+from memkit.runtime.testing import server
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
-from memkit.runtime.testing import server
 
 
 @pytest.fixture

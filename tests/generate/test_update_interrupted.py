@@ -21,7 +21,7 @@ from memkit.generate.manifest import ProjectFault
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
-from memkit.generate.update import journal, updates
+from memkit.generate.update import updates
 from memkit.generate.update.merging import Merging, Plan
 from memkit.use_cases.undo_update import undo_update
 from memkit.use_cases.update_project import update_project
@@ -177,7 +177,7 @@ def test_a_write_that_fails_changes_nothing(step: int, project: Path, monkeypatc
 
     monkeypatch.setattr(updates, "_move", fails)
     if step == 5:
-        monkeypatch.setattr(journal, "write_whole", _full)
+        monkeypatch.setattr(updates, "write_whole", _full)
     with pytest.raises(EnvironmentFault, match="No space left"):
         update_project(project)
 

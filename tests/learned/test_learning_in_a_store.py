@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.store.yaml import load_yaml
 from memkit.runtime.testing import FakeServer
+from memkit.store.yaml import load_yaml
 
 DOMAIN = """\
 name: parcels
