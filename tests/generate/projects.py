@@ -13,6 +13,8 @@ from memkit.generate.targets import find_target
 from memkit.use_cases.generate_project import way_to
 from memkit.use_cases.make_store import starter_files
 
+EJECTED = Runtime("0.0.0+tests", "", ejected=True)
+"""For tests that are about templates alone."""
 TARGETS = ("claude-agent-sdk", "langgraph", "openai-agents", "openai-assistants", "react")
 WIRES = {"openai-agents": ("responses",), "openai-assistants": ("assistants-v2",)}
 """Wires that a target has besides its default."""

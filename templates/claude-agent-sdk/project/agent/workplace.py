@@ -53,7 +53,7 @@ def environment_of(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
     return {
         **dict.fromkeys(others, ""),
         ANTHROPIC.key: endpoint.api_key,
-        **({ANTHROPIC.url: endpoint.base_url.rstrip("/").removesuffix("/v1")} if endpoint.base_url is not None else {}),
+        **({ANTHROPIC.url: endpoint.base_url} if endpoint.base_url is not None else {}),
         # The user's own configuration is neither read nor written.
         "CLAUDE_CONFIG_DIR": str(workplace.settings),
         "CLAUDE_CODE_TMPDIR": str(workplace.temporary),
