@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Self
 
 from memkit.equivalence.interface import Seen, Turn
 from memkit.equivalence.probing import probed
+from memkit.generate.composition import VENDOR
+from memkit.generate.manifest import read_manifest
+from memkit.generate.update.origin import target_now
+from memkit.generate.vendored import sources_in
 from memkit.runtime.testing import FakeServer
+from memkit.runtime.testing.trial.processes import Processes
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """What of this process's environment a run needs; keys, proxies and homes stay out."""
@@ -26,10 +29,12 @@ class ProjectSide:
         """Take the rendered ``project``, whose memory lies in the folder ``store``."""
         self._project = project
         self._store = store
-        self._wire = _module(project / "tests" / "wire.py")
-        # The project's own tests start it in this way: loaded once, and forked for each run.
-        self._processes = _module(project / "tests" / "processes.py").Processes()
+        self._protocol = _protocol_of(project)
         self._home = tempfile.TemporaryDirectory(prefix="memkit-home-")
+        # The project's own tests start it in this way: loaded once, and forked for each run.
+        runtime = Path(self._home.name, "runtime")
+        unpack_runtime(project, runtime)
+        self._processes = Processes(project, {**self._environment(), "PYTHONPATH": str(runtime)})
 
     def __enter__(self) -> Self:
         return self
@@ -38,15 +43,18 @@ class ProjectSide:
         self._processes.close()
         self._home.cleanup()
 
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        return {**kept, "HOME": self._home.name}
+
     def answer(self, turn: Turn, session: str) -> Seen:
         """Answer one turn; a run that fails shows its exit code and what it said."""
-        with FakeServer(self._wire.PROTOCOL, turn.script) as server:
+        with FakeServer(self._protocol, turn.script) as server:
             environment = {
-                **{name: os.environ[name] for name in _KEPT if name in os.environ},
-                **self._wire.variables(server.base_url),
+                **self._environment(),
+                **server.environment,
                 "MODEL": "local",
                 "MEMORY_DIR": str(self._store),
-                "HOME": self._home.name,
                 "AGENT_CONTEXT": json.dumps(dict(turn.context)),
             }
             compiled = self._project / "agent" / "compiled"
@@ -67,10 +75,16 @@ def _line(turn: Turn, session: str) -> list[str]:
     return ["-p", turn.text, "--json", "--session", session, *user, *consent]
 
 
-def _module(path: Path) -> ModuleType:
-    """Return a file of the project as a module that nothing else can import by name."""
-    spec = importlib.util.spec_from_file_location(f"_rendered_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def unpack_runtime(project: Path, folder: Path) -> None:
+    """Put the runtime that a project carries into ``folder``, for a process that has not installed it."""
+    (wheel,) = (project / VENDOR).glob("*.whl")
+    for path, content in sources_in(wheel.read_bytes()).items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+
+
+def _protocol_of(project: Path) -> str:
+    """Return what the project speaks to its model, as its own manifest has it."""
+    manifest = read_manifest(project)
+    return target_now(manifest).answered(manifest.answers).protocols[0]

@@ -26,7 +26,7 @@ from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
 
 GROUP = "memkit.targets"
-INTERFACE = 1
+INTERFACE = 2
 """Version of what a target builds on: what templates see, which layers there are, what ``_shared`` expects."""
 PROJECT = "project"
 UNNAMED = "an installed distribution without a name"

@@ -136,7 +136,8 @@ def _put_in_place(project: Path, out: Path) -> None:
         return
     moved: list[Path] = []
     try:
-        for path in sorted(project.iterdir()):
+        # Folders first: one cannot take the place of another run's, as a file would, so whoever is second ends here.
+        for path in sorted(project.iterdir(), key=lambda path: (path.is_file(), path.name)):
             moved.append(path.rename(out / path.name))
     except BaseException:
         for path in moved:

@@ -12,6 +12,7 @@ from memkit.generate.manifest import Manifest, ProjectFault, read_manifest
 from memkit.generate.runtime_wheel import PACKAGE
 from memkit.generate.update.merging import Change, Plan
 from memkit.generate.update.origin import target_now, target_then
+from memkit.generate.update.owner import OwnerFiles
 from memkit.generate.update.updates import Updates
 from memkit.generate.vendored import sources_in, vendored_path, vendored_wheel
 from memkit.use_cases.update_project import apply, find_project, plan_of
@@ -43,10 +44,11 @@ def eject_runtime(folder: Path | None) -> Ejected:
     path = vendored_path(manifest.runtime)
     if wheel is None:
         raise ProjectFault(f"{project / path} is not there. 'memkit update' brings it back. Nothing was changed.")
-    plan = _plan(project, manifest)
+    owner = OwnerFiles(project)
+    plan = _plan(owner, manifest)
     own = tuple(plan.changes)
     plan.changes |= {path: None, **{name: Change(content, None) for name, content in sources_in(wheel).items()}}
-    apply(Updates(project), plan, (manifest.templates.version,) * 2)
+    apply(Updates(project), owner, plan, (manifest.templates.version,) * 2)
     return Ejected(project, manifest.runtime.version, (*own, path))
 
 
@@ -57,7 +59,7 @@ def _refuse_unless_free(project: Path, manifest: Manifest) -> None:
         raise UsageError(f"{project / PACKAGE} is there already. Move it away first. Nothing was changed.")
 
 
-def _plan(project: Path, manifest: Manifest) -> Plan:
+def _plan(owner: OwnerFiles, manifest: Manifest) -> Plan:
     """Return what becomes of the files that name the wheel: the project is rendered as it was, but without it."""
     then = target_then(manifest, target_now(manifest))
     order = Order(
@@ -68,7 +70,7 @@ def _plan(project: Path, manifest: Manifest) -> Plan:
         store=manifest.store,
         templates=manifest.templates,
     )
-    plan = plan_of(project, manifest, order)
+    plan = plan_of(owner, manifest, order)
     if plan.conflicts:
         edited = ", ".join(action.path for action in plan.conflicts)
         raise NegativeAnswer(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from memkit import __version__
 from memkit.errors import EnvironmentFault, NegativeAnswer
+from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.source import installed_source
 from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
@@ -165,7 +167,9 @@ def _all_locked(store: Path, repository: Repository | None) -> Iterator[None]:
 
 def _shipped() -> Shipped:
     starters = {path: content.decode() for path, content in starter_files("memory").items()}
-    return Shipped(starters, (path.read_text("utf-8", "replace") for path in installed_source().files.values()))
+    templates = (path.read_text("utf-8", "replace") for path in installed_source().files.values())
+    runtime = (content.decode("utf-8", "replace") for content in runtime_files().values())
+    return Shipped(starters, chain(templates, runtime))
 
 
 def _plan(survey: Survey, *, only_key: bool) -> Plan:

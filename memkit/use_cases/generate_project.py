@@ -76,7 +76,7 @@ def generate_project(
 
 def way_to(root: Path, place: Path) -> str:
     """Return how a project at ``place`` finds the store at ``root``: relative, so that both can move together."""
-    return Path(os.path.relpath(root.resolve(), place.resolve())).as_posix()
+    return Path(os.path.relpath(os.path.realpath(root), os.path.realpath(place))).as_posix()
 
 
 def ignored_above(place: Path, files: Sequence[str]) -> list[str]:

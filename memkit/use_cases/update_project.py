@@ -90,10 +90,11 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
             _refuse_marks(project)
         return Update(project, *versions, due=False, missing_store=missing_store, taken_back=taken_back)
     _refuse_marks(project)
-    plan = plan_of(project, manifest, order)
+    owner = OwnerFiles(project)
+    plan = plan_of(owner, manifest, order)
     if order.wheel is not None and (wheel is None or manifest.runtime != goal.runtime):
         _bring_wheel(plan, manifest, order.wheel, wheel)
-    saved = apply(updates, plan, versions) if write else None
+    saved = apply(updates, owner, plan, versions) if write else None
     return Update(project, *versions, True, behind, missing_store, tuple(plan.actions), saved, taken_back)
 
 
@@ -105,9 +106,9 @@ def find_project(folder: Path | None) -> Path:
     return next((each for each in (here, *here.parents) if (each / MANIFEST).is_file()), here)
 
 
-def plan_of(project: Path, manifest: Manifest, order: Order) -> Plan:
+def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> Plan:
     """Return what becomes of every file that was rendered, the manifest included, where ``order`` is rendered now."""
-    owner, goal = OwnerFiles(project), manifest_of(order)
+    goal = manifest_of(order)
     then = target_then(manifest, order.target)
     base = rendered(Order(then, manifest.content, manifest.answers, manifest.runtime, templates=manifest.templates))
     theirs = rendered(Order(order.target, order.content, order.answers, order.runtime, store=order.store))
@@ -123,9 +124,11 @@ def plan_of(project: Path, manifest: Manifest, order: Order) -> Plan:
     return plan
 
 
-def apply(updates: Updates, plan: Plan, versions: tuple[str, str]) -> Path:
-    """Carry a plan out as one step that can be taken back, and return the folder of what was there before."""
-    owner = OwnerFiles(updates.project)
+def apply(updates: Updates, owner: OwnerFiles, plan: Plan, versions: tuple[str, str]) -> Path:
+    """Carry a plan out as one step that can be taken back, and return the folder of what was there before.
+
+    ``owner`` is what the plan was made of: where a file has changed since, nothing is done.
+    """
     planned = {path: _planned(owner, path) for path in plan.changes}
     with updates.locked():
         return updates.apply(plan.changes, planned, plan.aside, versions)

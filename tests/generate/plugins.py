@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 RECORD = """\
-interface: 1
+interface: 2
 title: Mine
 description: A target of somebody else's.
-layers: [_openai]
 requires: ["openai>=2.20,<4"]
 environment:
   - {name: OPENAI_API_KEY, about: "A key."}

@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from memkit.generate.composition import Order
+from memkit.generate.manifest import Runtime
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
+from memkit.generate.runtime_wheel import PACKAGE, installed_runtime, runtime_files
 from memkit.generate.targets import find_target
+from memkit.use_cases.generate_project import way_to
 from memkit.use_cases.store import starter_files
 
+EJECTED = Runtime("0.0.0+tests", "", ejected=True)
+"""For tests that are about templates alone."""
 TARGETS = ("claude-agent-sdk", "langgraph", "openai-agents", "openai-assistants", "react")
 WIRES = {"openai-agents": ("responses",), "openai-assistants": ("assistants-v2",)}
 """Wires that a target has besides its default."""
@@ -31,5 +36,15 @@ def write_store(root: Path) -> Path:
 
 def project(root: Path, target: str, out: Path, choice: str = "both", **answers: str) -> Path:
     """Render the store at ``root`` and return where."""
-    render(Order(find_target(target), content_of(root, CHOICES[choice]), answers), out)
+    wheel, content = installed_runtime(), content_of(root, CHOICES[choice])
+    render(Order(find_target(target), content, answers, Runtime.of(wheel), wheel, way_to(root, out)), out)
     return out
+
+
+def unpacked_runtime(folder: Path) -> Path:
+    """Put the runtime into ``folder`` as an installer would, and return the folder for the search path."""
+    for path, content in runtime_files().items():
+        place = folder / PACKAGE / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    return folder

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memkit.generate.releases import Releases
-from memkit.generate.source import RELEASES, Source, installed_source, unpacked_source
+from memkit.generate.source import RELEASES, Source, installed_source
 
 Edit = Callable[[Source], None]
 
@@ -17,21 +17,18 @@ Edit = Callable[[Source], None]
 def copy_of(source: Source, place: Path) -> Source:
     """Return a copy of ``source`` below ``place``, what was released of it included."""
     shutil.copytree(source.templates, place / "templates")
-    for path, file in source.files.items():
-        (place / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, place / path)
-    return unpacked_source(place)
+    return Source(place / "templates")
 
 
-def release(source: Source) -> Source:
+def release(source: Source, number: int) -> Source:
     """Make a release of ``source`` and return it as it is read from the disk."""
     files = {path: file.read_bytes() for path, file in source.files.items()}
-    Releases(source.templates / RELEASES).add(files)
-    return Source(source.templates, source.packages)
+    Releases(source.templates / RELEASES).add(str(number), files)
+    return Source(source.templates)
 
 
 def tiny(place: Path, files: Mapping[str, bytes]) -> Source:
-    """Write templates with one target, ``tiny``, whose project consists of ``files``, and no rooms."""
+    """Write templates with one target, ``tiny``, whose project consists of ``files``."""
     templates = place / "templates"
     for path, content in {**files, "ABOUT.md.jinja": b"{{ store.name }}\n"}.items():
         file = templates / "_shared" / "project" / path
@@ -45,8 +42,7 @@ def tiny(place: Path, files: Mapping[str, bytes]) -> Source:
         "title: Tiny\ndescription: Tiny.\nrequires: []\nenvironment: []\nwires: []\nprotocols: []\n"
         "skills: [virtual-memory, hybrid-planner]\n"
     )
-    (place / "memkit").mkdir()
-    return unpacked_source(place)
+    return Source(templates)
 
 
 class Line:
@@ -58,7 +54,7 @@ class Line:
         shutil.rmtree(folder, ignore_errors=True)
         first = copy_of(installed_source(), folder / "1") if files is None else tiny(folder / "1", files)
         shutil.rmtree(first.templates / RELEASES, ignore_errors=True)
-        self.versions = [release(first)]
+        self.versions = [release(first, 1)]
         self.install(1)
 
     def publish(self, files: Mapping[str, bytes]) -> int:
@@ -66,7 +62,7 @@ class Line:
         number = len(self.versions) + 1
         source = tiny(self._folder / str(number), {**files, "VERSION": b"%d\n" % number})
         shutil.copytree(self.versions[-1].templates / RELEASES, source.templates / RELEASES)
-        self.versions.append(release(source))
+        self.versions.append(release(source, number))
         self.install(number)
         return number
 
@@ -76,15 +72,14 @@ class Line:
         source = copy_of(self.versions[-1], self._folder / str(number))
         for edit in edits:
             edit(source)
-        fresh = Source(source.templates, source.packages)
-        self.versions.append(release(fresh) if released else fresh)
+        fresh = Source(source.templates)
+        self.versions.append(release(fresh, number) if released else fresh)
         return number
 
     def install(self, number: int) -> None:
         """Let memkit find version ``number`` as what is installed."""
         chosen = self.versions[number - 1]
         self._monkeypatch.setattr("memkit.generate.source.resource", lambda name: chosen.templates)
-        self._monkeypatch.setattr("memkit.generate.source._PACKAGE", chosen.packages)
 
 
 def template(source: Source, path: str, layer: str = "_shared") -> Path:

@@ -197,7 +197,7 @@ def test_a_killed_run_leaves_no_project(sign: signal.Signals, existing: bool, st
     (out if existing else place).mkdir(parents=True)
     command = [*GEN, "--store", str(store), "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while process.poll() is None and not list(place.rglob(".memkit-gen-*/project/memory/*")):
+    while process.poll() is None and not list(place.rglob(".memkit-gen-*/project/agent/*")):
         time.sleep(0.001)
     process.send_signal(sign)
     process.communicate(timeout=60)

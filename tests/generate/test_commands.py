@@ -147,8 +147,6 @@ def test_gen_says_what_an_answer_brings_with_it(
     readme = (tmp_path / "noted" / "README.md").read_text()
     assert note in readme and "\nIt is *old*.\n" in readme
     assert readme.count("`MODEL` | An old one.") == 1 and readme.count("`MODEL` |") == 1
-    assert (tmp_path / "noted" / "tests" / "model_server" / "responses").is_dir()
-    assert not (tmp_path / "plain" / "tests" / "model_server" / "responses").exists()
     assert run([*line, "--out", str(tmp_path / "third"), "--data", "model=old"]) == 0
     assert note in capsys.readouterr().err
 

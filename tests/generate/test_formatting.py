@@ -12,15 +12,13 @@ import pytest
 from edits import reformatted, text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memkit.generate.update.chunks import chunks_of, meaning_of
-from memkit.generate.update.wording import Wording
 
-from memkit.generate.releases import new_repository
-from memkit.generate.source import installed_source
+import memkit.runtime
+from memkit.generate.update.formatting import Wording, chunks_of, meaning_of
 from memkit.generate.update.text_merge import Labels, merge_content, says_the_same
-from memkit.store.plumbing import Plumbing
+from memkit.store.plumbing import Plumbing, scratch_repository
 
-SOURCES = [path for path in installed_source().files.values() if path.suffix == ".py" and "{%" not in path.name]
+SOURCES = sorted(Path(str(memkit.runtime.__file__)).parent.rglob("*.py"))
 STYLES = (
     "line-length=60\nformat.quote-style='single'",
     "line-length=200\nformat.skip-magic-trailing-comma=true",
@@ -29,9 +27,10 @@ LABELS = Labels("template 1", "template 2")
 
 
 @pytest.fixture(scope="module")
-def git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plumbing]:
+def git() -> Iterator[Plumbing]:
     """Give a repository to merge in."""
-    yield new_repository(tmp_path_factory.mktemp("git"))
+    with scratch_repository() as made:
+        yield made
 
 
 def formatted(files: list[Path], style: str) -> list[str]:

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from projects import CHOICES, TARGETS, project
 
+import memkit
 from memkit.generate.composition import Order
 from memkit.generate.content import digest
-from memkit.generate.manifest import MANIFEST, ProjectFault, manifest_text, parsed_manifest, read_manifest
+from memkit.generate.manifest import MANIFEST, ProjectFault, Runtime, manifest_text, parsed_manifest, read_manifest
 from memkit.generate.rendering import render
+from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.targets import find_target
 
 
@@ -30,19 +32,28 @@ def test_a_render_can_be_made_again_without_the_store(target: str, choice: str, 
     first = project(starters, target, tmp_path / "first", choice, project_name="Ada's: 'é☃' {{ 7 * 7 }}")
 
     manifest = read_manifest(first)
-    render(Order(find_target(manifest.target), manifest.content, manifest.answers), tmp_path / "second")
+    order = Order(
+        find_target(manifest.target),
+        manifest.content,
+        manifest.answers,
+        manifest.runtime,
+        installed_runtime(),
+        manifest.store,
+    )
+    render(order, tmp_path / "second")
 
     assert tree(tmp_path / "second") == tree(first)
 
 
 def test_the_manifest_reads_back_as_it_was_written(starters: Path, tmp_path: Path) -> None:
-    """Text and value are the same thing; the version is a number, alone or with what was changed since."""
+    """Text and value are the same thing; the version is memkit's, alone or with what was changed since."""
     folder = project(starters, "react", tmp_path / "out")
 
     manifest = read_manifest(folder)
 
     assert manifest_text(manifest) == (folder / MANIFEST).read_text(encoding="utf-8")
-    assert manifest.templates.version.removesuffix("+unreleased").isdigit()
+    assert manifest.templates.version.removesuffix("+unreleased") == memkit.__version__
+    assert manifest.runtime == Runtime.of(installed_runtime()) and manifest.store == "../starters"
     assert str(tmp_path) not in manifest_text(manifest)
 
 
@@ -55,7 +66,7 @@ def _without(key: str) -> Callable[[dict[str, Any]], Any]:
     [
         (lambda data: data | {"format": 99}, "newer memkit"),
         (lambda data: data | {"format": "1"}, "says no format"),
-        (lambda data: data | {"format": True}, "edited by hand"),
+        (lambda data: data | {"format": 1}, "carry archive/, .env and your edits over"),
         (lambda data: data | {"answers": {"model": "mine"}}, "edited by hand"),
         (lambda data: data | {"answers": ["model"]}, "lacks something"),
         (lambda data: data | {"store": data["store"] | {"policies": [{}]}}, "lacks something"),
@@ -63,6 +74,8 @@ def _without(key: str) -> Callable[[dict[str, Any]], Any]:
         (lambda data: "{", "no JSON"),
         (lambda data: "[" * 100_000, "no JSON"),
         (_without("store"), "lacks something"),
+        (_without("runtime"), "lacks something"),
+        (lambda data: data | {"runtime": data["runtime"] | {"version": "../../outside"}}, "lacks something"),
         (_without("checksum"), "edited by hand"),
         (_without("target"), "lacks something"),
     ],

@@ -78,8 +78,8 @@ def test_a_package_inside_of_a_package_holds_a_target_and_its_layers(
 
 
 BROKEN = {
-    "no-interface": (RECORD.replace("interface: 1\n", ""), "add interface: 1"),
-    "newer": (RECORD.replace("interface: 1", "interface: 99"), "Upgrade memkit-agent"),
+    "no-interface": (RECORD.replace("interface: 2\n", ""), "add interface: 2"),
+    "newer": (RECORD.replace("interface: 2", "interface: 99"), "Upgrade memkit-agent"),
     "misspelt": (RECORD.replace("wires:", "wirs:"), "wires"),
     "no-yaml": ("{", "target.yaml"),
     "no-map": ("[]", "must be a map"),

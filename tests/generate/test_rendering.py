@@ -13,11 +13,9 @@ from projects import CHOICES, TARGETS, project, write_store
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.generate import rendering
-from memkit.generate.source import ROOMS
 from memkit.store.yaml import load_yaml
 
 MEMORY = {"archival_memory_insert", "archival_memory_search", "core_memory_append", "core_memory_replace"}
-PACKAGE = Path(rendering.__file__).parents[1]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -33,6 +31,8 @@ def test_every_file_of_a_project_parses(target: str, choice: str, starters: Path
     files = tree(project(starters, target, tmp_path / "out", choice))
 
     for path, content in files.items():
+        if path.endswith(".whl"):
+            continue
         text = content.decode()
         if path.endswith(".py"):
             ast.parse(text)
@@ -44,21 +44,8 @@ def test_every_file_of_a_project_parses(target: str, choice: str, starters: Path
             load_yaml(text)
         assert "{%" not in path and not path.endswith(".jinja")
         assert not path.endswith(".md") or "{{" not in text
-    assert ("tests/test_memory.py" in files) is (choice != "hybrid-planner")
-    assert ("tests/test_planning.py" in files) is (choice != "virtual-memory")
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_rooms_travel_byte_for_byte(target: str, starters: Path, tmp_path: Path) -> None:
-    """What runs is what ships: every file of a room, and nothing else in its folder."""
-    files = tree(project(starters, target, tmp_path / "out"))
-
-    for room in ROOMS:
-        own = {path: content for path, content in tree(PACKAGE / "runtime" / room).items() if path.endswith(".py")}
-        shipped = {
-            path.removeprefix(f"{room}/"): content for path, content in files.items() if path.startswith(f"{room}/")
-        }
-        assert shipped == own
+    assert (b"class TestMemory" in files["tests/test_promises.py"]) is (choice != "hybrid-planner")
+    assert (b"class TestPlanning" in files["tests/test_promises.py"]) is (choice != "virtual-memory")
 
 
 def test_the_skill_chooses_the_tools(starters: Path, tmp_path: Path) -> None:
@@ -79,11 +66,11 @@ def test_the_skill_chooses_the_tools(starters: Path, tmp_path: Path) -> None:
 
 
 def test_the_same_store_gives_the_same_project(starters: Path, tmp_path: Path) -> None:
-    """A render holds no date, no path and no account of this machine."""
+    """A render holds no date, no path but the way to its store, and no account of this machine."""
     first = tree(project(starters, "langgraph", tmp_path / "one"))
     other = write_store(tmp_path / "elsewhere" / "starters")
 
-    second = tree(project(other, "langgraph", tmp_path / "two"))
+    second = tree(project(other, "langgraph", tmp_path / "elsewhere" / "two"))
 
     assert first == second
     assert not [path for path, content in first.items() if str(tmp_path).encode() in content]

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from edits import text_of
-from plugins import RECORD, plug_in
+from plugins import plug_in
 from releases import Line, rewrite
 
+import memkit
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.generate.manifest import MANIFEST
@@ -90,6 +91,7 @@ def test_the_data_names_versions_files_and_conflicts(
             {"path": MANIFEST, "action": "update"},
         ],
         "conflicts": [],
+        "behind": ["templates 1 → 2"],
     }
 
     checked = ran("update", project, "--check", capsys=capsys)
@@ -101,7 +103,7 @@ def test_the_data_names_versions_files_and_conflicts(
 
     assert checked == (1, {"schema": "memkit.update/1", "ok": False, "data": expected, "diagnostics": []})
     assert planned == done == (0, checked[1] | {"ok": True})
-    nothing = {"from": "2", "to": "2", "files": [], "conflicts": []}
+    nothing = {"from": "2", "to": "2", "files": [], "conflicts": [], "behind": []}
     assert again == rechecked == (0, done[1] | {"data": nothing})
     assert (project / "agent/added.md").read_bytes() == b"added\n" and not (project / "agent/gone.md").exists()
 
@@ -119,7 +121,7 @@ def test_a_terminal_gets_a_table_and_the_way_back(
 
     assert run(["update", str(project)]) == 0
     said = capsys.readouterr().out
-    assert "template 1 → 2\n" in said and "  rename    agent/tool.py → agent/tools.py\n" in said
+    assert "templates 1 → 2\n" in said and "  rename    agent/tool.py → agent/tools.py\n" in said
     assert "  merge     mine.md\n" in said or "  update    mine.md\n" in said
 
     assert (project / "agent/tools.py").stat().st_mode & 0o777 == 0o775
@@ -290,7 +292,7 @@ def test_an_edit_after_the_update_is_not_undone(line: Line, project: Path, capsy
 def test_a_store_brings_its_changes(
     line: Line, project: Path, starters: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Skills and policies that changed come with --store, and with nothing else, be it the environment."""
+    """They come from where the manifest says, policies first; without the store nobody calls that up to date."""
     policy, skill = (
         starters / "policies/staging_first_deployment.yaml",
         starters / "skills/write-a-decision-record.yaml",
@@ -301,13 +303,21 @@ def test_a_store_brings_its_changes(
     monkeypatch.chdir(project / "agent")
     before = files(project)
 
-    assert ran("update", "--check", capsys=capsys)[0] == 0
-    code, envelope = ran("update", "--store", starters, capsys=capsys)
+    code, envelope = ran("update", "--check", capsys=capsys)
+    assert code == 1 and envelope["data"]["behind"] == [
+        "policy staging_first_deployment changed",
+        "skill write-a-decision-record is gone",
+    ]
+    starters.rename(starters.with_name("moved"))
+    assert run(["update", "--check"]) == 1
+    said = capsys.readouterr()
+    assert "--store" in said.err and "up to date" not in said.out
+    starters.with_name("moved").rename(starters)
+    code, envelope = ran("update", capsys=capsys)
 
     assert code == 0 and envelope["data"]["from"] == envelope["data"]["to"] == "1"
     assert {entry["path"]: entry["action"] for entry in envelope["data"]["files"]} == {
-        ".agents/skills/write-a-decision-record/SKILL.md": "delete",
-        ".claude/skills/write-a-decision-record/SKILL.md": "delete",
+        "skills/write-a-decision-record/SKILL.md": "delete",
         "agent/compiled/policies.json": "update",
         MANIFEST: "update",
     }
@@ -356,7 +366,7 @@ def test_a_project_that_memkit_cannot_know(
     assert ran("update", project, capsys=capsys)[0] == 0
     line.install(1)
     code, envelope = ran("update", project, capsys=capsys)
-    assert code == 3 and "release 2" in message(envelope) and "Upgrade memkit-agent" in message(envelope)
+    assert code == 3 and "templates 2" in message(envelope) and "Upgrade it" in message(envelope)
 
 
 def test_unreleased_templates(line: Line, starters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -366,14 +376,14 @@ def test_unreleased_templates(line: Line, starters: Path, tmp_path: Path, capsys
     line.install(2)
     assert run(["gen", "--target", "tiny", "--out", str(out), "--store", str(starters)]) == 0
     code, envelope = ran("update", out, "--check", capsys=capsys)
-    assert code == 0 and envelope["data"]["from"] == "1+unreleased"
+    assert code == 0 and envelope["data"]["from"] == f"{memkit.__version__}+unreleased"
     policy = starters / "policies/staging_first_deployment.yaml"
     policy.write_text(policy.read_text().replace("Staging finds what tests cannot", "It pays"))
     assert ran("update", out, "--store", starters, capsys=capsys)[0] == 0
 
     line.install(1)
     code, envelope = ran("update", out, capsys=capsys)
-    assert code == 3 and "not among the releases" in message(envelope) and "1+unreleased" in message(envelope)
+    assert code == 3 and "not among the releases" in message(envelope) and "+unreleased" in message(envelope)
 
 
 def test_a_target_that_is_gone(line: Line, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -557,8 +567,8 @@ def test_a_plug_ins_target_has_releases_of_its_own(
     """Shared layers come from memkit's release, the plug-in's folder from its own; without one the line says so."""
     site, out = tmp_path / "site", tmp_path / "project"
     monkeypatch.syspath_prepend(str(site))
-    package = plug_in(site, record=RECORD.replace("[_openai]", "[]"), **{"ours.md": "one\n"})
-    assert release_target("mine").number == release_target("mine").number == 1
+    package = plug_in(site, **{"ours.md": "one\n"})
+    assert release_target("mine").version == release_target("mine").version == "1.0"
     assert run(["gen", "--target", "mine", "--out", str(out), "--store", str(starters)]) == 0
     (package / "project/ours.md").write_text("two\n")
     line.publish(SECOND)
@@ -570,7 +580,7 @@ def test_a_plug_ins_target_has_releases_of_its_own(
     assert ran("update", out, "--check", capsys=capsys)[0] == 0
     (package / "project/ours.md").write_text("three\n")
     code, envelope = ran("update", out, capsys=capsys)
-    assert code == 3 and "releases of memkit-mine" in message(envelope)
+    assert code == 3 and "releases that this memkit-mine carries" in message(envelope)
     shutil.rmtree(site)
     code, envelope = ran("update", out, capsys=capsys)
     assert code == 3 and "It came with memkit-mine" in message(envelope)

@@ -11,7 +11,7 @@ import pytest
 from edits import KINDS, MINE, OWNER, PYTHON, TEMPLATE, THEIRS, Case, reformatted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from projects import write_store
+from projects import EJECTED, write_store
 from releases import Line
 
 from memkit.generate.composition import Order
@@ -57,7 +57,7 @@ class Project:
         self.cases = cases
         line = Line(folder / "line", patch, {case.path: case.first.encode() for case in cases})
         self.out = folder / "project"
-        render(Order(find_target("tiny"), content, {}), self.out)
+        render(Order(find_target("tiny"), content, {}, EJECTED), self.out)
         for case in cases:
             case.edit(self.out)
             (self.out / case.folder).mkdir(exist_ok=True)

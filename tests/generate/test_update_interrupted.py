@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from edits import text_of
-from projects import write_store
+from projects import EJECTED, write_store
 from releases import Line
 
 from memkit.errors import EnvironmentFault, NegativeAnswer
@@ -21,7 +21,7 @@ from memkit.generate.manifest import ProjectFault
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
-from memkit.generate.update import journal, updates
+from memkit.generate.update import updates
 from memkit.generate.update.merging import Merging, Plan
 from memkit.use_cases.undo_update import undo_update
 from memkit.use_cases.update_project import update_project
@@ -53,7 +53,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a project with edits, for which an update is due."""
     line = Line(tmp_path / "line", monkeypatch, FIRST)
     out = tmp_path / "project"
-    render(Order(find_target("tiny"), content_of(write_store(tmp_path / "store")), {}), out)
+    render(Order(find_target("tiny"), content_of(write_store(tmp_path / "store")), {}, EJECTED), out)
     (out / "agent/file1.md").write_bytes(b"mine\n" + FIRST["agent/file1.md"])
     (out / "agent/file4.md").write_bytes(FIRST["agent/file4.md"].replace(b"words of 4 and 3'", b"mine'"))
     (out / "agent/file0.md").chmod(0o700)
@@ -177,7 +177,7 @@ def test_a_write_that_fails_changes_nothing(step: int, project: Path, monkeypatc
 
     monkeypatch.setattr(updates, "_move", fails)
     if step == 5:
-        monkeypatch.setattr(journal, "write_whole", _full)
+        monkeypatch.setattr(updates, "write_whole", _full)
     with pytest.raises(EnvironmentFault, match="No space left"):
         update_project(project)
 
@@ -324,7 +324,7 @@ def test_only_the_last_updates_can_be_taken_back(
     """What is saved does not grow without end."""
     line = Line(tmp_path / "other line", monkeypatch, FIRST)
     out = tmp_path / "other"
-    render(Order(find_target("tiny"), content_of(tmp_path / "store"), {}), out)
+    render(Order(find_target("tiny"), content_of(tmp_path / "store"), {}, EJECTED), out)
     for number in range(updates.KEPT + 2):
         line.publish({**FIRST, "agent/file0.md": b"%d\n" % number})
         update_project(out)

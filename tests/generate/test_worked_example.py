@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from projects import write_store
+from projects import unpacked_runtime, write_store
 
 from memkit.store.schema import load_schema
 
@@ -61,7 +61,10 @@ def test_its_project_passes_the_tests_that_every_project_ships(site: Path, tmp_p
     line = ("gen", "--target", TARGET, "--store", store, "--out", out)
     call(sys.executable, "-m", "memkit", *line, cwd=tmp_path, site=site)
 
-    told = call(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not process", cwd=out)
+    runtime = unpacked_runtime(tmp_path / "runtime")
+    told = call(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not process", cwd=out, site=runtime
+    )
 
     assert " passed" in told and "skipped" not in told
     manifest = json.loads((out / ".memkit-gen.json").read_text(encoding="utf-8"))

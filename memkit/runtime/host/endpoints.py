@@ -87,6 +87,8 @@ def _base_url(text: str, vendor: Vendor) -> str | None:
         usable = False
     if text and not usable:
         raise CannotServe(f"{vendor.url}={text!r} is no address. Write one like {vendor.example}.")
+    if not vendor.home.endswith("/v1"):  # its clients add that themselves, and others' documents write it
+        text = text.rstrip("/").removesuffix("/v1")
     return text or None
 
 

@@ -26,6 +26,11 @@ pytest.register_assert_rewrite(f"{__package__}.promises")
 stay_offline()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell of the mark that some promises carry."""
+    config.addinivalue_line("markers", "process: starts the agent in a process of its own, which is slow")
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the developer's own variables, proxies, home and .env file out of a test."""

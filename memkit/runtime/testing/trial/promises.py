@@ -60,6 +60,7 @@ def store_fact(talk: Talk, session: str = "first", **variables: str) -> str:
 class Memory:
     """Long-term memory, end to end: stored by a tool call, paged out, recalled in a new process, cited."""
 
+    @pytest.mark.process
     def test_a_fact_survives_paging_and_the_process_and_is_cited(self, talk: Talk) -> None:
         """A fact told in turn 1 is stored by a tool call, paged out, recalled by one in a new process, and cited."""
         small = {"CONTEXT_MAX_TOKENS": "700"}
@@ -78,6 +79,7 @@ class Memory:
         assert reply.data["citations"] == [record_id]
         assert f"[{record_id}]" in reply.message
 
+    @pytest.mark.process
     def test_core_memory_is_current_on_the_next_model_call(self, talk: Talk) -> None:
         """What a tool writes into it stands in the system prompt of the very next call, and of later processes."""
         script = [
@@ -93,6 +95,7 @@ class Memory:
         talk.elsewhere("Hello!", ["Good to know."])
         assert "I work in the lighthouse" in talk.system_prompts()[0]
 
+    @pytest.mark.process
     def test_turns_that_left_the_prompt_are_found_by_conversation_search(self, talk: Talk) -> None:
         """A turn of another session is out of the prompt, and a tool call finds it."""
         talk("The meeting is about the lighthouse", ["All right."], "--consent", "--session", "first")
@@ -202,6 +205,7 @@ class Consent:
         assert reply.codes == ["consent"]
         assert "harbour" not in kept_text(talk)
 
+    @pytest.mark.process
     def test_agreeing_in_words_is_enough_and_lasts_until_it_is_withdrawn(self, talk: Talk) -> None:
         """The same write is admitted then; consent holds in the next process; after a withdrawal a write is refused."""
         assert talk(HARBOUR + ". You may remember that.", STORE).codes == []
@@ -282,6 +286,7 @@ class Terminal:
         type_in("yes")
         assert talk("Hello again!", ["Hello."]).codes == ["consent"]
 
+    @pytest.mark.process
     def test_a_person_decides_about_a_call_that_needs_approval(
         self, talk: Talk, type_in: Callable[..., None], project: Project
     ) -> None:
@@ -310,6 +315,7 @@ def killed(talk: Talk, *arguments: str) -> None:
 class Sessions:
     """Sessions go on in a new process, also after a kill, and what the model sees stays bounded."""
 
+    @pytest.mark.process
     def test_a_session_goes_on_in_a_new_process(self, talk: Talk) -> None:
         """The words of the first process stand in the prompt of the second."""
         talk.elsewhere("My cat is called Lovelace", ["A fine name."], "--consent", "--session", "one")
@@ -368,6 +374,7 @@ class Sessions:
         talk("And now?", ["Still here."], "--session", "one")
         assert "what is it for?" in talk.words()[0]
 
+    @pytest.mark.process
     def test_a_call_that_was_cut_off_is_not_made_again(self, talk: Talk, project: Project) -> None:
         """Nobody knows what came of it, and the model is told so; the result of the call before is there."""
         killed(talk, "--consent")

@@ -9,62 +9,53 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from claude_agent_sdk import ClaudeAgentOptions, ResultError, query
+from memkit_runtime.host.endpoints import Endpoint
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sdk_loop import SdkLoop
+from memkit_runtime.host.wires import sendable_text
+from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.interface import CallData, Message
+from memkit_runtime.loop.turn import Intent, Reply
 
-from agent.assembly import Rooms
-from agent.endpoint import Endpoint
 from agent.exchange import Answer, Call, Exchange
 from agent.faults import check_result, clear_faults
 from agent.hooks import hooks_of
 from agent.patience import Patience
-from agent.sendable import sendable_text
 from agent.tools import PREFIX, SERVER, own_name, server_of
 from agent.transcript import blocks_of, store_of
 from agent.window import Window
-from agent.workplace import Workplace
-from loop.arguments import read_arguments
-from loop.core import AgentLoop
-from loop.interface import CallData, Message
-from loop.turn import Intent, Reply
+from agent.workplace import Workplace, environment_of
 
 GO_ON: Message = {"role": "user", "content": "(Go on: the results of your tool calls stand above.)"}
 """What a run begins with that goes on in the middle of a turn; a run always begins with words of the user."""
 OUT_OF_TURNS = "error_max_turns"
 
 
-class ClaudeLoop(AgentLoop):
+class ClaudeLoop(SdkLoop):
     """Runs the model and the tools of a turn with the SDK, each run in a session made from the main context."""
 
     def __init__(
         self, *parts: Any, endpoint: Endpoint, rooms: Rooms, events: asyncio.Runner, workplace: Workplace, **more: Any
     ) -> None:
-        super().__init__(*parts, **more)
+        super().__init__(*parts, rooms=rooms, **more)
         self.window = Window(rooms.main)
         self.patience = Patience(endpoint)
         self.exchange = Exchange(self._follow)
         self.begin_anew = False
         """Set by a hook that ended the run, because the next request has to be made from the main context."""
         self._endpoint = endpoint
-        self._rooms = rooms
         self._events = events
         self._workplace = workplace
         self._server = server_of(self.toolbox)
         self._offered = [spec.name for spec in self.toolbox.specs()]
-        self._made = 0
         self._stamped = 0
 
     def act(self, intent: Intent) -> Reply:
         """Run the command line until the model answers."""
-        self._made = self._stamped = 0
+        self.made = self._stamped = 0
         with clear_faults(self._endpoint):
             said = self._events.run(self._converse())
-        return Reply(said, min(self._made, self.max_tool_calls), limited=self._made >= self.max_tool_calls)
-
-    # --- what the hooks ask
-
-    def number_call(self) -> int:
-        """Count one tool call and return its number in this turn."""
-        self._made += 1
-        return self._made
+        return self.reply(said)
 
     # --- runs
 
@@ -114,9 +105,9 @@ class ClaudeLoop(AgentLoop):
             setting_sources=[],
             hooks=hooks_of(self),
             include_partial_messages=True,  # for the patience: an answer may be long in coming
-            max_turns=max(0, self.max_tool_calls - self._made) + 2,
+            max_turns=max(0, self.max_tool_calls - self.made) + 2,
             cwd=self._workplace.empty,
-            env=self._endpoint.environment(self._workplace),
+            env=environment_of(self._endpoint, self._workplace),
             extra_args={"no-session-persistence": None},
             stderr=_unheard,
         )

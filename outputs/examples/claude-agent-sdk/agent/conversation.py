@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 
-from agent.assembly import Rooms
+from memkit_runtime.host.command import AgentConversation
+from memkit_runtime.host.endpoints import ANTHROPIC, endpoint_of
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sessions import KeptSession
+
 from agent.claude_loop import ClaudeLoop
-from agent.endpoint import endpoint_of
-from agent.interface import Conversation
-from agent.session import KeptSession
 from agent.workplace import open_workplace
 
 # What a person can act on is told by this package, in one line.
@@ -20,9 +21,9 @@ logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
 
 
 @contextmanager
-def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
-    endpoint = endpoint_of(rooms.settings)
+    endpoint = endpoint_of(rooms.settings, ANTHROPIC)
     with asyncio.Runner() as events, open_workplace() as workplace:
         made = partial(ClaudeLoop, endpoint=endpoint, rooms=rooms, events=events, workplace=workplace)
         with closing(KeptSession(rooms.agent(loop=made), rooms)) as session:

@@ -6,44 +6,44 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, ResultMessage
-
-from agent.endpoint import KEY, RETRIES, URL, Endpoint
-from agent.errors import EnvironmentFault
+from memkit_runtime.host.endpoints import RETRIES, Endpoint
+from memkit_runtime.host.errors import CannotServe
 
 PREFIX = "API Error: "
 
 
 @contextmanager
 def clear_faults(endpoint: Endpoint) -> Iterator[None]:
-    """Turn a failure of the command line into an ``EnvironmentFault`` that says what to do."""
+    """Turn a failure of the command line into an ``CannotServe`` that says what to do."""
     try:
         yield
     except CLINotFoundError as error:
-        raise EnvironmentFault(
+        raise CannotServe(
             "The Claude command line, which claude-agent-sdk brings along, is not there. "
             "Install it again for this platform: pip install --force-reinstall claude-agent-sdk"
         ) from error
     except TimeoutError as error:
-        raise EnvironmentFault(_too_slow(endpoint)) from error
+        raise CannotServe(_too_slow(endpoint)) from error
     except ClaudeSDKError as error:
-        raise EnvironmentFault(f"The Claude command line failed: {_one_line(str(error))}") from error
+        raise CannotServe(f"The Claude command line failed: {_one_line(str(error))}") from error
 
 
 def check_result(result: ResultMessage | None, endpoint: Endpoint) -> None:
-    """Raise ``EnvironmentFault`` where a run ended by an error; a failed request calls itself a success."""
+    """Raise ``CannotServe`` where a run ended by an error; a failed request calls itself a success."""
     if result is None:
-        raise EnvironmentFault("The Claude command line ended without an answer. Try again.")
+        raise CannotServe("The Claude command line ended without an answer. Try again.")
     if not result.is_error:
         return
     said = _one_line(result.result or "; ".join(result.errors or ()) or result.subtype).removeprefix(PREFIX)
     if result.api_error_status == 401:
-        raise EnvironmentFault(f"{endpoint.name} does not accept the key in {KEY}.")
+        raise CannotServe(f"{endpoint.name} does not accept the key in {endpoint.vendor.key}.")
     if result.api_error_status is not None:
-        raise EnvironmentFault(f"{endpoint.name} answered with HTTP {result.api_error_status}: {said}")
+        raise CannotServe(f"{endpoint.name} answered with HTTP {result.api_error_status}: {said}")
     if "timed out" in said or "timeout" in said.lower():
-        raise EnvironmentFault(_too_slow(endpoint))
-    raise EnvironmentFault(
-        f"{endpoint.name} cannot be reached, or its answer broke off: {said.rstrip('.')}. Check {URL} and that the server runs."
+        raise CannotServe(_too_slow(endpoint))
+    raise CannotServe(
+        f"{endpoint.name} cannot be reached, or its answer broke off: {said.rstrip('.')}. "
+        f"Check {endpoint.vendor.url} and that the server runs."
     )
 
 

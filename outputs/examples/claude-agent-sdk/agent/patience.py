@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agent.endpoint import RETRIES, Endpoint
+from memkit_runtime.host.endpoints import RETRIES, Endpoint
 
 MARGIN = 15.0
 """Seconds for all that the command line does besides waiting for the model."""

@@ -6,9 +6,8 @@ import asyncio
 from typing import Any
 
 from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool, ToolAnnotations, create_sdk_mcp_server, tool
-
-from loop.core import Toolbox
-from loop.interface import ToolSpec
+from memkit_runtime.loop.core import Toolbox
+from memkit_runtime.loop.interface import ToolSpec
 
 SERVER = "memory"
 PREFIX = f"mcp__{SERVER}__"

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from claude_agent_sdk import SessionKey, SessionStore, SessionStoreEntry
+from memkit_runtime.host.wires import sendable_name
+from memkit_runtime.loop.interface import CallData, Message
+from memkit_runtime.memory.session_file import masked_tree
 
-from agent.sendable import sendable_name
 from agent.tools import PREFIX
-from loop.interface import CallData, Message
-from memory.session_file import masked_tree
 
 EARLIER = "(What was said before stands in the summary.)"
 """In the place of the user's words in front of an answer that outlived them; a conversation begins with the user."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.context import MainContext
+from memkit_runtime.memory.main import MainContext
 
 
 class Window:

@@ -1,4 +1,4 @@
-"""Where the command line works: a folder of its own that goes with the conversation."""
+"""Where the Claude command line works: a folder of its own, and an environment in which it finds the model and nothing else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from memkit_runtime.host.endpoints import ANTHROPIC, RETRIES, Endpoint
+
+FOREIGN = ("ANTHROPIC_", "CLAUDE", "OTEL_")
+"""Beginnings of variables that could send the command line to another server, under another name, or have it traced."""
 
 
 class Workplace:
@@ -40,3 +45,27 @@ def open_workplace() -> Iterator[Workplace]:
     """Return a workplace that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="agent-", ignore_cleanup_errors=True) as folder:
         yield Workplace(Path(folder))
+
+
+def environment_of(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
+    """Return what the command line is told: where to ask, how patiently, and to do nothing on its own."""
+    others = [name for name in os.environ if name.startswith(FOREIGN)]
+    return {
+        **dict.fromkeys(others, ""),
+        ANTHROPIC.key: endpoint.api_key,
+        **({ANTHROPIC.url: endpoint.base_url} if endpoint.base_url is not None else {}),
+        # The user's own configuration is neither read nor written.
+        "CLAUDE_CONFIG_DIR": str(workplace.settings),
+        "CLAUDE_CODE_TMPDIR": str(workplace.temporary),
+        "TMPDIR": str(workplace.temporary),
+        # Telemetry, updates, and a call that sends the user's words to find a name for the session.
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        # Memory, and what leaves the prompt, are the rooms' business.
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+        "DISABLE_COMPACT": "1",
+        "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
+        # A tool that has to be searched for is one that the model forgets.
+        "ENABLE_TOOL_SEARCH": "false",
+        "CLAUDE_CODE_MAX_RETRIES": str(RETRIES),
+        "API_TIMEOUT_MS": str(max(1, round(endpoint.timeout * 1000))),
+    }

@@ -14,21 +14,19 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk._internal.transport import subprocess_cli
+from memkit_runtime.host.endpoints import Endpoint
+from memkit_runtime.loop.core import Toolbox
+from memkit_runtime.loop.interface import Message
+from memkit_runtime.testing import Conversation, FakeServer
+from memkit_runtime.testing.trial.material import POLICIES
+from memkit_runtime.testing.trial.promises import only_error
+from memkit_runtime.testing.trial.talking import Talk, spoken
 
-from agent import DEFAULT_MODEL, patience
-from agent.assembly import open_rooms
+from agent import MODEL, claude_loop, patience
 from agent.conversation import open_conversation
-from agent.endpoint import Endpoint
-from agent.settings import load_settings
 from agent.tools import PREFIX, tools_of
 from agent.transcript import EARLIER, to_wire
-from agent.workplace import Workplace
-from loop.core import Toolbox
-from loop.interface import Message
-from tests.conftest import Talk, spoken
-from tests.material import POLICIES, notes
-from tests.model_server import Conversation, FakeServer
-from tests.test_failures import only_error
+from agent.workplace import Workplace, environment_of
 
 SESSION = ("--session", "one", "--consent")
 NOTE = {"tool": "note", "args": {"text": "milk"}}
@@ -50,7 +48,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_prompt_is_not_frozen(talk: Talk) -> None:
     """The command line goes on with the prompt of a session's first turn unless it is kept from that."""
     with FakeServer("anthropic", ["One.", "Two."]) as server:
-        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        rooms = talk.rooms(server.base_url)
         with open_conversation(rooms) as conversation:
             conversation.step("Hello!")
             rooms.main.core["human"] = "Lives in the lighthouse"
@@ -95,8 +93,7 @@ def arguments_of(path: Path) -> str:
 def test_a_prompt_may_be_longer_than_an_argument(talk: Talk) -> None:
     """Core memory and summary of a large window do not fit into an argument of a process."""
     with FakeServer("anthropic", ["Fine."]) as server:
-        variables = {**talk.variables(server.base_url), "CONTEXT_MAX_TOKENS": "200000"}
-        rooms = open_rooms(load_settings(variables), "ada", "one")
+        rooms = talk.rooms(server.base_url, CONTEXT_MAX_TOKENS="200000")
         with open_conversation(rooms) as conversation:
             rooms.main.core["human"] = "rain " * 40_000
             assert conversation.step("Hello!").message == "Fine."
@@ -120,7 +117,7 @@ def test_words_are_said_and_not_carried_out(talk: Talk, tmp_path: Path) -> None:
 
 def test_what_the_command_line_adds_for_models_that_it_knows_is_in_order(talk: Talk) -> None:
     """It sends other fields for them, and each request is one that the protocol allows, with another's turns before."""
-    for model in (DEFAULT_MODEL, "claude-opus-5", "claude-haiku-4-5", DEFAULT_MODEL):
+    for model in (MODEL, "claude-opus-5", "claude-haiku-4-5", MODEL):
         assert talk("Write it down", [NOTE, "Done."], *SESSION, MODEL=model).message == "Done."
         assert {body["model"] for body in talk.sent} == {model}
 
@@ -145,32 +142,32 @@ def test_a_denied_call_ends_at_the_hook(talk: Talk, monkeypatch: pytest.MonkeyPa
     assert [bool(block.get("is_error")) for block in told] == [True, False]
 
 
-def test_a_call_that_policies_warn_about_runs(talk: Talk, compiled: Path) -> None:
+def test_a_call_that_policies_warn_about_runs(talk: Talk) -> None:
     """The hook lets it pass, and the envelope tells of the warning."""
     denying: Any = POLICIES[0]
     warning = {**denying, "name": "careful", "effect": "warn"}
-    (compiled / "policies.json").write_text(json.dumps([warning]), encoding="utf-8")
+    (talk.project.compiled / "policies.json").write_text(json.dumps([warning]), encoding="utf-8")
 
     reply = talk("Write it down", [{"tool": "note", "args": {"text": "danger"}}, "Done."])
 
-    assert "danger" in notes(compiled)
+    assert "danger" in talk.notes
     assert [(entry["decision"], entry["name"]) for entry in reply.data["policy"]] == [("warn", "careful")]
 
 
-def test_arguments_that_do_not_fit_are_in_the_books(talk: Talk, compiled: Path) -> None:
+def test_arguments_that_do_not_fit_are_in_the_books(talk: Talk) -> None:
     """The SDK refuses them itself, behind the policies; the envelope and the next turn tell of the call all the same."""
     reply = talk("Write it down", [{"tool": "note", "args": {"text": 3}}, "I could not."], *SESSION)
 
-    assert notes(compiled) == ""
+    assert talk.notes == ""
     (call,) = reply.data["tool_calls"]
     assert (call["name"], call["error"], call["args"]) == ("note", True, {"text": 3})
     talk("And now?", ["Still here."], "--session", "one")
     assert "3 is not of type 'string'" in talk.results()[0]
 
 
-def test_a_call_around_the_hook_is_judged_too(talk: Talk, compiled: Path) -> None:
+def test_a_call_around_the_hook_is_judged_too(talk: Talk) -> None:
     """Whatever the command line makes of the hook's answer, the body asks the policies itself."""
-    rooms = open_rooms(load_settings(talk.variables("http://127.0.0.1:9")), "ada", "one")
+    rooms = talk.rooms("http://127.0.0.1:9")
     tools = {tool.name: tool for tool in tools_of(rooms.toolbox)}
 
     async def call() -> Any:
@@ -179,10 +176,10 @@ def test_a_call_around_the_hook_is_judged_too(talk: Talk, compiled: Path) -> Non
     told = asyncio.run(call())
 
     rooms.close()
-    assert "no_danger" in str(told) and notes(compiled) == ""
+    assert "no_danger" in str(told) and talk.notes == ""
 
 
-def test_calls_of_one_answer_run_and_are_refused_side_by_side(talk: Talk, compiled: Path) -> None:
+def test_calls_of_one_answer_run_and_are_refused_side_by_side(talk: Talk) -> None:
     """Each is judged and answered once, those that are denied, that no tool offers and that are no JSON too."""
     calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
     calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
@@ -190,7 +187,7 @@ def test_calls_of_one_answer_run_and_are_refused_side_by_side(talk: Talk, compil
 
     reply = talk("Write it down", [{"tools": calls}, "Done."], *SESSION)
 
-    assert "danger" not in notes(compiled) and "milk" in notes(compiled) and "bread" in notes(compiled)
+    assert "danger" not in talk.notes and "milk" in talk.notes and "bread" in talk.notes
     assert len(talk.results()) == len(calls) == len(reply.data["tool_calls"])
     assert [result for result in talk.results() if "no_danger" in result]
     talk("And now?", ["Still here."], "--session", "one")
@@ -198,7 +195,7 @@ def test_calls_of_one_answer_run_and_are_refused_side_by_side(talk: Talk, compil
     assert "There is no tool 'shell'" in talk.results()[1]
 
 
-def test_a_call_that_no_server_takes_back_does_not_end_the_turn(talk: Talk, compiled: Path) -> None:
+def test_a_call_that_no_server_takes_back_does_not_end_the_turn(talk: Talk) -> None:
     """The run is ended behind it, and another goes on with the call in a form that can be sent."""
     reply = talk("Write it down", [{"tools": [{"tool": "note", "arguments": "[]"}, NOTE]}, "Done."], *SESSION)
 
@@ -266,7 +263,7 @@ def test_a_key_does_not_reach_the_disk_while_a_turn_runs(talk: Talk, temporary: 
         return "Keep it secret."
 
     with FakeServer("anthropic", script) as server:
-        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        rooms = talk.rooms(server.base_url)
         with open_conversation(rooms) as conversation:
             conversation.step(f"My key is {key}, what is it for?")
             conversation.step("And now?")
@@ -344,7 +341,7 @@ def test_what_others_set_for_the_command_line_counts_for_nothing(
         monkeypatch.setenv(name, value)
 
     with FakeServer("anthropic", ["Hello."], api_key="local") as server:
-        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+        rooms = talk.rooms(server.base_url)
         with open_conversation(rooms) as conversation:
             assert conversation.step("Hello!").message == "Hello."
         rooms.close()
@@ -355,12 +352,11 @@ def test_what_others_set_for_the_command_line_counts_for_nothing(
 
 def test_the_proxy_would_see_it(talk: Talk, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: without its switch the command line goes out by itself."""
-    switched = Endpoint.environment
 
-    def unswitched(self: Endpoint, workplace: Workplace) -> dict[str, str]:
-        return {**switched(self, workplace), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
+    def unswitched(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
+        return {**environment_of(endpoint, workplace), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
 
-    monkeypatch.setattr(Endpoint, "environment", unswitched)
+    monkeypatch.setattr(claude_loop, "environment_of", unswitched)
 
     talk("Hello!", [{"delay": 1}, "Hello."] * 3)
 
@@ -416,20 +412,20 @@ def begin_to_answer(listening: socket.socket) -> None:
             kept[-1].sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
 
 
-def test_the_model_is_told_that_it_may_call_no_more(talk: Talk, compiled: Path) -> None:
+def test_the_model_is_told_that_it_may_call_no_more(talk: Talk) -> None:
     """At the bound the next call is refused with the advice to answer, and the answer still counts."""
     reply = talk("Write it down", [*[NOTE] * 9, "That was enough."])
 
-    assert notes(compiled).count("milk") == 8
+    assert talk.notes.count("milk") == 8
     assert "too many calls" in talk.results()[-1]
     assert reply.message.startswith("That was enough.")
 
 
-def test_a_turn_that_breaks_off_keeps_the_calls_that_it_made(talk: Talk, compiled: Path) -> None:
+def test_a_turn_that_breaks_off_keeps_the_calls_that_it_made(talk: Talk) -> None:
     """The next run of the session knows that the tool ran, so the model has no reason to call it again."""
     script = [{"tool": "note", "args": {"text": "paid"}}, *[{"status": 401, "message": "Not yours."}] * 4]
     assert talk("Pay", script, "--session", "one", "--consent").code == 3
-    assert notes(compiled).count("paid") == 1
+    assert talk.notes.count("paid") == 1
 
     talk("And now?", ["It is paid."], "--session", "one")
 

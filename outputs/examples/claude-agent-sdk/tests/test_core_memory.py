@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conftest import Talk
+from memkit_runtime.testing.trial.talking import Talk
 
 NOTE = {"tool": "note", "args": {"text": "milk"}}
 

@@ -7,19 +7,20 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import cast
 
+import openai
+from memkit_runtime.host.command import AgentConversation
+from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, endpoint_of
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sessions import KeptSession
 from pydantic import SecretStr
 
-from agent.assembly import Rooms
 from agent.checkpoints import Checkpoints, path_of
-from agent.endpoint import RETRIES, Endpoint, clear_faults, endpoint_of
 from agent.graph_loop import GraphLoop
-from agent.interface import Conversation
-from agent.session import KeptSession
 from agent.strict_chat import StrictChatOpenAI
 
 
 @contextmanager
-def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``; a session that was checkpointed goes on where it stopped."""
     endpoint = endpoint_of(rooms.settings)
     path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
@@ -35,7 +36,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
 
 def chat_model(endpoint: Endpoint) -> StrictChatOpenAI:
     """Return the chat model; no sampling parameters, because vendors reject them."""
-    with clear_faults(endpoint):
+    with clear_faults(endpoint, openai):
         return StrictChatOpenAI(
             endpoint=endpoint,
             model=endpoint.model,

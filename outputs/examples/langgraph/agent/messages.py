@@ -6,12 +6,10 @@ import uuid
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-
-from agent.sendable import sendable_name, sendable_text
-from loop.interface import CallData, Message
+from memkit_runtime.host.wires import STOPPED, sendable_name, sendable_text
+from memkit_runtime.loop.interface import CallData, Message
 
 _CALLS = ("tool_calls", "invalid_tool_calls")
-STOPPED = "Not known: the process ended before this call came back."
 
 
 def from_langchain(message: BaseMessage) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from langchain_core.tools import BaseTool, StructuredTool
-
-from loop.core import Toolbox
+from memkit_runtime.loop.core import Toolbox
 
 
 def tools_of(toolbox: Toolbox) -> list[BaseTool]:

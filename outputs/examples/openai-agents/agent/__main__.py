@@ -1,8 +1,20 @@
-"""Talk to the agent: ``python -m agent``."""
+"""Talk to the agent for OpenAI Agents SDK: ``python -m agent``, in the folder of the project."""
 
 import sys
 
-from agent.command import main
+import agent
+
+
+def main() -> int:
+    """Run one command line and return its exit code."""
+    try:
+        from memkit_runtime.host.command import run
+        from memkit_runtime.host.settings import project_of
+    except ModuleNotFoundError as error:
+        print(f"agent: {error}. Install what this project needs: pip install -r requirements.txt", file=sys.stderr)
+        return 3
+    return run(project_of(agent))
+
 
 if __name__ == "__main__":
     sys.exit(main())

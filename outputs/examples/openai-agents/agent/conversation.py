@@ -11,13 +11,13 @@ from typing import cast
 
 import openai
 from agents import set_tracing_disabled
+from memkit_runtime.host.command import AgentConversation
+from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, endpoint_of
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sessions import KeptSession
 
-from agent.assembly import Rooms
-from agent.endpoint import RETRIES, Endpoint, clear_faults, endpoint_of
-from agent.interface import Conversation
 from agent.model import AgentModel
 from agent.runner_loop import RunnerLoop
-from agent.session import KeptSession
 
 # The SDK uploads what is said to OpenAI, whatever the base URL, unless it is told not to.
 set_tracing_disabled(True)
@@ -26,7 +26,7 @@ logging.getLogger("openai.agents").addHandler(logging.NullHandler())
 
 
 @contextmanager
-def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``; a session that was kept goes on where it stopped."""
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, opened_client(endpoint, events) as client:
@@ -41,7 +41,7 @@ def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
 @contextmanager
 def opened_client(endpoint: Endpoint, events: asyncio.Runner) -> Iterator[openai.AsyncOpenAI]:
     """Return the client of the endpoint, which lives as long as the event loop that its connections belong to."""
-    with clear_faults(endpoint):
+    with clear_faults(endpoint, openai):
         client = openai.AsyncOpenAI(
             api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
         )

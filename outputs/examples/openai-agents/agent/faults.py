@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import openai
 from agents.exceptions import AgentsException
-
-from agent.endpoint import Endpoint, clear_faults
-from agent.errors import EnvironmentFault
+from memkit_runtime.host.endpoints import Endpoint, clear_faults
+from memkit_runtime.host.errors import CannotServe
 
 
 @contextmanager
 def clear_run_faults(endpoint: Endpoint) -> Iterator[None]:
-    """Turn a failure of the server, or an answer that the SDK cannot use, into an ``EnvironmentFault``."""
-    with clear_faults(endpoint):
+    """Turn a failure of the server, or an answer that the SDK cannot use, into an ``CannotServe``."""
+    with clear_faults(endpoint, openai):
         try:
             yield
         except AgentsException as error:
             reason = " ".join(str(error).split()).rstrip(".")[:500]
-            raise EnvironmentFault(f"The answer of {endpoint.name} cannot be used: {reason}. Try again.") from error
+            raise CannotServe(f"The answer of {endpoint.name} cannot be used: {reason}. Try again.") from error

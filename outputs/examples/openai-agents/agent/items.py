@@ -6,15 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent.sendable import sendable_name
-from loop.arguments import read_arguments
-from loop.interface import CallData, Message
+from memkit_runtime.host.wires import STOPPED, sendable_name
+from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.interface import CallData, Message
 
 REASONING = "reasoning"
 """Under it a message carries, until its turn ends, the encrypted reasoning that led to it."""
 MADE_HERE = "message"
 """The id of every message of the model that is sent back; the SDK takes none without."""
-STOPPED = "Not known: the process ended before this call came back."
 
 
 def to_items(messages: Iterable[Message]) -> list[Any]:

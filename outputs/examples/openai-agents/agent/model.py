@@ -8,10 +8,10 @@ from typing import Any
 
 from agents import ModelSettings, OpenAIChatCompletionsModel
 from agents.items import TResponseStreamEvent
+from memkit_runtime.host.endpoints import Endpoint, malformed, readable
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseCompletedEvent
 
-from agent.endpoint import Endpoint, malformed, readable
 from agent.tidy import tidy
 
 SETTINGS = ModelSettings()

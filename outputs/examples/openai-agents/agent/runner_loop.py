@@ -8,35 +8,34 @@ from typing import Any
 
 from agents import Agent, Model, RunConfig, Runner
 from agents.run import CallModelData, ModelInputData
+from memkit_runtime.host.endpoints import Endpoint
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sdk_loop import SdkLoop
+from memkit_runtime.loop.core import AgentResponse
+from memkit_runtime.loop.turn import Intent, Reply
 
-from agent.assembly import Rooms
-from agent.endpoint import Endpoint
 from agent.faults import clear_run_faults
 from agent.items import answered, to_items, to_messages, without_reasoning
 from agent.model import SETTINGS
 from agent.sessions import MaskedSession, path_of
 from agent.tools import tools_of
-from loop.core import AgentLoop, AgentResponse
-from loop.turn import Intent, Reply
 
 
 class BoundReached(Exception):
     """The model called a tool where it was to answer."""
 
 
-class RunnerLoop(AgentLoop):
+class RunnerLoop(SdkLoop):
     """Runs the model and the tools of a turn with the SDK, whose session follows the main context."""
 
     def __init__(
         self, *parts: Any, model: Model, endpoint: Endpoint, rooms: Rooms, events: asyncio.Runner, **more: Any
     ) -> None:
-        super().__init__(*parts, **more)  # without the model, which only the SDK asks
+        super().__init__(*parts, rooms=rooms, **more)  # without the model, which only the SDK asks
         self._endpoint = endpoint
-        self._rooms = rooms
         self._events = events
         self._path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
         self._session: MaskedSession | None = None
-        self._made = 0
         self._seen = 0
         self._closing = False
         self._agent: Agent[RunnerLoop] = Agent(
@@ -52,29 +51,18 @@ class RunnerLoop(AgentLoop):
     def act(self, intent: Intent) -> Reply:
         """Run the agent until the model answers."""
         self._follow_consent()
-        self._made, self._seen, self._closing = 0, 1, False
+        self.made, self._seen, self._closing = 0, 1, False
         with clear_run_faults(self._endpoint):
             said = self._events.run(self._run(self._user_text or ""))
-        return Reply(said, min(self._made, self.max_tool_calls), limited=not self.may_call())
+        return self.reply(said)
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
         response = super().remember(reply)
-        without_reasoning(self._rooms.main.messages)
+        without_reasoning(self.rooms.main.messages)
         if self._session is not None:
-            self._session.replace(self._kept(self._rooms.main.messages))
+            self._session.replace(self._kept(self.rooms.main.messages))
         return response
-
-    # --- what the tools ask
-
-    def may_call(self) -> bool:
-        """Return whether the model may call another tool in this turn."""
-        return self._made < self.max_tool_calls
-
-    def number_call(self) -> int:
-        """Count one tool call and return its number in this turn."""
-        self._made += 1
-        return self._made
 
     # --- the model's calls
 
@@ -125,13 +113,13 @@ class RunnerLoop(AgentLoop):
 
     def take_up(self) -> None:
         """Put a session that was kept back into the main context."""
-        if not self._rooms.consent.granted() or not self._path.exists():
+        if not self.rooms.consent.granted() or not self._path.exists():
             return
-        self._session = MaskedSession(self._rooms.session_id, self._path)
+        self._session = MaskedSession(self.rooms.session_id, self._path)
         messages = to_messages(self._events.run(self._session.get_items()))
         if messages:
             summary = messages.pop(0)["content"] if messages[0]["role"] == "system" else ""
-            self._rooms.main.restore(answered(messages), summary)
+            self.rooms.main.restore(answered(messages), summary)
 
     def close(self) -> None:
         """Close the session's file if it was opened."""
@@ -140,15 +128,15 @@ class RunnerLoop(AgentLoop):
 
     def _kept(self, messages: Sequence[Any]) -> list[Any]:
         """Return what the session holds: the summary of what was paged out, and ``messages``."""
-        summary = self._rooms.main.summary
+        summary = self.rooms.main.summary
         return [*([{"role": "system", "content": summary}] if summary else []), *to_items(messages)]
 
     def _follow_consent(self) -> None:
         """Put the session on disk when the user agrees, and take it off when they withdraw."""
-        granted = self._rooms.consent.granted()
+        granted = self.rooms.consent.granted()
         if granted and self._session is None:
-            self._session = MaskedSession(self._rooms.session_id, self._path)
-            self._session.replace(self._kept(self._rooms.main.messages[:-1]))  # the SDK adds the words of this turn
+            self._session = MaskedSession(self.rooms.session_id, self._path)
+            self._session.replace(self._kept(self.rooms.main.messages[:-1]))  # the SDK adds the words of this turn
         elif not granted and self._session is not None:
             self._session.forget()
             self._session = None

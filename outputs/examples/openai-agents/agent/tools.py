@@ -13,14 +13,11 @@ from agents import (
     tool_input_guardrail,
 )
 from agents.tool_context import ToolContext
-
-from agent.sendable import arguments_as_sent
-from loop.interface import ToolSpec
+from memkit_runtime.host.wires import TOO_MANY, arguments_as_sent
+from memkit_runtime.loop.interface import ToolSpec
 
 if TYPE_CHECKING:
     from agent.runner_loop import RunnerLoop
-
-TOO_MANY = "Not run: too many calls in one turn."
 
 
 def tools_of(loop: RunnerLoop) -> list[FunctionTool]:

@@ -15,22 +15,19 @@ import pytest
 from agents import set_trace_processors, set_tracing_disabled
 from agents.tracing import TracingProcessor
 from agents.tracing.setup import get_trace_provider
+from memkit_runtime.host import sessions
+from memkit_runtime.testing import FakeServer
+from memkit_runtime.testing.trial.material import FAILED
+from memkit_runtime.testing.trial.promises import only_error
+from memkit_runtime.testing.trial.talking import Talk
 from openai.types.responses import Response, ResponseFunctionToolCall
 
-from agent import state_files
-from agent.assembly import open_rooms
 from agent.conversation import open_conversation
 from agent.items import STOPPED, to_items, to_messages
 from agent.runner_loop import RunnerLoop
 from agent.sessions import MaskedSession, path_of
-from agent.settings import load_settings
 from agent.tidy import tidy
 from agent.tools import policy_gate, tools_of
-from tests import wire
-from tests.conftest import Talk
-from tests.material import FAILED, notes
-from tests.model_server import FakeServer
-from tests.test_failures import only_error
 
 SESSION = ("--session", "one", "--consent")
 CALL = {"type": "function_call", "call_id": "call_1", "name": "note", "arguments": '{"text": "milk"}'}
@@ -86,8 +83,8 @@ def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
 
 def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
     """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
-    with FakeServer(wire.PROTOCOL, ["A fine name.", "Thank you.", "Lovelace."]) as server:
-        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+    with FakeServer(talk.wire.protocol, ["A fine name.", "Thank you.", "Lovelace."]) as server:
+        rooms = talk.rooms(server.base_url)
         with open_conversation(rooms) as conversation:
             conversation.step("My cat is called Lovelace")
             assert not file_of(talk).exists()
@@ -107,7 +104,7 @@ def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
 def test_a_session_that_somebody_else_holds_is_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits in vain for its file gets one line, and no trace."""
     talk("Hello!", ["Hello."], *SESSION)
-    monkeypatch.setattr(state_files, "PATIENCE", 0.1)
+    monkeypatch.setattr(sessions, "PATIENCE", 0.1)
     with closing(sqlite3.connect(file_of(talk))) as holder:
         holder.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;")
 
@@ -124,17 +121,17 @@ def test_the_session_stays_as_small_as_the_main_context(talk: Talk) -> None:
     assert "Summary of earlier messages" in talk.system_prompts()[0]
 
 
-def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
+def test_what_ran_before_a_failure_is_in_the_session(talk: Talk) -> None:
     """The SDK writes each step down, so the next process sees the call and its result, once."""
     talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], *SESSION)
 
     talk("Go on", ["Here we are."], "--session", "one")
 
     assert [result.count("noted") for result in talk.results()] == [1]
-    assert notes(compiled).count("milk") == 1
+    assert talk.notes.count("milk") == 1
 
 
-def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Path) -> None:
+def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
     """Calls without a result get one that says so, in their place, and the call is not repeated."""
     talk("Hello!", ["Hello."], *SESSION)
     session = MaskedSession("one", file_of(talk))
@@ -145,7 +142,7 @@ def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Pa
 
     assert reply.message == "Here we are."
     assert talk.results() == [STOPPED]
-    assert notes(compiled) == ""
+    assert talk.notes == ""
 
 
 def test_messages_come_back_from_items_as_they_were() -> None:
@@ -165,9 +162,9 @@ def test_messages_come_back_from_items_as_they_were() -> None:
 # --- the tool guardrail
 
 
-def test_every_tool_is_behind_the_policies(talk: Talk, compiled: Path) -> None:
+def test_every_tool_is_behind_the_policies(talk: Talk) -> None:
     """No tool is offered without the guardrail, and a body that is reached around it asks the policies itself."""
-    rooms = open_rooms(load_settings(talk.variables("http://127.0.0.1:9/v1")), "ada", "one")
+    rooms = talk.rooms("http://127.0.0.1:9/v1")
     tools = {tool.name: tool for tool in tools_of(cast(RunnerLoop, SimpleNamespace(toolbox=rooms.toolbox)))}
 
     async def around_the_guardrail() -> str:
@@ -178,17 +175,17 @@ def test_every_tool_is_behind_the_policies(talk: Talk, compiled: Path) -> None:
     assert set(tools) == {spec.name for spec in rooms.toolbox.specs()}
     assert all(tool.tool_input_guardrails == [policy_gate] for tool in tools.values())
     rooms.close()
-    assert "no_danger" in told and notes(compiled) == ""
+    assert "no_danger" in told and talk.notes == ""
 
 
-def test_calls_of_one_answer_run_side_by_side(talk: Talk, compiled: Path) -> None:
+def test_calls_of_one_answer_run_side_by_side(talk: Talk) -> None:
     """Parallel calls are each judged and answered, those that are denied and those that no tool offers too."""
     calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
     calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
 
     reply = talk("Write it down", [{"tools": calls}, "Done."])
 
-    assert "danger" not in notes(compiled) and "milk" in notes(compiled) and "bread" in notes(compiled)
+    assert "danger" not in talk.notes and "milk" in talk.notes and "bread" in talk.notes
     results = talk.results()
     assert len(results) == len(calls)
     assert sum("no_danger" in result for result in results) == 1
@@ -196,11 +193,11 @@ def test_calls_of_one_answer_run_side_by_side(talk: Talk, compiled: Path) -> Non
     assert len(reply.data["tool_calls"]) == len(calls)
 
 
-def test_arguments_that_were_cut_off_do_not_run(talk: Talk, compiled: Path) -> None:
+def test_arguments_that_were_cut_off_do_not_run(talk: Talk) -> None:
     """Half of a JSON object is no object."""
     talk("Write it down", [{"tool": "note", "arguments": '{"text": "half of it'}, "It was cut off."])
 
-    assert notes(compiled) == ""
+    assert talk.notes == ""
     assert "no JSON" in talk.results()[0]
 
 

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 
-from agent.assembly import Rooms
-from agent.endpoint import endpoint_of
-from agent.interface import Conversation
+from memkit_runtime.host.command import AgentConversation
+from memkit_runtime.host.endpoints import endpoint_of
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sessions import KeptSession
+
 from agent.responses_wire import ResponsesWire
 from agent.run_loop import RunLoop
-from agent.session import KeptSession
 
 
 @contextmanager
-def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the thread."""
     with ResponsesWire(endpoint_of(rooms.settings)) as wire:
         agent = rooms.agent(loop=partial(RunLoop, wire=wire, rooms=rooms))

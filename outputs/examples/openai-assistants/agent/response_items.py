@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agent.sendable import sendable_name, sendable_text
-from loop.arguments import read_arguments
-from loop.interface import CallData, ToolCall
+from memkit_runtime.host.wires import sendable_name, sendable_text
+from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.interface import CallData, ToolCall
 
 Item = dict[str, Any]
 Written = dict[str, list[Item]]

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import openai
+from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed, readable
+from memkit_runtime.host.errors import CannotServe
+from memkit_runtime.host.wires import sendable_text
+from memkit_runtime.loop.interface import ToolSpec
 
 from agent.assistant import Assistant
-from agent.endpoint import RETRIES, Endpoint, clear_faults, malformed, readable
-from agent.errors import EnvironmentFault
 from agent.response_items import Written, read_items, renumbered, resendable, to_items
-from agent.sendable import sendable_text
 from agent.thread import Thread
 from agent.wire import Step, ToolOutput
-from loop.interface import ToolSpec
 
 ENCRYPTED = "reasoning.encrypted_content"
 
@@ -29,7 +29,7 @@ class ResponsesWire:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._encrypted = True
-        with clear_faults(endpoint):
+        with clear_faults(endpoint, openai):
             self._client = openai.OpenAI(
                 api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
             )
@@ -39,8 +39,8 @@ class ResponsesWire:
         return ResponsesRun(self, assistant, thread)
 
     def ask(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the items that the model answers with; raises ``EnvironmentFault`` when the server cannot serve."""
-        with clear_faults(self.endpoint), readable(self.endpoint), self._stream(request) as events:
+        """Return the items that the model answers with; raises ``CannotServe`` when the server cannot serve."""
+        with clear_faults(self.endpoint, openai), readable(self.endpoint), self._stream(request) as events:
             return self._finished(events)
 
     def _stream(self, request: Mapping[str, Any]) -> openai.Stream[Any]:
@@ -68,7 +68,7 @@ class ResponsesWire:
                 # Some servers leave the output out of the last event.
                 return [as_sent(item) for item in event.response.output or ()] or items
             elif kind in ("response.failed", "error"):
-                raise EnvironmentFault(f"{self.endpoint.name} failed: {reason_of(event)}")
+                raise CannotServe(f"{self.endpoint.name} failed: {reason_of(event)}")
         raise malformed(self.endpoint, "its last event is missing")
 
     def __enter__(self) -> Self:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent.assembly import Rooms
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.wires import TOO_MANY
+from memkit_runtime.loop.core import AgentLoop, AgentResponse
+from memkit_runtime.loop.turn import Intent, Reply
+
 from agent.assistant import Assistant
 from agent.run import Run
 from agent.thread import Thread
 from agent.wire import ToolOutput, Wire
-from loop.core import AgentLoop, AgentResponse
-from loop.turn import Intent, Reply
-
-TOO_MANY = "Not run: too many calls in one turn."
 
 
 class RunLoop(AgentLoop):

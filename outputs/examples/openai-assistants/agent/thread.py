@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from memkit_runtime.loop.interface import CallData, Message, ToolCall
+
 from agent.wire import Step, ToolOutput
-from loop.interface import CallData, Message, ToolCall
 
 
 class Thread:

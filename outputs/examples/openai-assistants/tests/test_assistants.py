@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from memkit_runtime.loop.interface import ToolCall
+from memkit_runtime.testing.trial.material import FAILED
+from memkit_runtime.testing.trial.talking import Talk
 
 from agent.assistant import Assistant
 from agent.run import Run
 from agent.thread import Thread
 from agent.wire import Step, ToolOutput
-from loop.interface import ToolCall
-from tests.conftest import Talk
-from tests.material import FAILED, notes
 
 LOOK = ToolCall("call_1", "look", {"at": "sea"})
 WAIT = ToolCall("call_2", "wait", "no JSON")
@@ -139,24 +138,24 @@ def test_a_thread_holds_each_call_with_its_output() -> None:
     assert messages[0]["phase"] == "commentary" and thread.call_ids() == {"call_1"}
 
 
-def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
+def test_what_ran_before_a_failure_is_in_the_session(talk: Talk) -> None:
     """So the next process sees the call and its result, once."""
     talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], "--session", "one", "--consent")
 
     talk("Go on", ["Here we are."], "--session", "one")
 
     assert talk.words()[0].count("noted") == 1 and "Write it down" in talk.words()[0]
-    assert notes(compiled).count("milk") == 1
+    assert talk.notes.count("milk") == 1
 
 
-def test_every_call_of_one_answer_is_judged_and_answered(talk: Talk, compiled: Path) -> None:
+def test_every_call_of_one_answer_is_judged_and_answered(talk: Talk) -> None:
     """Those that a policy denies and those that no tool offers too, each by its own output."""
     calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
     calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
 
     reply = talk("Write it down", [{"text": "I will.", "tools": calls}, "Done."])
 
-    assert "danger" not in notes(compiled) and "milk" in notes(compiled) and "bread" in notes(compiled)
+    assert "danger" not in talk.notes and "milk" in talk.notes and "bread" in talk.notes
     results = talk.results()
     assert ["no tool 'shell'" in result for result in results] == [False, True, False, False]
     assert ["no_danger" in result for result in results] == [False, False, True, False]

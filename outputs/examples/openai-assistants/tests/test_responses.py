@@ -8,17 +8,15 @@ from typing import Any
 
 import openai
 import pytest
+from memkit_runtime.host.endpoints import Endpoint
+from memkit_runtime.host.errors import CannotServe
+from memkit_runtime.testing import FakeServer
+from memkit_runtime.testing.trial.material import FAILED
+from memkit_runtime.testing.trial.talking import Talk
 
-from agent.assembly import open_rooms
 from agent.conversation import open_conversation
-from agent.endpoint import Endpoint
-from agent.errors import EnvironmentFault
 from agent.response_items import read_items, resendable, to_items
 from agent.responses_wire import ENCRYPTED, ResponsesWire
-from agent.settings import load_settings
-from tests.conftest import Talk
-from tests.material import FAILED
-from tests.model_server import FakeServer
 
 SESSION = ("--session", "one", "--consent")
 NOTE = {"tool": "note", "args": {"text": "milk"}}
@@ -75,7 +73,7 @@ def test_reasoning_is_in_no_file_while_its_run_lasts(talk: Talk) -> None:
 def test_a_model_that_does_not_reason_is_asked_without(talk: Talk) -> None:
     """The server's refusal is taken as the answer to that question, once."""
     with FakeServer("responses", [NOTE, "Done."]) as server:
-        rooms = open_rooms(load_settings({**talk.variables(server.base_url), "MODEL": "gpt-4.1"}), "ada", "one")
+        rooms = talk.rooms(server.base_url, MODEL="gpt-4.1")
         with open_conversation(rooms) as conversation:
             assert conversation.step("Write it down").message == "Done."
         rooms.close()
@@ -176,7 +174,7 @@ def item(**fields: Any) -> openai.BaseModel:
 
 def test_a_stream_that_just_ends_is_told() -> None:
     """An answer without its last event is half of one, so none of its calls may run."""
-    with pytest.raises(EnvironmentFault, match="broke off"):
+    with pytest.raises(CannotServe, match="broke off"):
         finished(event("response.created"), event("response.output_item.done", item=item(type="message")))
 
 
@@ -190,7 +188,7 @@ def test_a_failure_inside_a_stream_is_one_line(talk: Talk) -> None:
 
 def test_an_error_in_the_place_of_an_event_is_one_line() -> None:
     """The protocol has an event for it that belongs to no response."""
-    with pytest.raises(EnvironmentFault, match="out of order"):
+    with pytest.raises(CannotServe, match="out of order"):
         finished(event("response.created"), event("error", message="out of\norder", code=None))
 
 

@@ -1,6 +1,6 @@
-"""The agent of this project: its rooms put together, and the way a model reaches them."""
+"""The agent of this project: the rooms of memkit_runtime, wired to ReAct (no framework)."""
 
-PROJECT = "example"
+NAME = "example"
 """What people call this project."""
-DEFAULT_MODEL = "gpt-5.4-mini"
+MODEL = "gpt-5.4-mini"
 """The model to ask where the environment names none."""

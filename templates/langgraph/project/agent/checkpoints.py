@@ -8,9 +8,9 @@ from pathlib import Path
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from memkit_runtime.host.sessions import PATIENCE, prepare_database, remove_database, state_file
 
 from agent.masking import MaskingSerializer
-from agent.state_files import PATIENCE, prepare_database, remove_database, state_file
 
 FOLDER = "langgraph"
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
+import openai
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langsmith import tracing_context
+from memkit_runtime.host.endpoints import Endpoint, clear_faults
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sdk_loop import SdkLoop
+from memkit_runtime.loop.core import AgentResponse
+from memkit_runtime.loop.turn import Intent, Reply
 
-from agent.assembly import Rooms
 from agent.checkpoints import Checkpoints
-from agent.endpoint import Endpoint, clear_faults
 from agent.journal import Journal
 from agent.middleware import middleware_of
 from agent.tools import tools_of
-from loop.core import AgentLoop, AgentResponse
-from loop.turn import Intent, Reply
 
 STEPS_PER_CALL = 8
 """Graph steps that one model call and its tools take at most, middleware included."""
 
 
-class GraphLoop(AgentLoop):
+class GraphLoop(SdkLoop):
     """Runs the model and the tools of a turn as a graph whose every step is checkpointed."""
 
     def __init__(
@@ -35,14 +36,11 @@ class GraphLoop(AgentLoop):
         checkpoints: Checkpoints,
         **more: Any,
     ) -> None:
-        super().__init__(*parts, **more)
+        super().__init__(*parts, rooms=rooms, **more)
         self.transcript = Journal(rooms.main, self._add)
         self._chat_model = chat_model
         self._endpoint = endpoint
-        self._rooms = rooms
         self._checkpoints = checkpoints
-        self._made = 0
-        self._counting = threading.Lock()
         self._config: Any = {
             "configurable": {"thread_id": rooms.session_id},
             "recursion_limit": STEPS_PER_CALL * (self.max_tool_calls + 2),
@@ -53,14 +51,14 @@ class GraphLoop(AgentLoop):
     def act(self, intent: Intent) -> Reply:
         """Run the graph until the model answers."""
         self._follow_consent()
-        self._made = 0
+        self.made = 0
         words = self.transcript.adopt(HumanMessage(self._user_text or ""))
         # LangChain uploads what is said to LangSmith where a developer's environment asks for that.
-        with clear_faults(self._endpoint), tracing_context(enabled=False):
+        with clear_faults(self._endpoint, openai), tracing_context(enabled=False):
             state = self._graph.invoke({"messages": [words], "turn": self.turn_id}, self._config)
         self._answer = state["messages"][-1]
         said = self._answer.text if isinstance(self._answer, AIMessage) else ""
-        return Reply(said, min(self._made, self.max_tool_calls), limited=not self.may_call())
+        return self.reply(said)
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
@@ -74,18 +72,6 @@ class GraphLoop(AgentLoop):
     def _told(self, text: str) -> BaseMessage:
         said = self._answer if isinstance(self._answer, AIMessage) else AIMessage("")
         return self.transcript.adopt(said.model_copy(update={"content": text}))
-
-    # --- what the middleware asks
-
-    def may_call(self) -> bool:
-        """Return whether the model may call another tool in this turn."""
-        return self._made < self.max_tool_calls
-
-    def number_call(self) -> int:
-        """Count one tool call, which may run beside others, and return its number in this turn."""
-        with self._counting:
-            self._made += 1
-            return self._made
 
     # --- sessions
 
@@ -106,14 +92,14 @@ class GraphLoop(AgentLoop):
 
     def _follow_consent(self) -> None:
         """Move the session to disk when the user agrees, and off it when they withdraw."""
-        if self._durable == self._rooms.consent.granted():
+        if self._durable == self.rooms.consent.granted():
             return
         values = self._graph.get_state(self._config).values
         if self._durable:
             self._checkpoints.forget()
         else:
-            self._checkpoints.saver(durable=False).delete_thread(self._rooms.session_id)
-        self._durable = self._rooms.consent.granted()
+            self._checkpoints.saver(durable=False).delete_thread(self.rooms.session_id)
+        self._durable = self.rooms.consent.granted()
         self._graph = self._build()
         if values:
             self._graph.update_state(self._config, values)

@@ -8,9 +8,9 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from memkit_runtime.memory.main import MainContext
 
 from agent.messages import answered, from_langchain
-from memory.context import MainContext
 
 
 class Journal:

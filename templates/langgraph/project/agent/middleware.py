@@ -20,14 +20,12 @@ from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.messages import AIMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from memkit_runtime.host.wires import TOO_MANY, arguments_as_sent
 
 from agent.messages import sendable, to_langchain
-from agent.sendable import arguments_as_sent
 
 if TYPE_CHECKING:
     from agent.graph_loop import GraphLoop
-
-TOO_MANY = "Not run: too many calls in one turn."
 
 
 class ContextState(AgentState[Any]):

@@ -13,10 +13,8 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
-
-from agent.call_numbers import CallNumbers
-from agent.endpoint import Endpoint, malformed, readable
-from agent.sendable import sendable_arguments
+from memkit_runtime.host.endpoints import Endpoint, malformed, readable
+from memkit_runtime.host.wires import CallNumbers, sendable_arguments
 
 
 class StrictChatOpenAI(ChatOpenAI):

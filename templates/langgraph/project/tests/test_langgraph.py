@@ -17,18 +17,15 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.langchain import wait_for_all_tracers
 from langsmith import run_trees
 from langsmith.utils import get_env_var
+from memkit_runtime.host import sessions
+from memkit_runtime.testing import FakeServer
+from memkit_runtime.testing.trial.material import FAILED
+from memkit_runtime.testing.trial.promises import only_error
+from memkit_runtime.testing.trial.talking import Talk
 
-from agent import state_files
-from agent.assembly import open_rooms
 from agent.checkpoints import Checkpoints, path_of
 from agent.conversation import open_conversation
 from agent.messages import STOPPED
-from agent.settings import load_settings
-from tests import wire
-from tests.conftest import Talk
-from tests.material import FAILED, notes
-from tests.model_server import FakeServer
-from tests.test_failures import only_error
 
 SESSION = ("--session", "one", "--consent")
 
@@ -82,8 +79,8 @@ def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
 
 def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
     """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
-    with FakeServer(wire.PROTOCOL, ["A fine name.", "Thank you.", "Lovelace."]) as server:
-        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one")
+    with FakeServer(talk.wire.protocol, ["A fine name.", "Thank you.", "Lovelace."]) as server:
+        rooms = talk.rooms(server.base_url)
         with open_conversation(rooms) as conversation:
             conversation.step("My cat is called Lovelace")
             assert not checkpoint(talk).exists()
@@ -103,7 +100,7 @@ def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
 def test_a_session_that_somebody_else_holds_is_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits in vain for its file gets one line, and no trace."""
     talk("Hello!", ["Hello."], *SESSION)
-    monkeypatch.setattr(state_files, "PATIENCE", 0.1)
+    monkeypatch.setattr(sessions, "PATIENCE", 0.1)
     with closing(sqlite3.connect(checkpoint(talk))) as holder:
         holder.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;")
 
@@ -132,7 +129,7 @@ def test_what_the_user_was_told_is_what_is_kept(talk: Talk, script: list[Any]) -
     assert reply.message in talk.words()[0]
 
 
-def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Path) -> None:
+def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
     """Calls without a result get one that says so, in their place, and the call is not repeated."""
     talk("Hello!", ["Hello."], *SESSION)
     call = {"id": "call_1", "name": "note", "args": {"text": "milk"}}
@@ -142,17 +139,17 @@ def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk, compiled: Pa
 
     assert reply.message == "Here we are."
     assert STOPPED in talk.results()
-    assert notes(compiled) == ""
+    assert talk.notes == ""
 
 
-def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
+def test_what_ran_before_a_failure_is_in_the_session(talk: Talk) -> None:
     """Each step is checkpointed, so the next process sees the call and its result, once."""
     talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], *SESSION)
 
     talk("Go on", ["Here we are."], "--session", "one")
 
     assert [result.count("noted") for result in talk.results()] == [1]
-    assert notes(compiled).count("milk") == 1
+    assert talk.notes.count("milk") == 1
 
 
 def leave_unfinished(talk: Talk, messages: list[Any]) -> None:
@@ -166,21 +163,21 @@ def leave_unfinished(talk: Talk, messages: list[Any]) -> None:
     checkpoints.close()
 
 
-def test_arguments_that_were_cut_off_do_not_run(talk: Talk, compiled: Path) -> None:
+def test_arguments_that_were_cut_off_do_not_run(talk: Talk) -> None:
     """Half of a JSON object is no object, though LangChain would complete it."""
     talk("Write it down", [{"tool": "note", "arguments": '{"text": "half of it'}, "It was cut off."])
 
-    assert notes(compiled) == ""
+    assert talk.notes == ""
     assert "no JSON" in talk.results()[0]
 
 
-def test_calls_of_one_answer_run_side_by_side(talk: Talk, compiled: Path) -> None:
+def test_calls_of_one_answer_run_side_by_side(talk: Talk) -> None:
     """Parallel calls are each judged and answered, those that are denied too."""
     calls = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
 
     talk("Write it down", [{"tools": calls}, "Done."])
 
-    assert "danger" not in notes(compiled) and "milk" in notes(compiled) and "bread" in notes(compiled)
+    assert "danger" not in talk.notes and "milk" in talk.notes and "bread" in talk.notes
     assert sum("no_danger" in result for result in talk.results()) == 1
 
 

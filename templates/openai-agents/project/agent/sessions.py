@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agents import SQLiteSession
-
-from agent.state_files import PATIENCE, prepare_database, remove_database, state_file
-from memory.session_file import masked_tree
+from memkit_runtime.host.sessions import PATIENCE, prepare_database, remove_database, state_file
+from memkit_runtime.memory.session_file import masked_tree
 
 FOLDER = "openai-agents"
 

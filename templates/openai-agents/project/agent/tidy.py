@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from memkit_runtime.host.wires import sendable_arguments, sendable_text
 from openai import BaseModel
 from openai.types.responses import (
     Response,
@@ -12,8 +13,6 @@ from openai.types.responses import (
     ResponseOutputRefusal,
     ResponseOutputText,
 )
-
-from agent.sendable import sendable_arguments, sendable_text
 
 
 def tidy(response: Response) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memkit_runtime.loop.interface import ToolSpec
+
 from agent.run import Run
 from agent.thread import Thread
 from agent.wire import Wire
-from loop.interface import ToolSpec
 
 
 @dataclass(frozen=True)

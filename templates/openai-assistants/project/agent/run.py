@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
+from memkit_runtime.loop.interface import ToolCall
+
 from agent.thread import Thread
 from agent.wire import ServerRun, Step, ToolOutput
-from loop.interface import ToolCall
 
 Status = Literal["queued", "in_progress", "requires_action", "completed", "cancelled", "failed"]
 

@@ -18,7 +18,7 @@ to a server. It asks the server and reads the answer; it runs no tool, judges no
 - What a wire needs of a run besides, such as the server's own writing of a step, it keeps in the run that it opened. The
   thread holds what is written down for later processes, so nothing but text, calls and outputs.
 - ``cancel()`` is called when a run ends otherwise than by its last step, an interrupt included. It must not fail.
-- Failures of the server leave a wire as ``EnvironmentFault`` (``agent.endpoint.clear_faults``).
+- Failures of the server leave a wire as ``CannotServe`` (``memkit_runtime.host.endpoints.clear_faults``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
-from loop.interface import ToolCall
+from memkit_runtime.loop.interface import ToolCall
 
 if TYPE_CHECKING:
     from agent.assistant import Assistant

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
 from memkit_runtime.host.rooms import Host
 from memkit_runtime.host.terminal import Showing
 from memkit_runtime.loop.interface import Completion

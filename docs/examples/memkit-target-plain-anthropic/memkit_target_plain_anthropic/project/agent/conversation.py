@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent.assembly import Rooms
-from agent.endpoint import endpoint_of
-from agent.interface import Conversation
+from memkit_runtime.host.command import AgentConversation
+from memkit_runtime.host.endpoints import ANTHROPIC, endpoint_of
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sessions import KeptSession
+
 from agent.messages_model import MessagesModel
-from agent.session import KeptSession
 
 
 @contextmanager
-def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
-    with MessagesModel(endpoint_of(rooms.settings)) as model:
+    with MessagesModel(endpoint_of(rooms.settings, ANTHROPIC)) as model:
         yield KeptSession(rooms.agent(llm_client=model), rooms)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anthropic
+from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed
+from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
-from agent.endpoint import RETRIES, Endpoint, broke_off, clear_faults
 from agent.wire_messages import wire_messages, wire_tool
-from loop.arguments import read_arguments
-from loop.interface import Completion, Message, ToolCall, ToolSpec
 
 MAX_TOKENS = 4096
 """Of one answer; the protocol wants a number."""
@@ -22,13 +22,13 @@ class MessagesModel:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._tools: list[dict[str, Any]] = []
-        with clear_faults(endpoint):
+        with clear_faults(endpoint, anthropic):
             self._client = anthropic.Anthropic(
                 api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
             )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``EnvironmentFault`` when the server cannot serve."""
+        """Return the next text or tool calls; raises ``CannotServe`` when the server cannot serve."""
         system, spoken = wire_messages(messages)
         request: dict[str, Any] = {"model": self._endpoint.model, "max_tokens": MAX_TOKENS, "messages": spoken}
         self._tools = [wire_tool(spec) for spec in tools] or self._tools
@@ -36,12 +36,12 @@ class MessagesModel:
             # Calls in the conversation need their tools beside them, also where no further call is wanted.
             request |= {"tools": self._tools, "tool_choice": {"type": "auto" if tools else "none"}}
         with (
-            clear_faults(self._endpoint),
+            clear_faults(self._endpoint, anthropic),
             self._client.messages.create(**request, system=system, stream=True) as stream,
         ):
             completion = gathered(stream)
         if completion is None:
-            raise broke_off(self._endpoint, "no end")
+            raise malformed(self._endpoint, "no end")
         return completion
 
     def __enter__(self) -> MessagesModel:

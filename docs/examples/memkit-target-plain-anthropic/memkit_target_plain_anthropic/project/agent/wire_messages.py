@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent.sendable import sendable_name
-from loop.interface import Message, ToolSpec
+from memkit_runtime.host.wires import sendable_name
+from memkit_runtime.loop.interface import Message, ToolSpec
 
 PAGED_OUT = "(What was said before was paged out.)"
 """In the place of the first words, where the oldest message left is not the user's."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-
-from tests import wire
-from tests.conftest import Talk
+from memkit_runtime.testing.trial.talking import Talk
 
 
 def test_without_an_address_anthropic_is_asked(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,9 +17,9 @@ def test_without_an_address_anthropic_is_asked(talk: Talk, monkeypatch: pytest.M
         raise socket.gaierror("There is no network here.")
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    monkeypatch.setenv(wire.URL_VARIABLE, "")
+    monkeypatch.setenv(talk.wire.vendor.url, "")
 
-    reply = talk("Hello!", [], **{wire.URL_VARIABLE: ""})
+    reply = talk("Hello!", [], **{talk.wire.vendor.url: ""})
 
     assert reply.code == 3
     assert set(looked_up) == {"api.anthropic.com"}

@@ -1,1 +1,0 @@
-"""Search programs by evolution over their syntax tree."""

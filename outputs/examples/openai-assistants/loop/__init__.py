@@ -1,1 +1,0 @@
-"""Run an agent turn by turn: recall, plan or act under policy, evaluate, remember."""

@@ -1,1 +1,0 @@
-"""Vary programs as text, by their syntax tree: what is not changed keeps its bytes."""

@@ -1,1 +1,0 @@
-"""Decide a tool call by compiled policies."""
