@@ -15,7 +15,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.llm.vendor import Unserved
-from memkit.runtime.loop.agent_loop import AgentLoop
+from memkit.runtime.loop.core import AgentLoop, Host
 from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.interface import Completion
 from memkit.runtime.testing import FakeServer
@@ -43,7 +43,7 @@ class Failing:
 def test_what_was_said_before_a_fault_is_the_reply() -> None:
     """The reply says why it ends, stands in the conversation, and the account holds what it cost."""
     heard: list[Event] = []
-    loop = AgentLoop(model=Failing("Half of ", "it"), listen=heard.append)
+    loop = AgentLoop(model=Failing("Half of ", "it"), host=Host(listen=heard.append))
 
     reply = loop.respond("Tell me.")
 
@@ -56,7 +56,7 @@ def test_what_was_said_before_a_fault_is_the_reply() -> None:
 
 def test_a_fault_before_the_first_word_is_raised_and_the_words_are_kept() -> None:
     """There is no reply; the next turn sees what the user had said, and the session what it cost."""
-    loop = AgentLoop(model=Failing(), listen=lambda event: None)
+    loop = AgentLoop(model=Failing(), host=Host(listen=lambda event: None))
 
     with pytest.raises(Unserved):
         loop.respond("Tell me of Kiruna.")

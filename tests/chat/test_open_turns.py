@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memkit.runtime.journal import DONE, LEAVE, RUN
 
 from memkit.agent import Parts, ReferenceAgent
 from memkit.agent_session import TurnStopped
@@ -25,7 +26,6 @@ from memkit.cli.chat.conversation import Outcomes
 from memkit.cli.main import run
 from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
-from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import JournalError, SessionInUse, TurnLeft
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace

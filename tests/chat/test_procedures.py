@@ -41,10 +41,10 @@ def test_the_prompt_names_the_skills_and_a_new_one_from_the_next_turn_on(workspa
     """Name and when to use stand in the system prompt; the steps do not."""
     agent = open_chat(workspace, user="ada")
     agent.step("Hello!")
-    before = agent._agent.loop.prompt()[0]["content"]
+    before = agent._agent.prompt()[0]["content"]
     (workspace.root / "skills" / "brew-tea.yaml").write_text(GREETING.replace("greet-a-guest", "brew-tea"), "utf-8")
     agent.step("Hello!")
-    after = agent._agent.loop.prompt()[0]["content"]
+    after = agent._agent.prompt()[0]["content"]
 
     assert "greet-a-guest: Greets a guest. Use when: Somebody comes to visit." in before
     assert "Smile" not in before

@@ -78,7 +78,7 @@ def knows(workspace: Workspace, agent: str | None, text: str, user: str) -> bool
         "Looked.",
         user=user,
     )
-    shown = [str(message) for message in asked._agent.loop.prompt()]
+    shown = [str(message) for message in asked._agent.prompt()]
     blocks = [item.text for block in asked.memory.recall(query) for item in block.found]
     asked.step("Look it up")
     results = [str(message["content"]) for message in asked.main.messages if message["role"] == "tool"]

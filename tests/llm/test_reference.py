@@ -18,6 +18,7 @@ from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
 from memkit.runtime.memory.main import ArchivalStore, Record, fence
+from tests.loop import agents
 
 OUTBOX = DeclaredTool(
     "outbox",
@@ -44,7 +45,7 @@ def archive() -> Iterator[ArchivalStore]:
 
 def agent_of(archive: ArchivalStore, **more: Any) -> MemGPTAgent:
     """Return a new agent with the reference model: what it knows it has from the archive."""
-    return MemGPTAgent(archival_store=archive, llm_client=ReferenceModel(), declared=[OUTBOX], **more)
+    return agents.agent_of(ReferenceModel(), archive, declared=[OUTBOX], **more)
 
 
 def texts(archive: ArchivalStore) -> list[str]:

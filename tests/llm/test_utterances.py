@@ -12,11 +12,12 @@ import pytest
 from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
-from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Toolbox
+from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
 from memkit.runtime.memory.context import MainContext
 from memkit.runtime.memory.main import ArchivalStore, MemoryTools, Record
 from memkit.runtime.memory.recall import RecallMemory
 from memkit.runtime.memory.record import Origin
+from tests.loop.agents import agent_of, tools_of
 
 SCRIPT = Path(__file__).with_name("utterances.txt")
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -82,8 +83,8 @@ def agent_over(archive: ArchivalStore) -> MemGPTAgent:
 
     main, recall = MainContext(max_tokens=8000), RecallMemory(None, lambda: NOON)
     tools = MemoryTools(main, archive, recall=recall, user_id="ada", session_id=None)
-    toolbox = Toolbox(tools, Guard(POLICIES), planner=planner, tools=[OUTBOX], retire=retire)
-    return MemGPTAgent(archival_store=archive, llm_client=ReferenceModel(), tools=tools, toolbox=toolbox, user_id="ada")
+    toolbox = tools_of(tools, Guard(POLICIES), planner=planner, declared=[OUTBOX], retire=retire)
+    return agent_of(memory=archive, model=ReferenceModel(), tools=tools, toolbox=toolbox, user_id="ada")
 
 
 def shown(record: Record) -> str:

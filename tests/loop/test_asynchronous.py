@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.loop.core import AsyncAgent, DeclaredTool, MemGPTAgent
+from memkit.runtime.loop.core import AsyncAgent, DeclaredTool
 from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
+from tests.loop.agents import agent_of
 
 
 class Slow:
@@ -45,7 +46,7 @@ def test_turns_asked_for_at_once_run_one_after_another(memory: Any) -> None:
     model.go = threading.Semaphore(100)
 
     async def ask() -> list[str]:
-        async with AsyncAgent(MemGPTAgent(llm_client=model, tools=memory)) as agent:
+        async with AsyncAgent(agent_of(model=model, memory=memory)) as agent:
             replies = await asyncio.gather(*(agent.step(f"Question {number}") for number in range(4)))
         return [reply.message for reply in replies]
 
@@ -60,7 +61,7 @@ def test_events_come_while_the_turn_runs(memory: Any) -> None:
 
     async def listen() -> list[str]:
         heard = []
-        async with AsyncAgent(MemGPTAgent(llm_client=model, tools=memory)) as agent:
+        async with AsyncAgent(agent_of(model=model, memory=memory)) as agent:
             model.go.release()
             async for event in agent.stream("Count"):
                 heard.append(event.kind)
@@ -77,13 +78,13 @@ def test_events_come_while_the_turn_runs(memory: Any) -> None:
 def test_a_cancelled_turn_leaves_the_session_whole(memory: Any) -> None:
     """What was said until then is the reply, marked, and the next turn goes on from there."""
     model = Slow()
-    inner = MemGPTAgent(llm_client=model, tools=memory)
+    inner = agent_of(model=model, memory=memory)
 
     async def cancel() -> str:
         async with AsyncAgent(inner) as agent:
             turn = asyncio.ensure_future(agent.step("Count"))
             model.go.release()
-            while model.running == 0 or inner.loop._heard != "one ":
+            while model.running == 0 or inner._turn._asking.heard != "one ":
                 await asyncio.sleep(0.001)
             turn.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -102,7 +103,7 @@ def test_a_turn_cancelled_while_it_waits_never_runs(memory: Any) -> None:
     model = Slow()
 
     async def cancel() -> None:
-        async with AsyncAgent(MemGPTAgent(llm_client=model, tools=memory)) as agent:
+        async with AsyncAgent(agent_of(model=model, memory=memory)) as agent:
             first = asyncio.ensure_future(agent.step("First"))
             second = asyncio.ensure_future(agent.step("Second"))
             await asyncio.sleep(0.01)
@@ -121,7 +122,7 @@ def test_a_listener_that_leaves_ends_the_turn(memory: Any) -> None:
     model = Slow()
 
     async def leave() -> None:
-        async with AsyncAgent(MemGPTAgent(llm_client=model, tools=memory)) as agent:
+        async with AsyncAgent(agent_of(model=model, memory=memory)) as agent:
             events = agent.stream("Count")
             async for event in events:
                 if event.kind == "model_asked":
@@ -139,7 +140,7 @@ def test_an_error_of_the_turn_reaches_whoever_awaits_it(memory: Any) -> None:
     answers: list[Any] = [3, 4, "Fine."]
 
     async def ask() -> str:
-        async with AsyncAgent(MemGPTAgent(llm_client=lambda messages: answers.pop(0), tools=memory)) as agent:
+        async with AsyncAgent(agent_of(model=lambda messages: answers.pop(0), memory=memory)) as agent:
             with pytest.raises(ModelFault):
                 await agent.step("Hello world")
             with pytest.raises(ModelFault):
@@ -162,7 +163,7 @@ def test_other_work_goes_on_while_a_tool_runs(memory: Any) -> None:
     tool = DeclaredTool("wait", "Wait.", run=wait)
 
     async def ask() -> str:
-        inner = MemGPTAgent(llm_client=lambda messages: answers.pop(0), tools=memory, declared=[tool])
+        inner = agent_of(model=lambda messages: answers.pop(0), memory=memory, declared=[tool])
         async with AsyncAgent(inner) as agent:
             turn = asyncio.ensure_future(agent.step("Wait for it"))
             while not began.is_set():

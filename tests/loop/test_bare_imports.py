@@ -1,4 +1,4 @@
-"""In a generated project the rooms lie side by side, and everything that is promised comes from ``loop.core``."""
+"""Everything that is promised of the loop comes from ``memkit_runtime.loop.core``, where nothing else is there."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 import memkit
 
 PROGRAM = """
-from evolve.core import EvolutionarySearcher, fitness_mean_squared_error
-from htn.core import HTNPlanner
-from loop.core import (
+from memkit_runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
+from memkit_runtime.htn.core import HTNPlanner
+from memkit_runtime.loop.core import (
     AgentLoop, AgentResponse, AsyncAgent, Chores, Completion, ConversationMemory, DeclaredTool, Event, HybridPlanner,
-    MemGPTAgent, Outcome, Persona, Proposals, RecordedConsent, SemanticMemory, TaskMemory, ToolCall, ToolSpec, Toolbox,
+    MemGPTAgent, Outcome, Persona, Proposals, RecordedConsent, SemanticMemory, TaskMemory, ToolCall, ToolSpec, Tools,
     VirtualContextMemory, WorkingMemory, system_prompt,
 )
-import loop.core, sys
+import memkit_runtime.loop.core as core, sys
 
 DOMAIN = {"name": "tea", "operators": [
     {"name": "boil", "parameters": [], "preconditions": [], "effects": ["hot"]},
@@ -58,15 +58,14 @@ assert facts.search("sails"); facts.consolidate()
 agent.start_task("make tea"); agent.record_step("boil", "hot water")
 assert "boil" in agent.prompt()[0]["content"]
 agent.end_task(True, "tea was made")
-assert not [name for name in loop.core.__all__ if not hasattr(loop.core, name)]
+assert not [name for name in core.__all__ if not hasattr(core, name)]
 assert not any(name == "memkit" or name.startswith("memkit.") for name in sys.modules)
 """
 
 
 def test_every_promised_name_works_from_a_bare_import(tmp_path: Path) -> None:
-    """Only the rooms are there: no memkit, no git, no YAML."""
-    for room in ("loop", "memory", "guard", "htn", "evolve"):
-        (tmp_path / room).symlink_to(Path(memkit.__file__).parent / room)
+    """Only the runtime is there: no memkit, no git, no YAML."""
+    (tmp_path / "memkit_runtime").symlink_to(Path(memkit.__file__).parent / "runtime")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
 

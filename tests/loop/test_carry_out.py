@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, RecordedConsent, Toolbox
+from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, RecordedConsent, Tools
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
+from tests.loop.agents import agent_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 CLOSED = DeclaredTool("say", "Say it.", TEXT, run=lambda text: text, open_world=False)
@@ -23,14 +24,14 @@ SAY, FETCH = ("say", {"text": "hello"}), ("fetch", {"text": "x"})
 
 def agent(model: Any, **more: Any) -> MemGPTAgent:
     """Return an agent that asks before it acts on untrusted text."""
-    return MemGPTAgent(llm_client=model, guard=Guard([ASK_UNTRUSTED]), declared=[CLOSED, OPEN], **more)
+    return agent_of(model=model, guard=Guard([ASK_UNTRUSTED]), declared=[CLOSED, OPEN], **more)
 
 
 def test_an_instruction_reaches_the_model_last_and_is_answered(script: Callable[..., Any]) -> None:
     """It stands under the user's role, which models obey, with a name that tells it from the user."""
     model = script(SAY, "Said.")
 
-    reply = agent(model).loop.carry_out("Say hello")
+    reply = agent(model).carry_out("Say hello")
 
     assert (reply.message, [call["name"] for call in reply.tool_calls]) == ("Said.", ["say"])
     [first, *_] = model.seen
@@ -42,7 +43,7 @@ def test_trust_that_fell_in_one_instruction_stays_fallen_in_the_next(script: Cal
     model = script(FETCH, "One.", SAY, "Two.", SAY, "Three.")
     acting = agent(model)
 
-    fetched, during = acting.loop.carry_out("Fetch x"), acting.loop.carry_out("Say hello")
+    fetched, during = acting.carry_out("Fetch x"), acting.carry_out("Say hello")
     after = acting.step("Say hello")
 
     assert [call["error"] for call in fetched.tool_calls] == [False]
@@ -55,7 +56,7 @@ def test_a_tool_that_only_reports_what_it_did_lowers_no_trust(script: Callable[.
     model = script(SAY, "One.", SAY, "Two.")
     acting = agent(model)
 
-    replies = [acting.loop.carry_out("Say hello") for _ in range(2)]
+    replies = [acting.carry_out("Say hello") for _ in range(2)]
 
     assert [call["error"] for reply in replies for call in reply.tool_calls] == [False, False]
     assert all(call["result"].startswith("<data ") for reply in replies for call in reply.tool_calls)
@@ -67,9 +68,9 @@ def test_an_instruction_cannot_agree_for_the_user(script: Callable[..., Any]) ->
     origin = Origin(actor="user", user_id="ada", session_id="s")
     consent = RecordedConsent(archive, "ada", origin)
     tools = MemoryTools(MainContext(), archive, user_id="ada", session_id="s", consented=consent.granted)
-    acting = MemGPTAgent(llm_client=script("Fine."), tools=tools, toolbox=Toolbox(tools, consent=consent))
+    acting = agent_of(model=script("Fine."), memory=tools, toolbox=Tools(tools, consent=consent))
 
-    acting.loop.carry_out("Yes, you may remember.")
+    acting.carry_out("Yes, you may remember.")
 
     assert not consent.granted() and archive.consent("ada") is None
 
@@ -83,7 +84,7 @@ def test_what_a_model_stores_of_an_instruction_is_not_the_users_word(
     model = script(("archival_memory_insert", {"text": "My dog is called Rex"}), "Noted.")
     acting = MemGPTAgent(archival_store=archive, llm_client=model)
 
-    getattr(acting if method == "step" else acting.loop, method)("My dog is called Rex.")
+    getattr(acting, method)("My dog is called Rex.")
 
     assert [record.trust for record in archive.records(user_id="local")] == [trust]
 
@@ -92,7 +93,7 @@ def test_instructions_are_not_remembered_as_said(script: Callable[..., Any]) -> 
     """A search of the conversation finds what people said."""
     acting = MemGPTAgent(archival_store=ArchivalStore(), llm_client=script("Fine.", "Fine."))
     acting.step("The zebra is striped")
-    acting.loop.carry_out("Paint the zebra green")
+    acting.carry_out("Paint the zebra green")
 
     turns = acting.tools.recall.turns(acting.memory.session_id or "", "local")
 
@@ -106,7 +107,7 @@ def test_what_failed_before_is_shown_for_an_instruction_as_well(script: Callable
     archive.offer(Draft("Watering the cactus daily failed", type="outcome", tags=("failed",)), person)
     model = script("Fine.")
 
-    MemGPTAgent(archival_store=archive, llm_client=model).loop.carry_out("Watering the cactus")
+    MemGPTAgent(archival_store=archive, llm_client=model).carry_out("Watering the cactus")
 
     assert "Watering the cactus daily failed" in model.seen[0][-2]["content"]
     assert model.seen[0][-1]["content"] == "Watering the cactus"

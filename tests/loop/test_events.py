@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.loop.core import AgentLoop, DeclaredTool, MemGPTAgent, Toolbox
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Host
 from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
+from tests.loop.agents import agent_of, tools_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 NOTE = DeclaredTool("note", "Note a text.", TEXT, run=lambda text: f"noted {text}", open_world=False)
@@ -77,7 +78,7 @@ def test_a_turn_is_told_from_its_opening_to_its_end(memory: Any) -> None:
     """Each event comes when it happens, as plain JSON, and the calls carry the ids that stand in the session."""
     heard: list[Event] = []
     model = Streams(calling("note"), Completion("All done.", usage={"input": 20, "output": 3}))
-    agent = MemGPTAgent(llm_client=model, tools=memory, declared=[NOTE], listen=heard.append)
+    agent = agent_of(model=model, memory=memory, declared=[NOTE], listen=heard.append)
 
     agent.step("Note the tea")
 
@@ -96,7 +97,7 @@ def test_a_turn_is_told_from_its_opening_to_its_end(memory: Any) -> None:
 def test_the_tokens_of_a_turn_are_summed(memory: Any) -> None:
     """The report of a turn says what its requests cost together; the next turn begins anew."""
     model = Streams(calling("note"), Completion("A", usage={"input": 20, "output": 3, "cached": 5}), Completion("B"))
-    agent = MemGPTAgent(llm_client=model, tools=memory, declared=[NOTE])
+    agent = agent_of(model=model, memory=memory, declared=[NOTE])
 
     first, second = agent.step("a"), agent.step("b")
 
@@ -110,7 +111,7 @@ def test_the_journal_is_told_in_the_order_of_durability(memory: Any) -> None:
     note = DeclaredTool("note", "Note.", TEXT, run=lambda text: kept.append("ran") or "", open_world=False)
     model = Streams(calling("note", "note"), Completion("Done."))
 
-    MemGPTAgent(llm_client=model, tools=memory, declared=[note], journal=Notes(kept)).step("Go")
+    agent_of(model=model, memory=memory, declared=[note], journal=Notes(kept)).step("Go")
 
     assert kept == [
         "opened 1 Go", "answered call-1-1 call-1-2", "started call-1-1", "ran", "finished call-1-1 False",
@@ -127,20 +128,20 @@ def test_a_failing_listener_ends_nothing(memory: Any) -> None:
             raise ZeroDivisionError("the host's own")
 
     model = Streams(Completion("Fine."), Completion("Again."))
-    agent = MemGPTAgent(llm_client=model, tools=memory, listen=fails, journal=Notes(kept))
+    agent = agent_of(model=model, memory=memory, listen=fails, journal=Notes(kept))
 
     with pytest.raises(ZeroDivisionError, match="own"):
         agent.step("Hi there")
 
     assert kept[-1] == "closed"
     assert agent.memory.main.messages[-1] == {"role": "assistant", "content": "Fine."}
-    assert agent.loop.turn_id == 1
+    assert agent.turn_id == 1
 
 
 def test_an_interrupted_stream_leaves_what_was_said(memory: Any) -> None:
     """Ctrl-C keeps the partial text as the reply, marked, and the next turn goes on from there."""
     model = Streams(Completion("One two three"), Completion("Four."), breaks_at=2)
-    agent = MemGPTAgent(llm_client=model, tools=memory, listen=lambda event: None)
+    agent = agent_of(model=model, memory=memory, listen=lambda event: None)
 
     reply = agent.step("Count")
     model.breaks_at = None
@@ -159,7 +160,7 @@ def test_an_interrupted_call_has_a_result_that_says_so(memory: Any) -> None:
         raise KeyboardInterrupt
 
     model = Streams(calling("note", "note"))
-    agent = MemGPTAgent(llm_client=model, tools=memory, declared=[DeclaredTool("note", "Note.", TEXT, run=breaks)])
+    agent = agent_of(model=model, memory=memory, declared=[DeclaredTool("note", "Note.", TEXT, run=breaks)])
 
     reply = agent.step("Note the tea")
 
@@ -176,7 +177,7 @@ def test_a_call_that_somebody_was_still_asked_about_was_not_run(memory: Any) -> 
 
     asks = Guard([{"name": "ask", "description": "Ask.", "rule": "Ask.", "enforcement": "hard", "effect": "ask",
                    "match": {"tool": "note"}}])  # fmt: skip
-    agent = MemGPTAgent(llm_client=Streams(calling("note")), tools=memory, declared=[NOTE], guard=asks, approve=leaves)
+    agent = agent_of(model=Streams(calling("note")), memory=memory, declared=[NOTE], guard=asks, approve=leaves)
 
     assert agent.step("Note the tea").data["ended"] == "interrupted"
 
@@ -189,7 +190,7 @@ def test_a_failed_turn_is_told_too(memory: Any) -> None:
     heard: list[Event] = []
 
     with pytest.raises(IndexError):
-        MemGPTAgent(llm_client=Streams(), tools=memory, listen=heard.append).step("Hello world")
+        agent_of(model=Streams(), memory=memory, listen=heard.append).step("Hello world")
 
     assert heard[-1].kind == "turn_closed" and "pop" in heard[-1].data["error"]
 
@@ -204,13 +205,13 @@ def test_a_method_of_another_shape_is_no_stream(memory: Any) -> None:
         def stream(self, messages: Any) -> Any:
             raise AssertionError("not asked")
 
-    assert MemGPTAgent(llm_client=Client(), tools=memory, listen=lambda _: None).step("Hi").message == "Answered."
+    assert agent_of(model=Client(), memory=memory, listen=lambda _: None).step("Hi").message == "Answered."
 
 
 def test_paging_and_memory_operations_are_told(script: Callable[..., Any]) -> None:
     """What leaves the prompt is told with its tokens and what stands for it now."""
     heard: list[Event] = []
-    loop = AgentLoop(model=script(*["Yes."] * 12), listen=heard.append)
+    loop = AgentLoop(model=script(*["Yes."] * 12), host=Host(listen=heard.append))
     loop.memory.main.max_tokens = 120
 
     for number in range(12):
@@ -223,6 +224,6 @@ def test_paging_and_memory_operations_are_told(script: Callable[..., Any]) -> No
 
 def test_only_what_may_be_done_twice_may_be_repeated(memory: Any) -> None:
     """A declared tool says so itself; memory tools go through a gate that knows what it has seen."""
-    toolbox = Toolbox(memory, tools=[NOTE, DeclaredTool("look", "Look.", run=str, idempotent=True)])
+    toolbox = tools_of(memory, declared=[NOTE, DeclaredTool("look", "Look.", run=str, idempotent=True)])
 
     assert [toolbox.may_repeat(name) for name in ("note", "look", "archival_memory_insert")] == [False, True, True]

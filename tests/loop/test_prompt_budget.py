@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Toolbox, VirtualContextMemory
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, VirtualContextMemory
 from memkit.runtime.loop.errors import PromptTooLarge
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Intent
-from memkit.runtime.loop.session_context import SessionContext, SessionTools
+from memkit.runtime.loop.session_context import SessionContext
+from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.memory.context import MainContext
 from memkit.runtime.memory.tokens import counter, estimate
+from tests.loop.agents import tools_of
 
 COUNT = counter()
 """The counter that ``memkit doctor`` names."""
@@ -60,10 +62,10 @@ def counted(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
     return sum(map(COUNT, [*texts, *called, *told])) + 4 * (len(messages) + len(tools))
 
 
-def toolbox(main: Any, tools: Sequence[DeclaredTool] = (), guard: Any = None) -> tuple[VirtualContextMemory, Toolbox]:
+def toolbox(main: Any, tools: Sequence[DeclaredTool] = (), guard: Any = None) -> tuple[VirtualContextMemory, Tools]:
     """Return a memory over ``main`` and a toolbox with one memory tool and others."""
     memory = VirtualContextMemory(main=main)
-    return memory, Toolbox(SessionTools(memory), guard, tools=tools)
+    return memory, tools_of(SessionTools(memory), guard, declared=tools)
 
 
 def advising(rules: Sequence[str]) -> Any:

@@ -20,12 +20,22 @@ from memkit.runtime.evolve.core import EvolutionarySearcher
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.consent import NAME as RETRACT
-from memkit.runtime.loop.core import AgentLoop, DeclaredTool, HybridPlanner, MemGPTAgent, Persona, Proposals, Toolbox
+from memkit.runtime.loop.core import (
+    AgentConfig,
+    AgentLoop,
+    DeclaredTool,
+    HybridPlanner,
+    MemGPTAgent,
+    Persona,
+    Proposals,
+    Tools,
+)
 from memkit.runtime.loop.interface import Completion, ToolCall
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
 from memkit.runtime.memory.recall import RecallMemory
 from memkit.runtime.memory.settings import MemorySettings
+from tests.loop.agents import agent_of, tools_of
 
 DENY_BASH = {
     "name": "no_shell", "description": "No shell.", "rule": "Never use a shell.", "enforcement": "hard",
@@ -74,7 +84,7 @@ def test_an_evicted_turn_is_found_by_conversation_search(script: Callable[..., A
     filler = "and so on and so forth, without anything of note " * 4
     answers = ["Good."] * 12 + [("conversation_search", {"query": "harbour pilot"}), "Ingrid."]
     model = script(*answers)
-    agent = MemGPTAgent(archival_store=archive, llm_client=model, max_tokens=700)
+    agent = agent_of(memory=archive, model=model, max_tokens=700)
     first = agent.step("The harbour pilot is called Ingrid.")
     turns = [agent.step(f"Number {number}: {filler}") for number in range(11)]
 
@@ -182,9 +192,9 @@ def test_what_failed_before_is_a_warning(script: Callable[..., Any]) -> None:
     archive = ArchivalStore()
     model = script("I will be careful.")
     agent = MemGPTAgent(archival_store=archive, llm_client=model)
-    agent.loop.start_task("migrate the billing database")
-    agent.loop.record_step("run migration", "lock timeout", succeeded=False)
-    agent.loop.end_task(False, "the migration was rolled back")
+    agent.start_task("migrate the billing database")
+    agent.record_step("run migration", "lock timeout", succeeded=False)
+    agent.end_task(False, "the migration was rolled back")
     record = archive.records(user_id="local", types=("outcome",))[0]
 
     agent.step("Please migrate the billing database")
@@ -202,12 +212,12 @@ def test_an_outcome_teaches_about_what_was_cited(script: Callable[..., Any], suc
     cited, before, named = (str(archive.offer(Draft(text, confidence=0.75), person).id) for text in texts)
     search = ("archival_memory_search", {"query": "staging key rotates"})
     agent = MemGPTAgent(archival_store=archive, llm_client=script(search, f"On Mondays [{cited}]."))
-    agent.toolbox.known_ids.add(before)
-    agent.loop.start_task("rotate the key")
+    agent.toolbox.books.known_ids.add(before)
+    agent.start_task("rotate the key")
 
     agent.step("When does the key rotate?")
-    agent.loop.record_step("rotate", used=[named])
-    agent.loop.end_task(success, "that was it")
+    agent.record_step("rotate", used=[named])
+    agent.end_task(success, "that was it")
 
     kept = [archive.get(id).record.confidence for id in (cited, before, named)]
     assert kept == [confidence, 0.75, confidence]
@@ -230,7 +240,7 @@ def test_a_task_of_a_domain_becomes_a_plan(script: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("point", [[1], [1, 2, 3], 5, {"x": 1, "y": 2}, "12", None])
 def test_a_point_that_is_no_pair_is_told_to_the_model(point: object) -> None:
     """A search for a formula needs x and a wanted y; anything else is an answer and no crash."""
-    toolbox = Toolbox(MemoryTools(MainContext(), ArchivalStore()), searcher=lambda pairs, seed_program: None)
+    toolbox = tools_of(MemoryTools(MainContext(), ArchivalStore()), searcher=lambda pairs, seed_program: None)
 
     outcome = toolbox.call("evolve_expression", {"points": [[0, 1], point]})
 
@@ -248,7 +258,9 @@ def test_a_model_may_propose_subtasks_that_the_planner_checks(
     facts = {"task": "donate book shop", "state": ["at home", "has book"]}
     model = script(("plan_task", facts), ("propose_subtasks", {**facts, "subtasks": subtasks}), "Done.")
     agent = MemGPTAgent(
-        archival_store=ArchivalStore(), llm_client=model, planner=errands(proposals), proposals=proposals
+        archival_store=ArchivalStore(),
+        llm_client=model,
+        planner=HybridPlanner(htn=errands(proposals), proposals=proposals),
     )
 
     reply = agent.step("donate the book")
@@ -263,10 +275,10 @@ def test_a_model_may_propose_subtasks_that_the_planner_checks(
 def test_a_plan_is_carried_out_under_policy() -> None:
     """Steps run in order: functions directly, tools through the gate; the first that is stopped ends the run."""
     free = AgentLoop(planner=HybridPlanner(htn=errands()))
-    free.toolbox = Toolbox(MemoryTools(MainContext(), ArchivalStore()), tools=[SAY])
+    free.toolbox = tools_of(MemoryTools(MainContext(), ArchivalStore()), declared=[SAY])
     strict = AgentLoop(planner=HybridPlanner(htn=errands()))
     ask = {**ASK_UNTRUSTED, "match": {"tool": "say"}}
-    strict.toolbox = Toolbox(MemoryTools(MainContext(), ArchivalStore()), Guard([ask]), tools=[SAY])
+    strict.toolbox = tools_of(MemoryTools(MainContext(), ArchivalStore()), Guard([ask]), declared=[SAY])
 
     done = free.execute_plan("deliver book shop", {"at home", "has book"})
     stopped = strict.execute_plan("deliver book shop", {"at home", "has book"})
@@ -337,7 +349,7 @@ def test_a_failed_step_of_the_agent_leads_to_another_plan() -> None:
     broken = iter([True])
     tools = [DeclaredTool("say", "Say.", TEXT, run=lambda text: 1 / 0 if next(broken, False) else "said")]
     loop = AgentLoop(planner=HybridPlanner(htn=errands()))
-    loop.toolbox = Toolbox(MemoryTools(MainContext(), ArchivalStore()), tools=tools)
+    loop.toolbox = tools_of(MemoryTools(MainContext(), ArchivalStore()), declared=tools)
 
     run = loop.execute_plan(
         "deliver book shop", {"at home", "has book"}, observe=lambda action, answer: ["rainy"] if answer.error else None
@@ -360,7 +372,7 @@ def test_only_the_users_words_take_a_memory_back(script: Callable[..., Any]) -> 
     record_id = str(archive.offer(Draft(text="My dog is called Rex"), person).id)
     taken: list[str] = []
     tools = archive.tools()
-    toolbox = Toolbox(tools, retire=lambda found, reason: taken.append(found) or "text")
+    toolbox = tools_of(tools, retire=lambda found, reason: taken.append(found) or "text")
     toolbox.begin_turn("What is my dog called?", 1)
     toolbox.call("archival_memory_search", {"query": "dog"})
     refused = toolbox.call(RETRACT, {"id": record_id})
@@ -378,7 +390,7 @@ def test_only_the_users_words_take_a_memory_back(script: Callable[..., Any]) -> 
 def test_parallel_writes_through_one_toolbox_are_all_kept(tmp_path: Path) -> None:
     """Threads that insert at the same time lose nothing, in the archive or in the report."""
     archive = ArchivalStore(tmp_path)
-    toolbox = Toolbox(archive.tools(session_id="s"))
+    toolbox = Tools(archive.tools(session_id="s"))
     names = ["Anna", "Berta", "Clara", "Dora", "Emma", "Frida", "Gerda", "Hanna"]
     text = ". ".join(f"My friend {name} plays {name.lower()}ball" for name in names) + "."
     toolbox.begin_turn(text, 1)
@@ -393,7 +405,7 @@ def test_parallel_writes_through_one_toolbox_are_all_kept(tmp_path: Path) -> Non
         thread.join()
 
     assert len(archive.records(user_id="local")) == len(names)
-    assert len(toolbox.report("")["memory_operations"]) == len(names)
+    assert len(toolbox.books.report("")["memory_operations"]) == len(names)
 
 
 def test_the_room_works_under_its_own_name(tmp_path: Path) -> None:
@@ -452,10 +464,14 @@ def test_no_model_breaks_the_loop(answers: list[Completion], said: list[str]) ->
         return next(turn)
 
     proposals = Proposals()
-    agent = MemGPTAgent(
-        archival_store=ArchivalStore(), llm_client=model, planner=errands(proposals), proposals=proposals,
-        guard=Guard([DENY_BASH]), declared=[SAY], max_tokens=1500,
-    )  # fmt: skip
+    agent = agent_of(
+        memory=ArchivalStore(),
+        model=model,
+        planner=HybridPlanner(htn=errands(proposals), proposals=proposals),
+        guard=Guard([DENY_BASH]),
+        declared=[SAY],
+        max_tokens=1500,
+    )
 
     for text in said:
         reply = agent.step(text)
@@ -476,7 +492,7 @@ def test_no_model_breaks_the_loop(answers: list[Completion], said: list[str]) ->
 def test_words_longer_than_the_main_context_are_shortened() -> None:
     """The prompt holds the user's words once, and within the budget."""
     prompts: list[Any] = []
-    agent = MemGPTAgent(archival_store=ArchivalStore(), llm_client=lambda m: prompts.append(m) or "ok", max_tokens=500)
+    agent = agent_of(memory=ArchivalStore(), model=lambda m: prompts.append(m) or "ok", max_tokens=500)
 
     agent.step("word " * 20_000)
 
@@ -499,7 +515,7 @@ def test_only_what_is_sure_enough_enters_the_prompt_before_an_action() -> None:
         Draft(text="Ask a second pair of eyes", type="constraint", tags=("code-review",)),
     ):
         assert archive.offer(draft, ada).decision == "admitted"
-    memory = VirtualContextMemory(archive=archive, user_id="ada", session_id="tuesday")
+    memory = VirtualContextMemory(archive=archive, config=AgentConfig("ada", "tuesday"))
 
     assert [item.text for item in memory.warnings("deploying the shop")] == ["Deploying on Friday broke the shop"]
     assert [item.text for item in memory.constraints("deploying the shop")] == ["Never deploy without a backup"]
@@ -517,7 +533,7 @@ def test_a_session_goes_on_from_recall_memory_alone() -> None:
     for number in range(1, 8):
         turns.append("ada", "monday", number, "user", f"It is day {number}. " + "The sea is calm. " * 20)
 
-    memory = VirtualContextMemory(max_main_tokens=300, recall=turns, user_id="ada", session_id="monday")
+    memory = VirtualContextMemory(max_main_tokens=300, recall=turns, config=AgentConfig("ada", "monday"))
 
     assert memory.restore(limit=5) == 7
     assert memory.main.messages[-1]["content"].startswith("It is day 7.") and memory.main.used() <= 300

@@ -13,6 +13,7 @@ from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.opening import MOST_GOALS
 from memkit.runtime.memory.record import Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings
+from tests.loop.agents import agent_of
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
 ADA = Origin(actor="person", user_id="local")
@@ -33,7 +34,7 @@ def keep(store: ArchivalStore, text: str, origin: Origin = ADA, **more: Any) -> 
 def opened(store: ArchivalStore, script: Callable[..., Any], *said: str) -> tuple[list[Any], list[Any], list[Event]]:
     """Say something in a new session and return the prompts, the answers and the events."""
     model, events = script(*("Fine." for _ in said)), []
-    agent = MemGPTAgent(archival_store=store, llm_client=model, listen=events.append)
+    agent = agent_of(memory=store, model=model, listen=events.append)
     answers = [agent.step(text) for text in said]
     return [" ".join(str(message["content"]) for message in seen[1:]) for seen in model.seen], answers, events
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.loop.core import AgentLoop, MemGPTAgent, Persona, Toolbox, VirtualContextMemory
+from memkit.runtime.loop.core import AgentLoop, MemGPTAgent, Persona, Tools, VirtualContextMemory
 from memkit.runtime.loop.errors import LoopError, ModelFault
 from memkit.runtime.loop.interface import Completion, ToolCall
+from tests.loop.agents import agent_of
 
 
 def agent_with(memory: Any, model: Any, **more: Any) -> MemGPTAgent:
     """Return an agent over the double of the memory tools."""
-    return MemGPTAgent(persona=Persona(name="Ada"), llm_client=model, tools=memory, **more)
+    return agent_of(persona=Persona(name="Ada"), model=model, memory=memory, **more)
 
 
 def test_a_step_answers_and_reports(memory: Any, script: Callable[..., Any]) -> None:
@@ -179,7 +180,7 @@ def test_an_injected_observation_is_data(script: Callable[..., Any]) -> None:
 
     loop.respond()
 
-    assert loop.toolbox.ledger.trust == "candidate"
+    assert loop.toolbox.books.ledger.trust == "candidate"
     assert 'from="camera"' in model.seen[0][-1]["content"]
 
 
@@ -217,7 +218,7 @@ def test_the_same_toolbox_serves_agent_and_host(memory: Any, script: Callable[..
     agent = agent_with(memory, script("Hi."))
 
     assert agent.tools is memory
-    assert isinstance(agent.toolbox, Toolbox)
+    assert isinstance(agent.toolbox, Tools)
 
 
 class Chats:
@@ -298,7 +299,7 @@ def test_a_class_in_the_place_of_a_client_is_named(memory: Any) -> None:
 def test_a_text_in_the_place_of_a_persona_is_named(memory: Any) -> None:
     """The message says what to write; a path is no archive, and one trait is a trait."""
     with pytest.raises(LoopError, match="Persona"):
-        MemGPTAgent(persona="You are kind.", tools=memory)  # type: ignore[arg-type]
+        agent_of(persona="You are kind.", memory=memory)  # type: ignore[arg-type]
     with pytest.raises(LoopError, match="ArchivalStore"):
         MemGPTAgent(archival_store="some/folder")
     assert Persona("Ada", "A librarian.", "calm").render() == "You are Ada. A librarian. You are calm."
@@ -308,14 +309,14 @@ def test_a_text_in_the_place_of_a_persona_is_named(memory: Any) -> None:
 def test_words_that_are_no_text_open_no_turn(memory: Any, words: Any) -> None:
     """They are named before anything is asked or kept, and the next turn finds the session whole."""
     agent = agent_with(memory, lambda messages: "Hello.")
-    for say in (agent.step, agent.loop.observe, agent.loop.inject_observation):
+    for say in (agent.step, agent.observe, agent.inject_observation):
         with pytest.raises(LoopError, match=type(words).__name__):
             say(words)
     with pytest.raises(LoopError, match="observe"):
-        agent.loop.respond()
+        agent.respond()
 
     assert agent.step("Hi").message == "Hello."
-    assert agent.loop.turn_id == 1
+    assert agent.turn_id == 1
 
 
 def test_whatever_a_planner_returns_can_be_carried_out() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
+from tests.loop.agents import agent_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
@@ -28,7 +30,7 @@ def timed(agent: MemGPTAgent, text: str = "Go on then") -> tuple[Any, float]:
 def test_a_slow_model_is_not_waited_for(memory: Any) -> None:
     """The turn ends at its time; what the model says later is no part of it."""
     answers: list[Callable[[], str]] = [lambda: time.sleep(0.6) or "Late.", lambda: "In time."]
-    agent = MemGPTAgent(llm_client=lambda messages: answers.pop(0)(), tools=memory, max_seconds=0.2)
+    agent = agent_of(model=lambda messages: answers.pop(0)(), memory=memory, max_seconds=0.2)
 
     reply, seconds = timed(agent)
     after = agent.step("And now?")
@@ -57,7 +59,7 @@ def test_a_stream_that_drags_on_leaves_what_came_in_time(memory: Any) -> None:
         if event.kind == "text":
             heard.append(event.data["delta"])
 
-    agent = MemGPTAgent(llm_client=Drips(), tools=memory, max_seconds=0.15, listen=listen)
+    agent = agent_of(model=Drips(), memory=memory, max_seconds=0.15, listen=listen)
     reply, _ = timed(agent)
     known = len(heard)
     time.sleep(0.1)
@@ -70,8 +72,8 @@ def test_a_stream_that_drags_on_leaves_what_came_in_time(memory: Any) -> None:
 def test_a_slow_tool_is_given_the_time_that_is_left(memory: Any, run: Any) -> None:
     """A program is stopped, a function is left to itself; either way the model's session says what is known."""
     tool = DeclaredTool("wait", "Wait.", TEXT, run=run)
-    agent = MemGPTAgent(llm_client=lambda messages: call("wait", {"text": "a"}), tools=memory, declared=[tool])
-    agent.loop.max_seconds = 0.3
+    agent = agent_of(model=lambda messages: call("wait", {"text": "a"}), memory=memory, declared=[tool])
+    agent.config = replace(agent.config, max_seconds=0.3)
 
     reply, seconds = timed(agent)
 
@@ -82,9 +84,9 @@ def test_a_slow_tool_is_given_the_time_that_is_left(memory: Any, run: Any) -> No
 
 def test_an_endless_loop_of_calls_ends_by_time_too(memory: Any) -> None:
     """Where many calls are allowed, the clock ends the turn; calls that were not run say so."""
-    agent = MemGPTAgent(
-        llm_client=lambda messages: call("archival_memory_search", {"query": "a"}, 3),
-        tools=memory,
+    agent = agent_of(
+        model=lambda messages: call("archival_memory_search", {"query": "a"}, 3),
+        memory=memory,
         max_tool_calls=10**6,
         max_seconds=0.2,
     )
@@ -118,8 +120,8 @@ def test_nonsense_ends_in_an_answer_and_a_whole_session(memory: Any, answer: Com
     """Unknown tools, broken arguments, huge and odd text: the turn ends, and the next one is like any other."""
     answers = [answer, Completion("Sorry.")]
     note = DeclaredTool("note", "Note.", TEXT, run=lambda text: "noted")
-    agent = MemGPTAgent(
-        llm_client=lambda messages: answers.pop(0) if answers else Completion("Fine."), tools=memory, declared=[note]
+    agent = agent_of(
+        model=lambda messages: answers.pop(0) if answers else Completion("Fine."), memory=memory, declared=[note]
     )
 
     reply = agent.step("Do the thing")
@@ -136,4 +138,4 @@ def test_nonsense_ends_in_an_answer_and_a_whole_session(memory: Any, answer: Com
 @pytest.mark.parametrize("text", ["", " \n", "\x00", "\ud800", "word " * 200_000, "?" * 50_000])
 def test_a_users_odd_words_are_answered(memory: Any, text: str) -> None:
     """No text of a user breaks a turn."""
-    assert MemGPTAgent(llm_client=lambda messages: "Yes.", tools=memory).step(text).message == "Yes."
+    assert agent_of(model=lambda messages: "Yes.", memory=memory).step(text).message == "Yes."

@@ -12,7 +12,7 @@ from .config import DEFAULTS, NO_HOST, AgentConfig, Host
 from .errors import LoopError
 from .events import Announcements, Listener
 from .fencing import check_words, fence, new_marker
-from .interface import JSON, NoJournal, TurnJournal
+from .interface import JSON, Message, NoJournal, TurnJournal
 from .journal import OpenTurn
 from .model_view import ModelView
 from .plan_run import PlanRun, run_plan
@@ -168,6 +168,10 @@ class AgentLoop:
         """Return what every tier knows about ``query``, one labelled block per tier."""
         at_hand = ranked(query, "working", working_lines(self.working))[:k]
         return [*self.memory.recall(query, k), *([Block("working", tuple(at_hand))] if at_hand else [])]
+
+    def prompt(self) -> list[Message]:
+        """Return what the model would see now: the system message, the conversation, recalled data."""
+        return self.view.messages()
 
     def context_usage(self) -> dict[str, JSON]:
         """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""

@@ -145,7 +145,7 @@ class Turn:
         report = {**books.report(message), "citations": citations, "ended": reply.ended}
         if self._asking is not None:
             report |= {"usage": self._asking.usage, "session_usage": dict(self.agent.spent)}
-        if message and isinstance(self.agent.model, Acts):
+        if isinstance(self.agent.model, Acts):
             self.agent.model.keep(message)
         return response_of(report)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from ..loop.core import AgentLoop, Intent, Reply, Tools, Turn
+from ..loop.core import Intent, Reply, Tools, Turn
 from ..loop.interface import Message
 from .rooms import Rooms
 
@@ -38,14 +38,18 @@ class SdkActor:
         return self._turn
 
     @property
-    def agent(self) -> AgentLoop:
-        """Return whose turn runs."""
-        return self.turn.agent
-
-    @property
     def toolbox(self) -> Tools:
         """Return the tools of the session."""
         return self.rooms.toolbox
+
+    @property
+    def most_calls(self) -> int:
+        """Return how many tool calls one turn may make."""
+        return self.rooms.config.max_tool_calls
+
+    def add(self, message: Message) -> None:
+        """Append a message to the conversation."""
+        self.turn.add(message)
 
     def prompt(self) -> list[Message]:
         """Return what the model sees now."""
@@ -53,7 +57,7 @@ class SdkActor:
 
     def may_call(self) -> bool:
         """Return whether the model may call another tool in this turn."""
-        return self.made < self.rooms.config.max_tool_calls
+        return self.made < self.most_calls
 
     def number_call(self) -> int:
         """Count one tool call and return its number in this turn."""
@@ -63,4 +67,4 @@ class SdkActor:
 
     def reply(self, said: str) -> Reply:
         """Return what the model and its tools made of the turn."""
-        return Reply(said, min(self.made, self.rooms.config.max_tool_calls), limited=not self.may_call())
+        return Reply(said, min(self.made, self.most_calls), limited=not self.may_call())
