@@ -47,7 +47,7 @@ matrix: $(STAMPS)/test ## Write the matrix of the README again from a run of eve
 	$(BIN)/python -m memkit.equivalence --write README.md
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
-	for name in startup search warm_search add gate policies conflicts lint gen htn hddl evolve sandbox chat; do \
+	for name in house startup search warm_search add gate policies conflicts lint gen htn hddl evolve sandbox chat; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Delete what the other targets made
