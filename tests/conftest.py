@@ -32,9 +32,13 @@ A commit and a record wait until they are on the disk, which is nothing that a t
 _FREE = re.compile(r"^(MemAvailable): +(\d+) kB$", re.MULTILINE)
 _SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_", "GIT_")
 
-# A busy machine may take its time over any example.
-settings.register_profile("memkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("memkit")
+PROPERTIES = "MEMKIT_PROPERTIES"
+"""The variable that says which examples the tests of properties try: ``fixed``, as everywhere, or ``new`` ones."""
+_ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine may take its time
+# The same ones at each run: what is red was broken by the change at hand. New ones are tried by 'make properties'.
+settings.register_profile("fixed", _ANY, derandomize=True, database=None)
+settings.register_profile("new", _ANY, print_blob=True)
+settings.load_profile(os.environ.get(PROPERTIES) or "fixed")
 
 
 def pytest_configure() -> None:
