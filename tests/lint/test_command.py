@@ -80,7 +80,7 @@ def test_hostile_files_are_findings_and_cost_little(
     put("skills/walk.yaml", content)
     found: list[str] = []
 
-    assert steps(lambda: found.extend(codes())) < 4_000_000
+    assert steps(lambda: found.extend(codes())) < 20_000_000
     assert code in found
 
 
