@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from memkit.cli.main import YOUNG_OBJECTS, run
-from memkit.testing import FakeServer
-from memkit.testing.script import Script
+from memkit.runtime.testing import FakeServer
+from memkit.runtime.testing.script import Script
 
 _IDENTITY = {"NAME": "Ada Tester", "EMAIL": "ada@example.org"}
 WITHHELD = "this kernel does not let its user"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from memkit.cli.output import Choice, Diagnostic, Front, diagnostic
 from memkit.store.bump import PARTS
-from memkit.store.git import DETACHED, Git
 from memkit.store.rollback import RolledBack
 from memkit.terminal import one_line
-from memkit.use_cases.commit_file import Committed
-from memkit.use_cases.trace_file import Trace
+
+if TYPE_CHECKING:
+    from memkit.use_cases.files import Committed, Trace
 
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
 
@@ -58,6 +59,8 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
 
 def detached_findings(front: Front, root: Path) -> list[Diagnostic]:
     """Say that a commit which was made is on no branch, where that is so, and return that as findings."""
+    from memkit.store.git import DETACHED, Git
+
     git = Git(root)
     if git.head_branch() is not None or not git.is_repository():
         return []

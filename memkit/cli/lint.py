@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.lint.interface import Finding, LintReport
-from memkit.lint.rules import RULES
 from memkit.store.layout import find_store
-from memkit.use_cases.lint_store import Fixing, lint_store
+
+if TYPE_CHECKING:
+    from memkit.lint.interface import Finding, LintReport
 
 _FORMATS = {
     "text": "text:text_report",
@@ -73,6 +74,8 @@ def lint(
 
     Exit code 0: clean, 1: findings, 2: bad usage, 3: nothing to check.
     """
+    from memkit.use_cases.lint import Fixing, lint_store
+
     if fix and diff:
         raise UsageError("--diff shows what --fix would do. Give one of them.")
     if unsafe_fixes and not (fix or diff):
@@ -135,7 +138,28 @@ def _finding(finding: Finding, report: LintReport) -> dict[str, Any]:
 
 
 def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
+    from memkit.lint.rules import RULES
+
     severity = RULES[finding.code].severity
     return diagnostic(
         finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line
     )
+
+
+# ``memkit rule``: say what a lint rule checks.
+
+
+@click.command("rule", cls=MemkitCommand)
+@click.argument("code", required=False)
+@click.pass_obj
+def rule(front: Front, code: str | None) -> None:
+    """Say what the lint rule CODE finds, why, and show a bad and a good example; without CODE list all rules."""
+    from memkit.lint.rules import RULES
+    from memkit.use_cases.lint import explain_rule
+
+    if code is None:
+        rules = [{"code": each.code, "name": each.name, "what": each.what} for each in RULES.values()]
+        front.answer({"rules": rules}, [f"{each.code}  {each.name:28} {each.what}" for each in RULES.values()])
+    else:
+        found, page = explain_rule(code)
+        front.answer(asdict(found), page.rstrip("\n"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from memkit.testing.script import Script
+from memkit.runtime.testing.script import Script
 
 Seen = Mapping[str, Any]
 """What one turn showed, or what it left in memory, with names in the place of ids, marks and dates."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memkit.testing.interface import Conversation
+from memkit.runtime.testing.interface import Conversation
 
 
 def probed(phrases: Sequence[str], asked: Sequence[Conversation]) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from memkit.equivalence.interface import Seen, Turn
 from memkit.equivalence.probing import probed
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """What of this process's environment a run needs; keys, proxies and homes stay out."""

@@ -10,8 +10,8 @@ from memkit.equivalence.interface import Seen, Turn
 from memkit.equivalence.probing import probed
 from memkit.runtime.loop.arguments import read_arguments
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
-from memkit.testing import interface as testing
-from memkit.testing.script import Script, player
+from memkit.runtime.testing import interface as testing
+from memkit.runtime.testing.script import Script, player
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 

@@ -21,8 +21,10 @@ from memkit.equivalence.reference import ReferenceSide
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
+from memkit.generate.manifest import Runtime
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
+from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.targets import Target
 
 WIRE = "wire"
@@ -110,8 +112,9 @@ def accounts_of(column: Column, parts: Sequence[Part] = PARTS) -> dict[str, Acco
     """Return what each part shows on the project of ``column``, rendered for this from the same store."""
     with _scratch() as folder:
         store, project = write_store(folder / "store"), folder / "project"
+        wheel = installed_runtime()
         with _RENDERING:
-            render(Order(column.target, content_of(store), column.answers), project)
+            render(Order(column.target, content_of(store), column.answers, Runtime.of(wheel), wheel), project)
         with ProjectSide(project, store) as side:
             return play(side, store, parts)
 

@@ -1,28 +1,30 @@
-"""Put a template together: what every target shares, the target's own files, the rooms and the compiled store.
+"""Put a template together: what every target shares, the target's own files, the runtime and the compiled store.
 
 Only files whose path holds a template (``.jinja`` at the end, or a condition in the name) go through copier, which
-starts git for every file that it writes. Everything else, the rooms above all, is copied byte for byte.
+starts git for every file that it writes. Everything else is copied byte for byte.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import memkit
 from memkit.generate.content import SHEETS, Content, distribution_name
-from memkit.generate.manifest import MANIFEST, Manifest, Plugin, Stamp, manifest_text
+from memkit.generate.manifest import MANIFEST, Manifest, Plugin, Runtime, Stamp, manifest_text
 from memkit.generate.quoting import as_json
 from memkit.generate.releases import Releases, installed_releases
-from memkit.generate.source import RELEASES, TESTING, digest_of, files_of
+from memkit.generate.runtime_wheel import RuntimeWheel
+from memkit.generate.source import RELEASES, digest_of, files_of
 from memkit.generate.targets import QUESTIONS, Target, questions_of
 from memkit.skills import kebab_case
 
 COMPILED = "agent/compiled"
-SERVER = "tests/model_server"
-"""Where a project keeps the local model server that its tests talk to."""
+VENDOR = "vendor"
+"""Where a project keeps the runtime."""
 _PROJECT = "project"
 _TEMPLATE = ".jinja"
 
@@ -34,6 +36,13 @@ class Order:
     target: Target
     content: Content
     answers: Mapping[str, str]
+    runtime: Runtime
+    wheel: RuntimeWheel | None = None
+    """What to put into ``vendor/``; None where only the owner's files are wanted."""
+    store: str | None = None
+    """The way from the project to the store."""
+    templates: Stamp | None = None
+    """What to call the templates; None for the release that they are of."""
 
     @property
     def chosen(self) -> Target:
@@ -48,9 +57,6 @@ def compose(order: Order, template: Path, project: Path) -> None:
     for folder in order.target.layers:
         configuration |= questions_of(folder)
         sources |= {path.removesuffix(_TEMPLATE): source for path, source in files_of(folder / _PROJECT)}
-    for room in order.target.source.rooms:
-        sources |= {f"{room}/{path}": source for path, source in files_of(order.target.source.package(room))}
-    sources |= {f"{SERVER}/{path}": source for path, source in _server(order.chosen)}
     (template / QUESTIONS).write_text(json.dumps(configuration), encoding="utf-8")
     for path, source in sources.items():
         if source.name.endswith(_TEMPLATE):
@@ -59,14 +65,8 @@ def compose(order: Order, template: Path, project: Path) -> None:
             _put((template / _PROJECT if "{%" in path else project) / path, source.read_bytes())
     for path, text in _compiled(order).items():
         _put(project / path, text.encode())
-
-
-def _server(target: Target) -> Iterator[tuple[str, Path]]:
-    """Yield the files of the local model server that speaks the protocols of ``target`` and no others."""
-    for path, source in files_of(target.source.package(TESTING)):
-        package, slash, _ = path.partition("/")
-        if not slash or package in target.protocols:
-            yield path, source
+    if order.wheel is not None:
+        _put(project / VENDOR / order.wheel.filename, order.wheel.content)
 
 
 def _put(place: Path, content: bytes) -> None:
@@ -80,7 +80,7 @@ def context_of(order: Order) -> dict[str, Any]:
     return {
         "store": {
             "name": content.name,
-            "distribution": distribution_name(order.answers.get("project_name", content.name)),
+            "distribution": distribution_name(order.answers.get("project_name", content.name), target.name),
             "settings": dict(content.settings),
             "persona": content.settings["persona"],
             "skills": [_named(skill.name, skill.description) for skill in content.skills],
@@ -93,6 +93,7 @@ def context_of(order: Order) -> dict[str, Any]:
             "requires": list(target.requires),
             "environment": [vars(variable) for variable in target.environment],
             "wires": list(target.wires),
+            "protocol": target.protocols[0] if target.protocols else "chat",
             "readme": list(target.readme),
             "notes": list(target.notes),
         },
@@ -100,7 +101,7 @@ def context_of(order: Order) -> dict[str, Any]:
         "wired": list(content.wired),
         "tools": list(content.tools),
         "plans": "plan_task" in content.tools,
-        "rooms": list(target.source.rooms),
+        "runtime": {**vars(order.runtime), "filename": order.runtime.filename},
     }
 
 
@@ -123,8 +124,12 @@ def _compiled(order: Order) -> dict[str, str]:
 def manifest_of(order: Order) -> Manifest:
     """Return what is needed to make the same render again."""
     target = order.target
-    templates = Stamp(installed_releases().version(target.source.digest), target.source.digest)
-    return Manifest(target.name, templates, order.answers, order.content, plugin_of(target))
+    templates = order.templates or _stamp_of(target.source.digest, installed_releases(), memkit.__version__)
+    return Manifest(target.name, templates, order.runtime, order.answers, order.content, order.store, plugin_of(target))
+
+
+def _stamp_of(digest: str, releases: Releases, newest: str) -> Stamp:
+    return Stamp(releases.version(digest, newest), digest)
 
 
 def plugin_of(target: Target) -> Plugin | None:
@@ -132,7 +137,7 @@ def plugin_of(target: Target) -> Plugin | None:
     if target.origin is None:
         return None
     own = digest_of({path: place.read_bytes() for path, place in target.own_files.items()})
-    folder = Stamp(Releases(target.folder / RELEASES).version(own), own)
+    folder = _stamp_of(own, Releases(target.folder / RELEASES), target.origin.version)
     return Plugin(target.origin.distribution, target.origin.version, folder)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-SHEETS: Mapping[str, str] = {"agentskills": ".agents/skills", "claude-code": ".claude/skills"}
-"""Profile of a skill's sheet → the folder of a project that tools look for it in."""
+SHEETS: Mapping[str, str] = {"agentskills": "skills"}
+"""Profile of a skill's sheet → the folder of a project that it lies in."""
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 
 
@@ -62,19 +62,16 @@ def digest(data: Any) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def distribution_name(name: str) -> str:
-    """Return ``name`` as the name of a Python distribution that takes no other package's place.
+def distribution_name(name: str, target: str) -> str:
+    """Return what the distribution of a project is called: after its store and its target, which are nobody else's.
 
-    A project called as something that it requires could not be installed, and one called as what that requires would
-    replace it. So every name ends alike, and with another word where that would be memkit's own.
+    A project called as something that it requires could not be installed, so every name ends alike.
 
-    >>> [distribution_name(name) for name in ("Ada's agent!", "openai", "☃", "memkit")]
-    ['ada-s-agent', 'openai-agent', 'agent', 'memkit-project']
+    >>> distribution_name("Ada's agent!", "react"), distribution_name("☃", "langgraph")
+    ('ada-s-react-agent', 'langgraph-agent')
     """
     words = _NO_LETTER.sub("-", name.lower()).strip("-")[:60].strip("-").removesuffix("agent").strip("-")
-    if not words:
-        return "agent"
-    return f"{words}-project" if words == "memkit" else f"{words}-agent"
+    return "-".join(part for part in (words, _NO_LETTER.sub("-", target.lower()).strip("-"), "agent") if part)
 
 
 def by_name(items: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:

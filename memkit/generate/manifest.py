@@ -1,12 +1,13 @@
 """``.memkit-gen.json``: what is needed to make the render of a project again, without the store that it came from.
 
-No date and no path is in it, so that the same store gives the same project, byte for byte. It is committed with the
-project: a clone must be able to update as well.
+No date is in it, and no path but the way to the store, so that the same store gives the same project, byte for byte. It
+is committed with the project: a clone must be able to update as well.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,14 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.generate.content import SHEETS, Content, SkillSheet, digest
+from memkit.generate.runtime_wheel import RuntimeWheel, wheel_name
 from memkit.store.layout import NAME
 
 MANIFEST = ".memkit-gen.json"
-FORMAT = 1
+FORMAT = 2
+_FORMER_LAYOUT = 1
+"""The format of projects that had the runtime's sources in their own folders."""
+_VERSION = re.compile(r"[0-9A-Za-z.+]{1,64}")
 _ADVICE = (
     "Bring it back from your version control, or render the project anew with 'memkit gen' and carry your edits over."
 )
@@ -39,6 +44,27 @@ class Stamp:
 
 
 @dataclass(frozen=True)
+class Runtime:
+    """What a project runs on."""
+
+    version: str
+    digest: str
+    """Of the wheel in ``vendor/``."""
+    ejected: bool = False
+    """Whether the sources lie in the project instead, and are its owner's."""
+
+    @classmethod
+    def of(cls, wheel: RuntimeWheel) -> Runtime:
+        """Return what a manifest says of a wheel."""
+        return cls(wheel.version, wheel.digest)
+
+    @property
+    def filename(self) -> str:
+        """Return the name of the wheel."""
+        return wheel_name(self.version)
+
+
+@dataclass(frozen=True)
 class Plugin:
     """The distribution that brought a target of a third party."""
 
@@ -54,8 +80,11 @@ class Manifest:
 
     target: str
     templates: Stamp
+    runtime: Runtime
     answers: Mapping[str, str]
     content: Content
+    store: str | None = None
+    """The way from the project to the store that it came from; None where that is not to be told."""
     plugin: Plugin | None = None
 
 
@@ -67,11 +96,13 @@ def manifest_text(manifest: Manifest) -> str:
         "about": "How memkit made this project. 'memkit update' needs it as it is: commit it, and do not edit it.",
         "target": manifest.target,
         "templates": vars(manifest.templates),
+        "runtime": vars(manifest.runtime),
         **({} if plugin is None else {"plugin": vars(plugin) | {"folder": vars(plugin.folder)}}),
         "answers": dict(manifest.answers),
         "skills": list(content.wired),
         "from_store": content.digests(),
         "store": {
+            "path": manifest.store,
             "name": content.name,
             "settings": content.settings,
             "skills": [_skill_data(skill) for skill in content.skills],
@@ -86,7 +117,7 @@ def read_manifest(project: Path) -> Manifest:
     """Return how the project in a folder was made.
 
     Raises:
-        ProjectFault: There is no manifest, or a broken or edited one, or one of a newer memkit.
+        ProjectFault: There is no manifest, or a broken or edited one, or one of a newer memkit or the former layout.
     """
     path = project / MANIFEST
     try:
@@ -107,6 +138,11 @@ def parsed_manifest(text: bytes, called: str) -> Manifest:
         raise ProjectFault(f"{called} says no format. {_ADVICE}")
     if data["format"] > FORMAT:
         raise ProjectFault(f"{called} was written by a newer memkit (format {data['format']}). Upgrade memkit-agent.")
+    if data["format"] == _FORMER_LAYOUT:
+        raise ProjectFault(
+            f"{called} is of the layout that had copies of the runtime. Make the project anew beside this one with "
+            "'memkit gen', and carry archive/, .env and your edits over. Nothing was changed."
+        )
     recorded = data.pop("checksum", None)
     try:
         unchanged = recorded == digest(data)
@@ -133,6 +169,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
     return Manifest(
         target=_text(data["target"]),
         templates=_stamp(data["templates"]),
+        runtime=_runtime(data["runtime"]),
         answers={_text(key): _text(value) for key, value in data["answers"].items()},
         content=Content(
             name=_text(store["name"]),
@@ -142,6 +179,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
             policies=tuple(_named(policy) for policy in store["policies"]),
             domains=tuple(_named(domain) for domain in store["domains"]),
         ),
+        store=None if store["path"] is None else _text(store["path"]),
         plugin=plugin and Plugin(_text(plugin["distribution"]), _text(plugin["version"]), _stamp(plugin["folder"])),
     )
 
@@ -167,6 +205,15 @@ def _skill(data: Mapping[str, Any]) -> SkillSheet:
         _text(data["digest"]),
         {_text(profile): "\n".join(_texts(lines)) for profile, lines in data["sheets"].items()},
     )
+
+
+def _runtime(data: Mapping[str, Any]) -> Runtime:
+    if not isinstance(data["ejected"], bool):
+        raise TypeError(data)
+    version = _text(data["version"])
+    if not _VERSION.fullmatch(version):  # it is the name of a file
+        raise ValueError(version)
+    return Runtime(version, _text(data["digest"]), data["ejected"])
 
 
 def _stamp(data: Mapping[str, Any]) -> Stamp:

@@ -1,4 +1,4 @@
-"""What projects are made of: the templates and the packages that travel with them, installed or of a release."""
+"""What projects are made of: the templates, installed or of a release. The runtime is a wheel (``runtime_wheel``)."""
 
 from __future__ import annotations
 
@@ -10,42 +10,20 @@ from pathlib import Path
 
 from memkit.resources import resource
 
-ROOMS = ("memory", "guard", "htn", "evolve", "loop")
-TESTING = "testing"
-"""The package of the local model servers."""
 RELEASES = "_releases"
 """The folder in the templates that holds what was released of them."""
-TEMPLATES, PACKAGES = "templates", "memkit"
-"""Where both lie in the tree of a release, which is as in a checkout."""
-_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
 class Source:
-    """Two folders that hold everything of memkit's own that goes into a project."""
+    """A folder of targets and layers."""
 
     templates: Path
-    """The folder of targets and layers."""
-    packages: Path
-    """The folder of the rooms and of the local model servers."""
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """Every file of it that some project is made of, by its path in the tree of a release."""
-        found = {f"{TEMPLATES}/{path}": place for path, place in files_of(self.templates) if not _is_release(path)}
-        for package in (*ROOMS, TESTING):
-            found |= {f"{PACKAGES}/{package}/{path}": place for path, place in files_of(self.package(package))}
-        return found
-
-    @property
-    def rooms(self) -> tuple[str, ...]:
-        """The travelling rooms that there are."""
-        return tuple(room for room in ROOMS if self.package(room).is_dir())
-
-    def package(self, name: str) -> Path:
-        """Return the folder of a room, or of the local model servers; a release has both side by side."""
-        runtime = self.packages / "runtime" / name
-        return runtime if runtime.is_dir() else self.packages / name
+        """Every file of it that some project is made of, by its path."""
+        return {path: place for path, place in files_of(self.templates) if not path.startswith(f"{RELEASES}/")}
 
     @cached_property
     def digest(self) -> str:
@@ -55,12 +33,7 @@ class Source:
 
 def installed_source() -> Source:
     """Return what is installed, or lies in the checkout."""
-    return Source(resource("templates"), _PACKAGE)
-
-
-def unpacked_source(folder: Path) -> Source:
-    """Return what lies in ``folder`` as the tree of a release."""
-    return Source(folder / TEMPLATES, folder / PACKAGES)
+    return Source(resource("templates"))
 
 
 def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -79,7 +52,3 @@ def digest_of(files: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of files, of their paths as of their contents."""
     lines = (f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in sorted(files.items()))
     return "sha256:" + hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _is_release(path: str) -> bool:
-    return path.startswith(f"{RELEASES}/")

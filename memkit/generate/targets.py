@@ -74,7 +74,7 @@ class Target:
     wires: tuple[str, ...]
     """Protocols that the project can speak to its model, as people call them."""
     protocols: tuple[str, ...]
-    """Local model servers that the project's tests need: packages of ``memkit.testing``."""
+    """Local model servers that the project's tests need: packages of ``memkit.runtime.testing``."""
     skills: tuple[str, ...]
     """Skills that it can wire."""
     layers: tuple[Path, ...]

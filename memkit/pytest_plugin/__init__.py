@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from memkit.testing import FakeServer
+    from memkit.runtime.testing import FakeServer
 
 _MANIFEST = "memkit.yaml"
 
@@ -41,12 +41,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def fake_llm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeServer]]:
     """Return a function that starts a model server, which the vendors' clients find by the environment of the test.
 
-    It takes a protocol and a script, and what else ``memkit.testing.FakeServer`` takes. Servers end with the test.
+    It takes a protocol and a script, and what else ``memkit.runtime.testing.FakeServer`` takes, and ends with the test.
     """
     with ExitStack() as running:
 
         def start(protocol: str = "chat", script: Any = (), **options: Any) -> FakeServer:
-            from memkit.testing import FakeServer
+            from memkit.runtime.testing import FakeServer
 
             server = running.enter_context(FakeServer(protocol, script, **options))
             for name, value in server.environment.items():

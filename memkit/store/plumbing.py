@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,6 +97,16 @@ class ObjectReader:
         if not header:
             raise EnvironmentFault(f"git cat-file ended while it was asked for {id}.")
         return None if header.endswith(b" missing\n") else _object(header, self._output)
+
+
+@contextmanager
+def scratch_repository() -> Iterator[Plumbing]:
+    """Give an empty repository of one's own, in which nothing of anybody's configuration counts, for a block."""
+    require_git()
+    with tempfile.TemporaryDirectory(prefix="memkit-git-") as folder:
+        git = Plumbing(Path(folder))
+        git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
+        yield git
 
 
 def require_git() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
+from memkit.generate.manifest import Runtime
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
+from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.targets import Target, checked_answers, find_target
 from memkit.store.layout import find_store
+from memkit.store.plumbing import scratch_repository
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Generated:
     """The git repository of somebody else's that the project came to lie in."""
     notes: tuple[str, ...] = ()
     """What its owner has to know before it can run."""
+    ignored: tuple[str, ...] = ()
+    """Files that git, told so by a ``.gitignore`` above, would leave out."""
 
 
 def generate_project(
@@ -55,9 +61,45 @@ def generate_project(
     root = find_store(store)
     place = (out if out is not None else root / "outputs" / target).expanduser().absolute()
     content = content_of(root, wired)
-    order = Order(chosen, content, given)
+    wheel = installed_runtime()
+    order = Order(chosen, content, given, Runtime.of(wheel), wheel, way_to(root, place))
     files = render(order, place)
-    return Generated(target, place, tuple(files), _foreign_repository(root, place), order.chosen.notes)
+    return Generated(
+        target,
+        place,
+        tuple(files),
+        _foreign_repository(root, place),
+        order.chosen.notes,
+        tuple(ignored_above(place, files)),
+    )
+
+
+def way_to(root: Path, place: Path) -> str:
+    """Return how a project at ``place`` finds the store at ``root``: relative, so that both can move together."""
+    return Path(os.path.relpath(root.resolve(), place.resolve())).as_posix()
+
+
+def ignored_above(place: Path, files: Sequence[str]) -> list[str]:
+    """Return which of the files in ``place`` the ``.gitignore`` files above keep out of the repository around it."""
+    outer = _repository_around(place)
+    if outer is None:
+        return []
+    prefix = place.resolve().relative_to(outer.resolve()).as_posix()
+    asked = b"".join(f"{prefix}/{path}".encode() + b"\0" for path in files)
+    with scratch_repository() as git:
+        printed = git.run(
+            "--work-tree",
+            str(outer),
+            "-C",
+            str(outer),
+            "check-ignore",
+            "--no-index",
+            "--stdin",
+            "-z",
+            given=asked,
+            check=False,
+        )
+    return [path.decode().removeprefix(f"{prefix}/") for path in printed.split(b"\0") if path]
 
 
 def _wired(target: Target, skill: str | None) -> tuple[str, ...]:
@@ -72,7 +114,11 @@ def _wired(target: Target, skill: str | None) -> tuple[str, ...]:
 
 def _foreign_repository(root: Path, place: Path) -> Path | None:
     """Return the repository around ``place`` where it is not the store's own."""
-    # Looking for .git is enough here, and git itself takes longer to start than everything before the render.
-    outer = next((folder for folder in place.parents if (folder / ".git").exists()), None)
+    outer = _repository_around(place)
     own = (root.resolve(), *root.resolve().parents)
     return None if outer is None or outer.resolve() in own else outer
+
+
+def _repository_around(place: Path) -> Path | None:
+    # Looking for .git is enough here, and git itself takes longer to start than everything before the render.
+    return next((folder for folder in place.parents if (folder / ".git").exists()), None)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.generate.manifest import ProjectFault
-from memkit.generate.update.journal import Journal
-from memkit.generate.update.updates import Updates
+from memkit.generate.update.updates import Journal, Updates
 from memkit.use_cases.update_project import find_project
 
 

@@ -1,27 +1,37 @@
-"""Bring a generated project to the installed templates, or to what a store holds now, and keep its owner's edits."""
+"""Bring a generated project to what is installed and to what its store holds now, and keep its owner's edits."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.errors import NegativeAnswer, UsageError
+from memkit.errors import EnvironmentFault, NegativeAnswer, UsageError
 from memkit.generate.composition import Order, manifest_of
-from memkit.generate.manifest import MANIFEST, Manifest, ProjectFault, manifest_text, parsed_manifest, read_manifest
+from memkit.generate.content import Content
+from memkit.generate.manifest import (
+    MANIFEST,
+    Manifest,
+    ProjectFault,
+    Runtime,
+    manifest_text,
+    parsed_manifest,
+    read_manifest,
+)
 from memkit.generate.reading import content_of, with_defaults
-from memkit.generate.releases import new_repository
 from memkit.generate.rendering import rendered
+from memkit.generate.runtime_wheel import RuntimeWheel, installed_runtime
 from memkit.generate.targets import Target, checked_answers
 from memkit.generate.update.merging import Change, FileAction, Merging, Plan, Sides
 from memkit.generate.update.origin import target_now, target_then
 from memkit.generate.update.owner import OwnerFiles, OwnFile
 from memkit.generate.update.text_merge import Labels, has_marks
 from memkit.generate.update.updates import Updates
+from memkit.generate.vendored import vendored_path, vendored_wheel
 from memkit.store.layout import find_store
-from memkit.store.plumbing import Plumbing
+from memkit.store.plumbing import scratch_repository
+from memkit.use_cases.generate_project import way_to
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,10 @@ class Update:
     after: str
     due: bool
     """Whether there was anything to bring to the project."""
+    behind: tuple[str, ...] = ()
+    """In what the project was behind, policies first, in words."""
+    missing_store: str = ""
+    """Why nobody can say whether the store has changed; empty where the store was read."""
     actions: tuple[FileAction, ...] = ()
     saved: Path | None = None
     """The folder that holds what was there before; None where nothing was written."""
@@ -47,15 +61,15 @@ class Update:
 
 
 def update_project(folder: Path | None, *, store: Path | None = None, write: bool = True) -> Update:
-    """Merge what changed in the templates, or in a store, into the project at ``folder`` or around it.
+    """Merge what changed in templates, runtime and store into the project at ``folder`` or around it.
 
     Args:
         folder: The project; without it the nearest one around the current directory.
-        store: Where skills, policies, domains and settings are read again; without it they stay as recorded.
+        store: Where skills, policies, domains and settings are read; without it where the manifest says.
         write: False to say only what would be done.
 
     Raises:
-        ProjectFault: There is no project, or its manifest or templates cannot be relied on.
+        ProjectFault: There is no project, or its manifest, templates or wheel cannot be relied on.
         NegativeAnswer: An earlier update left conflicts that are not resolved.
         UsageError: The store is none to render from, or an answer does not fit any more.
         EnvironmentFault: There is no git, or the project cannot be written; nothing was changed.
@@ -64,23 +78,23 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
     updates = Updates(project)
     taken_back = _take_back_what_was_cut_off(updates, write=write)
     manifest = read_manifest(project)
+    wheel = vendored_wheel(project, manifest)
     target = target_now(manifest)
-    order = _order_now(manifest, target, _store_for(project, store))
+    root, missing_store = _store_of(project, manifest, store)
+    order = _order_now(manifest, target, project, root)
     goal = manifest_of(order)
+    behind = tuple(_behind(manifest, goal, has_runtime=wheel is not None or manifest.runtime.ejected))
     versions = (manifest.templates.version, goal.templates.version)
-    if _same(manifest, goal):
+    if not behind:
         if write:
             _refuse_marks(project)
-        return Update(project, *versions, due=False, taken_back=taken_back)
+        return Update(project, *versions, due=False, missing_store=missing_store, taken_back=taken_back)
     _refuse_marks(project)
-    owner = OwnerFiles(project)
-    plan = _plan(owner, manifest, order, goal)
-    saved = None
-    if write:
-        planned = {path: _planned(owner, path) for path in plan.changes}
-        with updates.locked():
-            saved = updates.apply(plan.changes, planned, plan.aside, versions)
-    return Update(project, *versions, True, tuple(plan.actions), saved, taken_back)
+    plan = plan_of(project, manifest, order)
+    if order.wheel is not None and (wheel is None or manifest.runtime != goal.runtime):
+        _bring_wheel(plan, manifest, order.wheel, wheel)
+    saved = apply(updates, plan, versions) if write else None
+    return Update(project, *versions, True, behind, missing_store, tuple(plan.actions), saved, taken_back)
 
 
 def find_project(folder: Path | None) -> Path:
@@ -89,6 +103,32 @@ def find_project(folder: Path | None) -> Path:
         return folder.expanduser().absolute()
     here = Path.cwd()
     return next((each for each in (here, *here.parents) if (each / MANIFEST).is_file()), here)
+
+
+def plan_of(project: Path, manifest: Manifest, order: Order) -> Plan:
+    """Return what becomes of every file that was rendered, the manifest included, where ``order`` is rendered now."""
+    owner, goal = OwnerFiles(project), manifest_of(order)
+    then = target_then(manifest, order.target)
+    base = rendered(Order(then, manifest.content, manifest.answers, manifest.runtime, templates=manifest.templates))
+    theirs = rendered(Order(order.target, order.content, order.answers, order.runtime, store=order.store))
+    labels = Labels.between(manifest.templates.version, goal.templates.version)
+    with scratch_repository() as git:
+        plan = Merging(git, owner, Sides(base, theirs, labels)).plan()
+    recorded = owner.at(MANIFEST)
+    # Another update may have ended since the manifest was read, and some of the files would be its.
+    if not isinstance(recorded, OwnFile) or parsed_manifest(recorded.content, MANIFEST) != manifest:
+        raise ProjectFault(f"{MANIFEST} is a link, or was changed while the update was made up. Run it again.")
+    plan.changes[MANIFEST] = Change(manifest_text(goal).encode(), recorded.mode)
+    plan.actions.append(FileAction(MANIFEST, "update"))
+    return plan
+
+
+def apply(updates: Updates, plan: Plan, versions: tuple[str, str]) -> Path:
+    """Carry a plan out as one step that can be taken back, and return the folder of what was there before."""
+    owner = OwnerFiles(updates.project)
+    planned = {path: _planned(owner, path) for path in plan.changes}
+    with updates.locked():
+        return updates.apply(plan.changes, planned, plan.aside, versions)
 
 
 def _take_back_what_was_cut_off(updates: Updates, *, write: bool) -> tuple[str, ...] | None:
@@ -103,34 +143,86 @@ def _take_back_what_was_cut_off(updates: Updates, *, write: bool) -> tuple[str, 
     return None if edited is None else tuple(edited)
 
 
-def _store_for(project: Path, store: Path | None) -> Path | None:
-    root = find_store(store) if store is not None else None
-    if root is not None and (root / MANIFEST).exists():
-        named = "the project itself" if root == project.resolve() else "a generated project"
-        raise UsageError(f"{store} is {named} and holds no skills and policies to render. Name the store it came from.")
-    return root
+def _store_of(project: Path, manifest: Manifest, named: Path | None) -> tuple[Path | None, str]:
+    """Return the store to read, or None and why there is none."""
+    if named is not None:
+        root = find_store(named)
+        if (root / MANIFEST).exists():
+            what = "the project itself" if root == project.resolve() else "a generated project"
+            raise UsageError(
+                f"{named} is {what} and holds no skills and policies to render. Name the store it came from."
+            )
+        return root, ""
+    if manifest.store is None:
+        return None, f"{MANIFEST} does not say where the store of this project is. Name it with --store."
+    found: Path | None = None
+    with suppress(EnvironmentFault):
+        found = find_store(project / manifest.store)
+    if found is None or (found / MANIFEST).exists():
+        return None, f"The store that this project came from is not at {manifest.store} any more. Name it with --store."
+    return found, ""
 
 
-def _order_now(manifest: Manifest, target: Target, store: Path | None) -> Order:
+def _order_now(manifest: Manifest, target: Target, project: Path, root: Path | None) -> Order:
     """Return what to render with what is installed; questions that are no longer asked need no answer."""
-    content = with_defaults(manifest.content) if store is None else content_of(store, manifest.content.wired)
+    content = with_defaults(manifest.content) if root is None else content_of(root, manifest.content.wired)
     answers = {key: value for key, value in manifest.answers.items() if key in target.questions}
-    return Order(target, content, checked_answers(target, answers))
-
-
-def _same(manifest: Manifest, goal: Manifest) -> bool:
-    """Return whether a render for ``goal`` would give the files that the project began as."""
-    folders = [one.plugin.folder.digest if one.plugin else "" for one in (manifest, goal)]
-    return (
-        manifest.templates.digest == goal.templates.digest
-        and folders[0] == folders[1]
-        and with_defaults(manifest.content).digests() == with_defaults(goal.content).digests()
+    wheel = None if manifest.runtime.ejected else installed_runtime()
+    return Order(
+        target,
+        content,
+        checked_answers(target, answers),
+        manifest.runtime if wheel is None else Runtime.of(wheel),
+        wheel,
+        manifest.store if root is None else way_to(root, project),
     )
+
+
+def _behind(manifest: Manifest, goal: Manifest, *, has_runtime: bool) -> Iterator[str]:
+    """Yield in what a project is not what a render for ``goal`` would give; a changed policy comes first."""
+    yield from _changes_of_store(with_defaults(manifest.content), with_defaults(goal.content))
+    if manifest.templates.digest != goal.templates.digest:
+        yield f"templates {manifest.templates.version} → {goal.templates.version}"
+    if manifest.plugin != goal.plugin and _folder(manifest) != _folder(goal):
+        yield "the plug-in's templates"
+    if manifest.runtime.version != goal.runtime.version:
+        yield f"runtime {manifest.runtime.version} → {goal.runtime.version}"
+    elif not has_runtime:
+        yield f"runtime {goal.runtime.version} is missing"
+    if manifest.store != goal.store:
+        yield f"the store is at {goal.store}"
+
+
+def _folder(manifest: Manifest) -> str:
+    return manifest.plugin.folder.digest if manifest.plugin else ""
+
+
+def _changes_of_store(old: Content, new: Content) -> Iterator[str]:
+    """Yield what the store holds otherwise than when the project was rendered."""
+    before, after = old.digests(), new.digests()
+    for kind, word in (("policies", "policy"), ("settings", "settings"), ("skills", "skill"), ("domains", "domain")):
+        for name in sorted(before[kind].keys() | after[kind].keys()):
+            if before[kind].get(name) != after[kind].get(name):
+                yield f"{word} {name} {_what_happened(name, before[kind], after[kind])}"
+
+
+def _what_happened(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    return "is new" if name not in before else "changed" if name in after else "is gone"
+
+
+def _bring_wheel(plan: Plan, manifest: Manifest, wheel: RuntimeWheel, old: bytes | None) -> None:
+    """Add to a plan that the installed runtime takes the place of the project's."""
+    path, new = vendored_path(manifest.runtime), vendored_path(Runtime.of(wheel))
+    if old is not None and path != new:
+        plan.changes[path] = None
+        plan.actions.append(FileAction(path, "delete"))
+    plan.changes[new] = Change(wheel.content, None)
+    plan.actions.append(FileAction(new, "add"))
 
 
 def _refuse_marks(project: Path) -> None:
     owner = OwnerFiles(project)
-    with _repository() as git:
+    with scratch_repository() as git:
         marked = [path for path in sorted(owner.not_ignored(git)) if has_marks(owner.small(path) or b"")]
     if marked:
         raise NegativeAnswer(
@@ -139,31 +231,8 @@ def _refuse_marks(project: Path) -> None:
         )
 
 
-def _plan(owner: OwnerFiles, manifest: Manifest, order: Order, goal: Manifest) -> Plan:
-    """Return what becomes of every file, the manifest included."""
-    with target_then(manifest, order.target) as target:
-        base = rendered(Order(target, manifest.content, manifest.answers))
-    labels = Labels.between(manifest.templates.version, goal.templates.version)
-    with _repository() as git:
-        plan = Merging(git, owner, Sides(base, rendered(order), labels)).plan()
-    recorded = owner.at(MANIFEST)
-    # Another update may have ended since the manifest was read, and some of the files would be its.
-    if not isinstance(recorded, OwnFile) or parsed_manifest(recorded.content, MANIFEST) != manifest:
-        raise ProjectFault(f"{MANIFEST} is a link, or was changed while the update was made up. Run it again.")
-    plan.changes[MANIFEST] = Change(manifest_text(goal).encode(), recorded.mode)
-    plan.actions.append(FileAction(MANIFEST, "update"))
-    return plan
-
-
 def _planned(owner: OwnerFiles, path: str) -> OwnFile | None:
     """Return the owner's file that a change replaces; no change is made of anything else."""
     own = owner.at(path)
     assert own is None or isinstance(own, OwnFile)
     return own
-
-
-@contextmanager
-def _repository() -> Iterator[Plumbing]:
-    """Give a repository of the update's own, in which nothing of the owner's configuration counts."""
-    with tempfile.TemporaryDirectory(prefix="memkit-update-") as folder:
-        yield new_repository(Path(folder))

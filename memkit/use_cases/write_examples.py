@@ -1,4 +1,4 @@
-"""Write one example project per target, rendered from a fresh store, for people to review.
+"""Write one example project per target, rendered from a fresh store, for people to review: what its owner would own.
 
 ``python -m memkit.use_cases.write_examples`` rewrites ``outputs/examples/`` of the checkout.
 """
@@ -10,13 +10,16 @@ import tempfile
 from pathlib import Path
 
 from memkit.generate.composition import Order
+from memkit.generate.manifest import Runtime, Stamp
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import load_targets
 from memkit.resources import resource
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 NAME = "example"
+EXAMPLE = Runtime("0.0.0+example", "")
+"""What stands in the place of a version: with the real one, each change of the runtime would change every example."""
 
 
 def write_examples(folder: Path) -> list[Path]:
@@ -31,7 +34,7 @@ def write_examples(folder: Path) -> list[Path]:
         for target in load_targets().values():
             project = folder / target.name
             shutil.rmtree(project, ignore_errors=True)
-            render(Order(target, content_of(store), {}), project)
+            render(Order(target, content_of(store), {}, EXAMPLE, templates=Stamp(EXAMPLE.version, "")), project)
             projects.append(project)
     return projects
 

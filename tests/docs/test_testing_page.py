@@ -10,7 +10,7 @@ from pathlib import Path
 
 from consoles import ROOT
 
-from memkit.testing import PROTOCOLS
+from memkit.runtime.testing import PROTOCOLS
 
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 

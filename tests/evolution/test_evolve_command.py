@@ -22,8 +22,8 @@ from memkit.evolution.runs.account import account_of
 from memkit.evolution.runs.data_files import read_data, write_data
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.individuals import Judged
+from memkit.runtime.testing import FakeServer
 from memkit.sandbox import SandboxUnavailable, usable_runtime
-from memkit.testing import FakeServer
 
 EVALUATOR = """
 import importlib.util

@@ -12,12 +12,12 @@ import pytest
 from edits import reformatted, text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memkit.generate.update.chunks import chunks_of, meaning_of
+from memkit.generate.update.wording import Wording
 
 from memkit.generate.releases import new_repository
 from memkit.generate.source import installed_source
-from memkit.generate.update.chunks import chunks_of, meaning_of
 from memkit.generate.update.text_merge import Labels, merge_content, says_the_same
-from memkit.generate.update.wording import Wording
 from memkit.store.plumbing import Plumbing
 
 SOURCES = [path for path in installed_source().files.values() if path.suffix == ".py" and "{%" not in path.name]

@@ -15,9 +15,9 @@ from projects import project
 from memkit.cli.main import run
 from memkit.generate.targets import find_target, load_targets
 from memkit.resources import resource
+from memkit.runtime.testing import server
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
-from memkit.testing import server
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_memkits_own_targets_fit_the_schema_of_a_plug_ins(name: str) -> None:
 
 
 def test_the_schema_knows_every_local_model_server() -> None:
-    """A target can name each protocol that memkit.testing speaks."""
+    """A target can name each protocol that memkit.runtime.testing speaks."""
     known = load_schema("target")["$defs"]["protocols"]["items"]["enum"]
 
     assert set(server.PROTOCOLS) <= set(known)

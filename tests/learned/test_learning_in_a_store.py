@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.testing import FakeServer
 from memkit.store.yaml import load_yaml
-from memkit.testing import FakeServer
 
 DOMAIN = """\
 name: parcels

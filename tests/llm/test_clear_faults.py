@@ -19,7 +19,7 @@ from memkit.errors import EnvironmentFault
 from memkit.llm.patience import Patience
 from memkit.llm.providers import open_model
 from memkit.runtime.loop.interface import Message
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 from tests.llm.raw_pages import Page, RawServe
 
 ASKED: list[Message] = [{"role": "user", "content": "Go on."}]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 PROTOCOLS = {"anthropic": "anthropic", "openai": "chat"}
 INSERT = "archival_memory_insert"

@@ -13,7 +13,7 @@ from memkit.cli.main import run
 from memkit.errors import EnvironmentFault, MissingExtra, UsageError
 from memkit.llm.providers import open_model
 from memkit.runtime.loop.interface import Message, ToolSpec
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 from memkit.workspace import open_workspace
 
 PROTOCOLS = {"anthropic": "anthropic", "openai": "chat"}

@@ -19,7 +19,7 @@ import pytest
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
 from memkit.equivalence.material import write_store
-from memkit.llm.reference import ReferenceModel
+from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.consolidation import Plan
 from memkit.runtime.memory.core_entries import Compression
@@ -36,9 +36,10 @@ LINE_WRITERS = {
     "memkit/runtime/memory/archive.py": "hands the log to the changes",
     "memkit/runtime/memory/shards.py": "the log itself",
     "memkit/store/shard_repair.py": "moves lines that are there, and makes none",
-    "memkit/use_cases/make_store.py": "makes the empty folder",
-    "memkit/use_cases/import_memory.py": "makes the scratch folder of a dry run",
+    "memkit/use_cases/store.py": "makes the empty folder",
+    "memkit/use_cases/carry.py": "makes the scratch folder of a dry run",
     "memkit/use_cases/erase_user.py": "takes lines out, and leaves digests",
+    "memkit/use_cases/accounts.py": "reads lines; what it replaces are values",
     "memkit/workspace.py": "counts changes and commits what is there",
 }
 """Modules that touch the shards, and why each may."""
@@ -265,20 +266,18 @@ def consolidated(archive: ArchivalStore, known: str) -> object:
 
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
 TWINS: dict[str, tuple[Twin, ...]] = {
-    "memkit/use_cases/remember.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
+    "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/cli/core.py:set_section": (command("core", "set", "human", "Ada keeps a lynx"),),
-    "memkit/use_cases/supersede_record.py:supersede_record": (
-        command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),
-    ),
+    "memkit/use_cases/memory.py:supersede_record": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
     "memkit/runtime/memory/tools.py:archival_memory_insert": (
         by_tool("archival_memory_insert", text="Ada keeps a lynx"),
         command("chat", "-p", "I keep a lynx."),
         command("chat", "-p", "Remember that I keep a lynx."),
         by_task,
     ),
-    "memkit/use_cases/import_memory.py:_offer_all": (by_file,),
-    "memkit/use_cases/merge_records.py:merge_records": (by_merging,),
-    "memkit/use_cases/consolidate_memory.py:consolidate_memory": (by_hand(consolidated),),
+    "memkit/use_cases/carry.py:_offer_all": (by_file,),
+    "memkit/use_cases/memory.py:merge_records": (by_merging,),
+    "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
     "memkit/runtime/memory/consolidation.py:_moved": (by_hand(consolidated),),
     "templates/_shared/project/agent/consolidation.py:consolidate": (by_hand(consolidated),),
     "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
@@ -286,8 +285,8 @@ TWINS: dict[str, tuple[Twin, ...]] = {
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),
         by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),
     ),
-    "memkit/use_cases/refine_record.py:refine_record": (command("memory", "refine", "KNOWN", "a lynx, not tea"),),
-    "memkit/use_cases/roll_back_core.py:roll_back_core": (command("core", "rollback", "human"),),
+    "memkit/use_cases/memory.py:refine_record": (command("memory", "refine", "KNOWN", "a lynx, not tea"),),
+    "memkit/use_cases/memory.py:roll_back_core": (command("core", "rollback", "human"),),
 }
 """What runs each function that offers."""
 DIRECT: dict[str, Twin] = {
@@ -300,7 +299,7 @@ DIRECT: dict[str, Twin] = {
     "undo": command("chat", "-p", "/undo"),
 }
 """The ways into the archive itself, and the way back."""
-BRING_NOTHING = {"undo", "memkit/use_cases/roll_back_core.py:roll_back_core"}
+BRING_NOTHING = {"undo", "memkit/use_cases/memory.py:roll_back_core"}
 """What brings no text in, whatever the gate says."""
 
 

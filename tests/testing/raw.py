@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 
 def send(

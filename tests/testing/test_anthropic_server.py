@@ -9,7 +9,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from memkit.testing import Conversation, FakeServer
+from memkit.runtime.testing import Conversation, FakeServer
 
 TOOL: Any = {
     "name": "archival_memory_search",

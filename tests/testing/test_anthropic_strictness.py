@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 VERSION = "2023-06-01"
 USER = {"role": "user", "content": "What do I drink?"}

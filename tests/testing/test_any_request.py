@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from raw import send
 
-from memkit.testing import FakeServer
-from memkit.testing.interface import Request
-from memkit.testing.server import PROTOCOLS
+from memkit.runtime.testing import FakeServer
+from memkit.runtime.testing.interface import Request
+from memkit.runtime.testing.server import PROTOCOLS
 
 HEADERS = {"openai-beta": "assistants=v2", "anthropic-version": "2023-06-01"}
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}

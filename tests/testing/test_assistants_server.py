@@ -9,7 +9,7 @@ from typing import Any
 import openai
 import pytest
 
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the whole protocol, by its client
 

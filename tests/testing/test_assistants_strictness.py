@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from raw import send
 
-from memkit.testing import FakeServer
+from memkit.runtime.testing import FakeServer
 
 HEADERS = {"OpenAI-Beta": "assistants=v2", "Content-Type": "application/json"}
 USER = {"role": "user", "content": "Hi"}

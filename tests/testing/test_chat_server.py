@@ -17,8 +17,8 @@ import openai
 import pytest
 from chat_material import CALL, RESULT, TOOL, USER
 
-import memkit.testing
-from memkit.testing import Conversation, FakeServer
+import memkit.runtime.testing
+from memkit.runtime.testing import Conversation, FakeServer
 
 
 def client(server: FakeServer, **options: Any) -> openai.OpenAI:
@@ -297,7 +297,7 @@ def test_a_wrong_key_is_refused() -> None:
 
 def test_the_folder_works_when_copied_under_another_name(tmp_path: Path) -> None:
     """The files import only the standard library and each other, so a copy serves as well."""
-    shutil.copytree(Path(memkit.testing.__file__).parent, tmp_path / "fake_llm")
+    shutil.copytree(Path(memkit.runtime.testing.__file__).parent, tmp_path / "fake_llm")
     code = (
         "import sys, fake_llm\n"
         "with fake_llm.FakeServer(script=['x']) as server: assert server.base_url.endswith('/v1')\n"

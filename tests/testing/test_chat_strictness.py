@@ -8,7 +8,7 @@ import pytest
 from chat_material import CALL, RESULT, TOOL, USER
 from raw import send
 
-from memkit.testing import FakeServer, ScriptError
+from memkit.runtime.testing import FakeServer, ScriptError
 
 
 def post(server: FakeServer, body: Any) -> tuple[int, dict[str, Any]]:

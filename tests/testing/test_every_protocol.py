@@ -9,8 +9,8 @@ import anthropic
 import openai
 import pytest
 
-from memkit.testing import FakeServer
-from memkit.testing.server import PROTOCOLS
+from memkit.runtime.testing import FakeServer
+from memkit.runtime.testing.server import PROTOCOLS
 
 WORDS = "Once upon a time"
 Said = tuple[str, str]

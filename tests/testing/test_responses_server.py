@@ -8,7 +8,7 @@ from typing import Any
 import openai
 import pytest
 
-from memkit.testing import FakeServer, Message
+from memkit.runtime.testing import FakeServer, Message
 
 TOOL = {
     "type": "function",

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.testing import Answer, Call, Conversation, Message, Refusal
-from memkit.testing.interface import Request, Response
-from memkit.testing.responses import WIRE
+from memkit.runtime.testing import Answer, Call, Conversation, Message, Refusal
+from memkit.runtime.testing.interface import Request, Response
+from memkit.runtime.testing.responses import WIRE
 
 ENCRYPTED = "reasoning.encrypted_content"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from raw import send
 
-from memkit.testing import Conversation, FakeServer
+from memkit.runtime.testing import Conversation, FakeServer
 
 ENCRYPTED = "reasoning.encrypted_content"
 CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from memkit.cli.typed import is_able_terminal, typed_line
-
-if TYPE_CHECKING:
-    from memkit.cli.chat.conversation import Conversation
+from memkit.cli.arguments import is_able_terminal, typed_line
+from memkit.cli.chat.conversation import Conversation
 
 GOES_ON = "\\"
 """At the end of a line it says that another one follows."""

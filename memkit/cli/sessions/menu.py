@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
@@ -12,13 +13,13 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.layout.processors import BeforeInput
 
-from memkit.cli.sessions.selection import Selection
-from memkit.cli.sessions.words import card_line
-from memkit.store.sessions import SessionCard
+from memkit.cli.sessions.commands import card_line
+from memkit.cli.sessions.picker import PAGE, Selection
+
+if TYPE_CHECKING:
+    from memkit.store.sessions import SessionCard
 
 HINT = "Which session? Type words or a number; ↑ ↓ and Enter choose, Esc leaves."
-PAGE = 10
-"""Sessions that are shown at once; the arrows reach the others."""
 AROUND = 4
 """Lines of a window that are not for sessions."""
 ESCAPE_WITHIN = 0.05

@@ -14,10 +14,10 @@ from pathlib import PurePosixPath
 from memkit.generate.content import SHEETS
 from memkit.generate.manifest import MANIFEST
 from memkit.generate.update.owner import Obstacle, OwnerFiles, OwnFile
-from memkit.generate.update.renames import renames
 from memkit.generate.update.text_merge import Labels, is_binary, merge_content, says_the_same
 from memkit.store.plumbing import Plumbing
 
+_PERSON = "memkit <memkit@example.org> 0 +0000"
 _MOST_CANDIDATES = 5_000
 """Among more files than these, one that was renamed is only looked for under its name."""
 
@@ -203,3 +203,43 @@ def _is_python(path: str) -> bool:
 def _is_sheet(path: str) -> bool:
     """Return whether a path is a skill's, which another skill's does not become however alike they are."""
     return path.startswith(tuple(f"{folder}/" for folder in SHEETS.values()))
+
+
+# --- renames, as git finds them: by how much of their lines files share
+
+
+def renames(git: Plumbing, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the path in ``before`` → the path in ``after`` of every file that was renamed, edited or not.
+
+    Args:
+        git: A repository to put both sets into.
+        before: Contents by path.
+        after: The same, later.
+    """
+    gone = {path: content for path, content in before.items() if path not in after}
+    new = {path: content for path, content in after.items() if path not in before}
+    if not gone or not new:
+        return {}
+    trees = [_tree(git, files) for files in (gone, new)]
+    words = git.run("diff-tree", "-r", "-z", "-M", "-l0", "--diff-filter=R", *trees).split(b"\0")
+    found = {}
+    for start in range(0, len(words) - 2, 3):
+        old, path = words[start + 1].decode(), words[start + 2].decode("utf-8", "surrogateescape")
+        found[old] = path
+    return found
+
+
+def _tree(git: Plumbing, files: Mapping[str, bytes]) -> str:
+    """Put files into the repository as a commit and return its id."""
+    parts = [f"commit refs/heads/files\ncommitter {_PERSON}\ndata 0\n\ndeleteall\n".encode()]
+    for path, content in files.items():
+        named = path.encode("utf-8", "surrogateescape")
+        parts.append(b"M 100644 inline " + _quoted(named) + f"\ndata {len(content)}\n".encode() + content + b"\n")
+    git.run("fast-import", "--quiet", "--force", given=b"".join(parts))
+    return git.run("rev-parse", "--verify", "refs/heads/files").decode().strip()
+
+
+def _quoted(path: bytes) -> bytes:
+    """Return a path as fast-import reads any of them."""
+    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"'

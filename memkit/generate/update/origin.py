@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-
 from memkit.errors import UsageError
 from memkit.generate.composition import plugin_of
 from memkit.generate.manifest import Manifest, ProjectFault, Stamp
-from memkit.generate.releases import Releases, installed_releases
-from memkit.generate.source import RELEASES, Source, installed_source, unpacked_source
+from memkit.generate.releases import Release, Releases, installed_releases
+from memkit.generate.source import RELEASES, Source, installed_source
 from memkit.generate.targets import Target, find_target, load_target
 
 _OWN = "memkit-agent"
@@ -28,49 +24,28 @@ def target_now(manifest: Manifest) -> Target:
     return target
 
 
-@contextmanager
-def target_then(manifest: Manifest, now: Target) -> Iterator[Target]:
-    """Give the target as it was when the project was rendered, for the time of the block."""
-    with ExitStack() as stack:
-        source = installed_source()
-        if manifest.templates.digest != source.digest:
-            unpacked = _unpacked(installed_releases(), manifest.templates, _OWN)
-            source = unpacked_source(stack.enter_context(unpacked))
-        if manifest.plugin is None:
-            yield find_target(manifest.target, source)
-        else:
-            yield _plugins_target(stack, manifest, now, source)
-
-
-def _plugins_target(stack: ExitStack, manifest: Manifest, now: Target, source: Source) -> Target:
-    assert manifest.plugin is not None
-    folder, current = now.folder, plugin_of(now)
+def target_then(manifest: Manifest, now: Target) -> Target:
+    """Return the target as it was when the project was rendered."""
+    source = installed_source()
+    if manifest.templates.digest != source.digest:
+        source = Source(_released(installed_releases(), manifest.templates, _OWN).folder)
+    if manifest.plugin is None:
+        return find_target(manifest.target, source)
+    current = plugin_of(now)
+    folder = now.folder
     if current is None or current.folder.digest != manifest.plugin.folder.digest:
         releases = Releases(now.folder / RELEASES)
-        unpacked = _unpacked(releases, manifest.plugin.folder, manifest.plugin.distribution)
-        folder = stack.enter_context(unpacked) / now.folder.name
+        folder = _released(releases, manifest.plugin.folder, manifest.plugin.distribution).folder / now.folder.name
     return load_target(folder, source, name=now.name, origin=now.origin)
 
 
-@contextmanager
-def _unpacked(releases: Releases, stamp: Stamp, distribution: str) -> Iterator[Path]:
-    """Give the files of a release; raises ``ProjectFault`` where they are not among what is installed."""
+def _released(releases: Releases, stamp: Stamp, distribution: str) -> Release:
+    """Return the release that a project was rendered from; raises ``ProjectFault`` where it is not installed."""
     release = releases.find(stamp.digest)
     if release is None:
-        newest = len(releases.all())
-        if _number(stamp.version) > newest:
-            raise ProjectFault(
-                f"The project was rendered from template release {stamp.version}, and what is installed ends with "
-                f"{newest}. Upgrade {distribution}."
-            )
         raise ProjectFault(
-            f"The project was rendered from templates that are not among the releases of {distribution} (version "
-            f"{stamp.version}, {stamp.digest[:19]}…). Update it with the checkout that it was rendered with."
+            f"The project was rendered from templates {stamp.version} ({stamp.digest[:19]}…), which are not among the "
+            f"releases that this {distribution} carries. Upgrade it, or update the project with the checkout that "
+            "rendered it."
         )
-    with releases.unpacked(release) as folder:
-        yield folder
-
-
-def _number(version: str) -> int:
-    number = version.partition("+")[0]
-    return int(number) if number.isdecimal() else 0
+    return release

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
-from memkit.generate.update.chunks import meaning_of
-from memkit.generate.update.wording import Wording
+from memkit.generate.update.formatting import Wording, meaning_of
 from memkit.store.plumbing import Plumbing
 
 _LOOKED_AT = 8_000

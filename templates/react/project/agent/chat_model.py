@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import openai
-
-from agent.call_numbers import CallNumbers
-from agent.endpoint import RETRIES, Endpoint, clear_faults, malformed, readable
-from agent.sendable import sendable_name, sendable_text
-from loop.arguments import read_arguments
-from loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed, readable
+from memkit_runtime.host.wires import CallNumbers, sendable_name, sendable_text
+from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 
 class ChatModel:
@@ -21,13 +19,13 @@ class ChatModel:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        with clear_faults(endpoint):
+        with clear_faults(endpoint, openai):
             self._client = openai.OpenAI(
                 api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
             )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``EnvironmentFault`` when the server cannot serve."""
+        """Return the next text or tool calls; raises ``CannotServe`` when the server cannot serve."""
         return self.stream(messages, tools, _unheard)
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
@@ -35,7 +33,7 @@ class ChatModel:
         request: dict[str, Any] = {"model": self._endpoint.model, "messages": [wire_message(one) for one in messages]}
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
-        with clear_faults(self._endpoint):
+        with clear_faults(self._endpoint, openai):
             stream = self._client.chat.completions.create(
                 **request, stream=True, stream_options={"include_usage": True}
             )

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from agent.assembly import Rooms
+from memkit_runtime.host.command import AgentConversation
+from memkit_runtime.host.endpoints import endpoint_of
+from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.sessions import KeptSession
+
 from agent.chat_model import ChatModel
-from agent.endpoint import endpoint_of
-from agent.interface import Conversation
-from agent.session import KeptSession
 
 
 @contextmanager
-def open_conversation(rooms: Rooms) -> Iterator[Conversation]:
+def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     with (
         ChatModel(endpoint_of(rooms.settings)) as model,

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from agent.assembly import open_rooms
+from memkit_runtime.host.rooms import Host
+from memkit_runtime.host.terminal import Showing
+from memkit_runtime.loop.interface import Completion
+from memkit_runtime.testing.trial.material import FAILED
+from memkit_runtime.testing.trial.talking import Talk
+
 from agent.chat_model import ChatModel, gathered
 from agent.conversation import open_conversation
-from agent.interface import Host
-from agent.settings import load_settings
-from agent.showing import Showing
-from loop.interface import Completion
-from tests import wire
-from tests.conftest import Talk
-from tests.material import FAILED, notes
-from tests.model_server import FakeServer
 
 
 def chunk(content: str | None = None, *calls: tuple[int, str | None, str | None, str]) -> Any:
@@ -58,8 +54,8 @@ def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:
     """Part by part, and at the end only what was not shown yet."""
     printed = io.StringIO()
     showing = Showing(printed)
-    with FakeServer(wire.PROTOCOL, ["It is a fine day by the sea."]) as server:
-        rooms = open_rooms(load_settings(talk.variables(server.base_url)), "ada", "one", Host(listen=showing))
+    with talk.model(["It is a fine day by the sea."]) as server:
+        rooms = talk.rooms(server.base_url, host=Host(listen=showing))
         with open_conversation(rooms) as conversation:
             reply = conversation.step("How is it?")
         rooms.close()
@@ -70,7 +66,7 @@ def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:
     assert reply.data["usage"]["requests"] == 1
 
 
-def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path) -> None:
+def test_what_ran_before_a_failure_is_in_the_session(talk: Talk) -> None:
     """Each step is written down before the model is asked, so the next process sees the call and its result, once."""
     talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], "--session", "one", "--consent")
 
@@ -78,7 +74,7 @@ def test_what_ran_before_a_failure_is_in_the_session(talk: Talk, compiled: Path)
 
     assert [result.count("noted") for result in talk.results()] == [1]
     assert "Write it down" in talk.words()[0]
-    assert notes(compiled).count("milk") == 1
+    assert talk.notes.count("milk") == 1
 
 
 def test_an_interrupt_is_told_by_the_exit_code_and_loses_nothing(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,128 @@
+"""The runtime as a wheel: ``memkit/runtime/`` of the installed package, under the name that projects import it by.
+
+Nothing of the machine is in it. Members are sorted, stored uncompressed and dated 1980, so that the same sources are
+the same bytes in every process, from a checkout as from an installed wheel. The version ends in a digest of the
+content: what a project requires can then be nothing but what memkit made.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import memkit
+import memkit.runtime
+
+PACKAGE = "memkit_runtime"
+DISTRIBUTION = "memkit-runtime"
+_SOURCES = Path(memkit.runtime.__file__).resolve().parent
+_BEGINNING = (1980, 1, 1, 0, 0, 0)
+"""The oldest date that an archive can hold."""
+_FILE = 0o100644 << 16
+_UNIX = 3
+
+
+@dataclass(frozen=True)
+class RuntimeWheel:
+    """One version of the runtime, ready to lie in a project's ``vendor/``."""
+
+    version: str
+    content: bytes
+    digest: str
+    """The SHA-256 of the content, with the name of the algorithm before it."""
+
+    @property
+    def filename(self) -> str:
+        """Return what the file has to be called for an installer to take it."""
+        return wheel_name(self.version)
+
+
+def wheel_name(version: str) -> str:
+    """Return the file name of the runtime's wheel of a version.
+
+    >>> wheel_name("0.1.0+0a1b2c3d")
+    'memkit_runtime-0.1.0+0a1b2c3d-py3-none-any.whl'
+    """
+    return f"{PACKAGE}-{version}-py3-none-any.whl"
+
+
+@cache
+def installed_runtime() -> RuntimeWheel:
+    """Return the wheel of the runtime that this memkit runs on."""
+    return runtime_wheel(runtime_files())
+
+
+def runtime_files() -> dict[str, bytes]:
+    """Return the sources of the installed runtime by their path below ``memkit_runtime/``."""
+    return dict(_sources(_SOURCES))
+
+
+def runtime_wheel(files: Mapping[str, bytes]) -> RuntimeWheel:
+    """Return the wheel that installs ``files`` as the package ``memkit_runtime``."""
+    members = {f"{PACKAGE}/{path}": content for path, content in files.items()}
+    version = f"{memkit.__version__}+{_content_digest(members)}"
+    folder = f"{PACKAGE}-{version}.dist-info"
+    members |= {f"{folder}/{name}": text.encode() for name, text in _metadata(version).items()}
+    record = f"{folder}/RECORD"
+    lines = [f"{path},{_record_digest(content)},{len(content)}" for path, content in sorted(members.items())]
+    members[record] = "".join(f"{line}\n" for line in [*lines, f"{record},,"]).encode()
+    content = _archive(members)
+    return RuntimeWheel(version, content, digest_of_wheel(content))
+
+
+def digest_of_wheel(content: bytes) -> str:
+    """Return the digest by which a project's manifest knows its wheel."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def _sources(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in folder.rglob("*"):
+        if path.is_file() and (path.suffix == ".py" or path.name == "py.typed"):
+            yield path.relative_to(folder).as_posix(), path.read_bytes()
+
+
+def _content_digest(members: Mapping[str, bytes]) -> str:
+    """Return eight hexadecimal digits that tell these files from any others."""
+    whole = hashlib.sha256()
+    for path, content in sorted(members.items()):
+        whole.update(f"{hashlib.sha256(content).hexdigest()}  {path}\n".encode())
+    return whole.hexdigest()[:8]
+
+
+def _metadata(version: str) -> dict[str, str]:
+    described = {
+        "Metadata-Version": "2.1",
+        "Name": DISTRIBUTION,
+        "Version": version,
+        "Summary": "What runs an agent of memkit: memory, guard, planning, the loop, and what every project shares.",
+        "License": "Apache-2.0",
+        "Requires-Python": ">=3.11",
+    }
+    wheel = {"Wheel-Version": "1.0", "Generator": "memkit", "Root-Is-Purelib": "true", "Tag": "py3-none-any"}
+    return {"METADATA": _headers(described), "WHEEL": _headers(wheel)}
+
+
+def _headers(fields: Mapping[str, str]) -> str:
+    return "".join(f"{name}: {value}\n" for name, value in fields.items())
+
+
+def _record_digest(content: bytes) -> str:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f"sha256={digest}"
+
+
+def _archive(members: Mapping[str, bytes]) -> bytes:
+    """Return the archive; an installer wants the record behind what it lists."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for path in sorted(members, key=lambda path: (".dist-info/" in path, path.endswith("/RECORD"), path)):
+            member = zipfile.ZipInfo(path, _BEGINNING)
+            member.external_attr, member.create_system = _FILE, _UNIX
+            archive.writestr(member, members[path])
+    return buffer.getvalue()

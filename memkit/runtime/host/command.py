@@ -1,0 +1,244 @@
+"""The command line of a project: read the arguments, run turns, print what came of them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TextIO, runtime_checkable
+
+from ..loop.core import AgentResponse
+from ..loop.resumed import Resumed
+from ..memory.identifiers import new_id
+from .consolidation import as_data, consolidate
+from .errors import AgentError, CannotServe
+from .rooms import Host, Rooms, open_rooms
+from .settings import Project, load_settings
+from .terminal import Questions, Showing, Streams, harmless
+
+SCHEMA = "memkit.chat/1"
+CONSOLIDATED = "memkit.memory.consolidate/1"
+INTERRUPTED = 130
+ENDED = {"interrupted": INTERRUPTED, "broken_off": 3}
+"""The exit code of a turn that has no whole answer; what came of it is told all the same."""
+ASK_CONSENT = "May this agent keep what you tell it, for later conversations?"
+
+
+class AgentConversation(Protocol):
+    """One session of one user, as a target's ``open_conversation(rooms)`` gives it."""
+
+    def step(self, text: str) -> AgentResponse:
+        """Answer one message of the user."""
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A conversation that knows of a turn in which an earlier process was killed."""
+
+    def finish(self) -> Resumed | None:
+        """Say what becomes of such a turn; None without one."""
+        ...
+
+
+OpenConversation = Callable[[Rooms], AbstractContextManager[AgentConversation]]
+
+
+def run(project: Project, arguments: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
+    """Run one command line and return its exit code; whatever a person can act on is one line and no trace."""
+    streams = Streams(sys.stdin, sys.stdout, sys.stderr)
+    options = parser(project).parse_args(arguments)
+    work = tidy_up if options.consolidate else converse
+    try:
+        return work(project, options, environment, streams)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=streams.messages)
+        return INTERRUPTED
+    except Exception as error:
+        fault = _as_fault(error)
+        code = getattr(fault, "exit_code", None)
+        if not isinstance(code, int):
+            raise
+        _tell_error(fault, options.json, streams)
+        return code
+
+
+def _as_fault(error: Exception) -> Exception:
+    """Return an error of the machine's as one that says what to do."""
+    if isinstance(error, sqlite3.OperationalError):
+        return CannotServe(f"The session's file cannot be used: {error}. Another process may hold it: try again.")
+    if isinstance(error, OSError) and not hasattr(error, "exit_code"):
+        return CannotServe(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")
+    return error
+
+
+def parser(project: Project) -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    reader = argparse.ArgumentParser(prog="python -m agent", description=f"Talk to {project.name}.".replace("%", "%%"))
+    work = reader.add_mutually_exclusive_group()
+    work.add_argument("-p", "--prompt", metavar="TEXT", help="answer TEXT and end; without it, talk")
+    work.add_argument(
+        "--consolidate", action="store_true", help="tell memory in fewer words, of U or of everybody, and end"
+    )
+    reader.add_argument(
+        "--user", metavar="U", help="whose memory it is; without a user nothing is kept (or AGENT_USER)"
+    )
+    reader.add_argument("--session", metavar="S", help="the conversation to go on with (default: a new one)")
+    reader.add_argument("--consent", action="store_true", help="the user has agreed to long-term memory")
+    reader.add_argument("--json", action="store_true", help="print one JSON envelope per turn")
+    return reader
+
+
+def converse(
+    project: Project, options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams
+) -> int:
+    """Open the rooms, answer every turn, and close the rooms."""
+    open_conversation = conversation_of(project)
+    settings = load_settings(project, environment)
+    user = options.user or settings.environment.get("AGENT_USER") or settings.values.get("user")
+    questions = Questions(streams.given, streams.messages)
+    showing = None if options.json else Showing(streams.result)
+    host = Host(questions.approve, questions.settle, showing) if streams.interactive else Host()
+    rooms = open_rooms(settings, user, options.session or new_id(), host)
+    try:
+        if options.consent:
+            rooms.consent.record(True, actor="person")
+        elif streams.interactive and rooms.consent.unasked():
+            rooms.consent.record(questions.confirmed(ASK_CONSENT))
+        with open_conversation(rooms) as conversation:
+            resumed = conversation.finish() if isinstance(conversation, Resumable) else None
+            telling = Telling(rooms, streams, showing, resumed)
+            code = 0
+            for text in _turns(options.prompt, streams):
+                code = telling.answer(text, conversation)
+    finally:
+        rooms.close()
+    is_talk = options.prompt is None and streams.interactive
+    return 0 if is_talk else code
+
+
+def conversation_of(project: Project) -> OpenConversation:
+    """Return what opens a conversation; raises ``CannotServe`` where a package of the project is not installed."""
+    try:
+        opening: OpenConversation = importlib.import_module(project.conversation).open_conversation
+    except ModuleNotFoundError as error:
+        raise CannotServe(f"{error}. Install what this project needs: pip install -r requirements.txt") from error
+    return opening
+
+
+def tidy_up(
+    project: Project, options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams
+) -> int:
+    """Consolidate memory and say what came of it; no model is asked."""
+    done = consolidate(load_settings(project, environment), options.user)
+    data = as_data(done)
+    if options.json:
+        notes = [_diagnostic("consolidation", note, "warning") for note in done.refused]
+        print(_envelope(data, notes, schema=CONSOLIDATED), file=streams.result)
+        return 0
+    counts = [f"{len(found)} {what}" for what, found in data.items() if found and what != "added"]
+    print(f"{', '.join(counts) or 'Nothing to consolidate'}.", file=streams.result)
+    for note in done.refused:
+        print(f"consolidation: {harmless(note)}", file=streams.messages)
+    return 0
+
+
+@dataclass
+class Telling:
+    """Prints what comes of turns: on a terminal while it comes, or as one envelope a turn."""
+
+    rooms: Rooms
+    streams: Streams
+    showing: Showing | None
+    """None where envelopes are asked for."""
+    resumed: Resumed | None
+    """What became of a turn that was cut off in an earlier process, until it is told."""
+
+    def __post_init__(self) -> None:
+        if self.resumed is None or self.showing is None:
+            return
+        print(harmless(self.resumed.line), file=self.streams.messages)
+        if self.resumed.reply is not None:
+            self.showing.settle(self.resumed.reply.message)
+
+    def answer(self, text: str, conversation: AgentConversation) -> int:
+        """Answer one turn, print it, and return its exit code."""
+        _check_words(text)
+        data = {**conversation.step(text).data, "session": self.rooms.session_id}
+        code = ENDED.get(str(data.get("ended")), 0)
+        missing = self.rooms.consent.missing()
+        if self.showing is None:
+            notes = [_diagnostic("consent", missing, "info")] if missing else []
+            told = {} if self.resumed is None else {"resumed": self.resumed.to_data()}
+            self.resumed = None
+            line = _envelope({**data, **told}, notes, ok=code in (0, INTERRUPTED))
+            print(line, file=self.streams.result, flush=True)
+            return code
+        self.showing.settle(str(data["message"]))
+        if missing:
+            print(f"consent: {missing}", file=self.streams.messages)
+        return code
+
+
+def _turns(prompt: str | None, streams: Streams) -> Iterable[str]:
+    """Return what the user says: the given text, all of standard input, or line after line from a terminal."""
+    if prompt is not None:
+        return [prompt]
+    return _spoken(streams) if streams.interactive else [_everything(streams.given)]
+
+
+def _everything(given: TextIO) -> str:
+    """Return all that a stream holds; raises ``AgentError`` where it is no UTF-8, whatever the locale says."""
+    raw = getattr(given, "buffer", None)
+    if raw is None:
+        return given.read()
+    try:
+        return str(raw.read().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise AgentError(f"Standard input is no UTF-8 text (byte {error.start + 1}). Convert it first.") from error
+
+
+def _spoken(streams: Streams) -> Iterator[str]:
+    """Yield what a person types until an empty line or the end of input."""
+    print("Type what you want to say; an empty line ends the conversation.", file=streams.messages)
+    while True:
+        print("> ", end="", file=streams.messages, flush=True)
+        line = streams.given.readline().strip()
+        if not line:
+            return
+        yield line
+
+
+def _check_words(text: str) -> None:
+    if not text.strip():
+        raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
+    if any("\ud800" <= character <= "\udfff" for character in text):  # read from bytes that are no UTF-8
+        raise AgentError("What you said is no UTF-8 text. Convert it first.")
+
+
+def _tell_error(error: Exception, as_json: bool, streams: Streams) -> None:
+    """Print an error as one line, or as an envelope that says the same."""
+    message = " ".join(harmless(str(error)).split())
+    if as_json:
+        code = str(getattr(error, "code", "error"))
+        print(_envelope(None, [_diagnostic(code, message, "error")], ok=False), file=streams.result)
+    else:
+        print(f"agent: {message}", file=streams.messages)
+
+
+def _envelope(
+    data: Mapping[str, Any] | None, diagnostics: Sequence[Mapping[str, Any]], *, ok: bool = True, schema: str = SCHEMA
+) -> str:
+    """Return the JSON object that ``--json`` prints."""
+    body = {"schema": schema, "ok": ok, "data": data, "diagnostics": list(diagnostics)}
+    return json.dumps(body, ensure_ascii=False, allow_nan=False)
+
+
+def _diagnostic(code: str, message: str, severity: str) -> dict[str, Any]:
+    """Return one finding in the envelope's shape."""
+    return {"code": code, "severity": severity, "message": message, "path": None, "line": None}

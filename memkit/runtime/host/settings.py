@@ -1,0 +1,162 @@
+"""What a project was compiled with, and what the environment of a run adds."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..memory.main import MemorySettings
+from .errors import CannotServe
+
+MANIFEST = "memkit.yaml"
+MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "importance", "checkpoint")
+_QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)(?:\s+#.*)?""")
+_COMMENT = re.compile(r"(?:^|\s+)#.*")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A generated project, as its files lie on the disk."""
+
+    name: str
+    """What people call it."""
+    model: str
+    """The model to ask where the environment names none."""
+    folder: Path
+    compiled: Path
+    """What was compiled from the store."""
+    conversation: str = "agent.conversation"
+    """The module that reaches the model; loaded when a turn needs it, because an SDK takes seconds to load."""
+
+
+def project_of(package: ModuleType) -> Project:
+    """Return the project whose own package, with its ``NAME`` and ``MODEL``, is handed in."""
+    place = Path(str(package.__file__)).resolve().parent
+    return Project(package.NAME, package.MODEL, place.parent, place / "compiled", f"{package.__name__}.conversation")
+
+
+@dataclass(frozen=True)
+class ProjectSettings:
+    """Everything that a run depends on besides its command line."""
+
+    project: Project
+    values: Mapping[str, Any]
+    """The settings of the store, as they were when the project was rendered."""
+    policies: tuple[Mapping[str, Any], ...]
+    domains: tuple[Mapping[str, Any], ...]
+    tools: frozenset[str]
+    """Names of the tools that the project's skills chose."""
+    memory_folder: Path
+    """The root of the store that holds this agent's memory."""
+    model: str
+    context: Mapping[str, Any]
+    """What the host says about itself; the policies read it, and no model or user text can set it."""
+    timeout: float
+    """Seconds to wait for the model."""
+    environment: Mapping[str, str]
+
+    @property
+    def limits(self) -> MemorySettings:
+        """Return what the store says about memory."""
+        return MemorySettings.from_mapping({name: self.values[name] for name in MEMORY_SECTIONS})
+
+    @property
+    def state_folder(self) -> Path:
+        """Return the folder of what this machine is in the middle of."""
+        return self.memory_folder / ".memkit" / "state"
+
+    def make_store(self) -> None:
+        """Give a memory folder of its own the project's ``memkit.yaml``, so that memkit's commands work on it."""
+        manifest = self.memory_folder / MANIFEST
+        if not manifest.exists():
+            self.memory_folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.project.folder / MANIFEST, manifest)
+
+
+def load_settings(project: Project, environment: Mapping[str, str] | None = None) -> ProjectSettings:
+    """Return the settings of this process; the environment wins over the file ``.env`` in the working directory."""
+    found = os.environ if environment is None else environment
+    variables = {**dotenv(Path(".env")), **found}
+    values = _compiled(project.compiled / "settings.json", dict)
+    if tokens := variables.get("CONTEXT_MAX_TOKENS"):
+        values["context"] = {**values["context"], "max_tokens": math.ceil(_number("CONTEXT_MAX_TOKENS", tokens))}
+    return ProjectSettings(
+        project=project,
+        values=values,
+        policies=tuple(_compiled(project.compiled / "policies.json", list)),
+        domains=tuple(_compiled(project.compiled / "domains.json", list)),
+        tools=frozenset(values["agent"]["tools"]),
+        memory_folder=Path(variables.get("MEMORY_DIR") or project.folder).expanduser().resolve(),
+        model=variables.get("MODEL") or project.model,
+        context=_host_context(variables.get("AGENT_CONTEXT", "")),
+        timeout=_number("MODEL_TIMEOUT", variables.get("MODEL_TIMEOUT") or "60"),
+        environment=variables,
+    )
+
+
+def _compiled(path: Path, kind: type) -> Any:
+    """Return a file that was compiled from the store; raises ``CannotServe`` where it is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CannotServe(f"{path} cannot be used: {error}. Render the project again.") from error
+    if not isinstance(content, kind):
+        # An empty object in the place of the policies would otherwise be a set without any.
+        raise CannotServe(f"{path} cannot be used: it does not hold a {kind.__name__}. Render the project again.")
+    return content
+
+
+def _host_context(text: str) -> dict[str, Any]:
+    """Return the JSON object in ``AGENT_CONTEXT``; anything else is an error, because policies rely on it."""
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise CannotServe(f"AGENT_CONTEXT is no JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise CannotServe('AGENT_CONTEXT must be a JSON object such as {"env": "test"}.')
+    return value
+
+
+def _number(name: str, text: str) -> float:
+    """Return the positive number that a variable holds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise CannotServe(f"{name}={text!r} is not a positive number.")
+    return value
+
+
+def dotenv(path: Path) -> dict[str, str]:
+    """Return the variables in a file of ``NAME=value`` lines; a missing file, or a folder of that name, holds none."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (FileNotFoundError, IsADirectoryError):
+        return {}
+    except UnicodeDecodeError as error:
+        raise CannotServe(f"{path} is no UTF-8 text (byte {error.start + 1}). Write it anew.") from error
+    pairs = (
+        line.removeprefix("export ").split("=", 1) for line in map(str.strip, lines) if "=" in line and line[0] != "#"
+    )
+    return {name.strip(): unquoted(value.strip()) for name, value in pairs}
+
+
+def unquoted(value: str) -> str:
+    """Return ``value`` without the quotes around it, and without a comment behind it.
+
+    >>> unquoted('"a b"'), unquoted("a'b"), unquoted("'#a' # b"), unquoted("a#b # c")
+    ('a b', "a'b", '#a', 'a#b')
+    """
+    quoted = _QUOTED.fullmatch(value)
+    return quoted["text"] if quoted else _COMMENT.sub("", value)

@@ -1,0 +1,120 @@
+"""The person at the terminal: what is printed for them, and what they are asked.
+
+What a model or a memory says can be hostile, and a terminal obeys it, so nothing is printed but as harmless text.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from ..loop.events import Event
+from ..loop.interface import ToolCall, Verdict
+from ..loop.journal_file import TurnLeft
+from ..loop.journalled_calls import DONE, LEAVE, RUN
+
+OUTCOMES = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE, "": LEAVE}
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where a run reads and writes."""
+
+    given: TextIO
+    result: TextIO
+    messages: TextIO
+
+    @property
+    def interactive(self) -> bool:
+        """Return whether a person sits at the other end."""
+        return self.given.isatty() and self.messages.isatty()
+
+
+def harmless(text: str) -> str:
+    """Return ``text`` with every control and invisible character but newline and tab written as an escape."""
+    return "".join(_escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) not in _UNSAFE:
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+class Questions:
+    """Asks whoever sits at a terminal."""
+
+    def __init__(self, given: TextIO, messages: TextIO) -> None:
+        self._given = given
+        self._messages = messages
+
+    def approve(self, name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
+        """Return whether a call that a policy holds back may run."""
+        finding = verdict.deciding
+        why = f" ({finding.name}: {finding.reason})" if finding is not None else ""
+        return self.confirmed(f"Run {_shown(name, args)}?{why}")
+
+    def settle(self, call: ToolCall) -> str:
+        """Return what became of a call that was cut off, or what is to become of it.
+
+        Raises:
+            TurnLeft: Nobody answers any more, so the turn stays as it is.
+        """
+        question = (
+            f"{_shown(call.name, call.args)} had begun when the program was cut off; it may have been carried out."
+        )
+        while True:
+            line = self._answer(f"{question}\nd: it was done, r: run it (once more), l: leave it [l] ")
+            if not line.endswith("\n"):
+                raise TurnLeft("The turn stays unfinished. You are asked again when the session goes on.")
+            if (answer := line.strip().lower()) in OUTCOMES:
+                return OUTCOMES[answer]
+            question = "Please answer with one of these letters."
+
+    def confirmed(self, question: str) -> bool:
+        """Return whether the person says yes."""
+        return self._answer(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+
+    def _answer(self, question: str) -> str:
+        print(harmless(question), end="", file=self._messages, flush=True)
+        return self._given.readline()
+
+
+def _shown(name: str, args: Mapping[str, Any] | str) -> str:
+    return f"{name} with {args if isinstance(args, str) else json.dumps(dict(args), ensure_ascii=False)}"
+
+
+class Showing:
+    """Listens to the turns of a conversation; a model that does not stream is shown when its turn is over."""
+
+    def __init__(self, result: TextIO) -> None:
+        self._result = result
+        self._shown = ""
+        """What was shown of the model's present answer."""
+
+    def __call__(self, event: Event) -> None:
+        """Show the text that an event brings."""
+        if event.kind == "text":
+            self._shown += event.data["delta"]
+            print(harmless(event.data["delta"]), end="", file=self._result, flush=True)
+        elif event.kind == "model_answered" and event.data["tool_calls"]:
+            self._end_line()
+
+    def settle(self, message: str) -> None:
+        """Show of the whole message what was not shown while it came."""
+        said = self._shown.strip()
+        if not message.startswith(said):
+            self._end_line()
+            said = ""
+        rest = message[len(said) :]
+        self._shown = ""
+        print(harmless(rest), file=self._result, flush=True)
+
+    def _end_line(self) -> None:
+        if self._shown.strip():
+            print(file=self._result, flush=True)
+        self._shown = ""

@@ -1,0 +1,135 @@
+"""New processes for the tests of a project, without waiting seconds for the SDK in each.
+
+Run as a program, in the project's folder, this module loads the agent, never runs it, and forks a process for each
+order that it reads. So a run starts
+with nothing but the code: whatever it knows of an earlier run, it has from the store. SDKs load parts of themselves
+when they are first used; what one run had to load, the next is forked with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ...host.command import conversation_of, run
+from ...host.settings import Project, project_of
+from .offline import stay_offline
+
+SECONDS = 60
+"""How long a run may take before it is ended."""
+CRASHED = 70
+MODULE = "memkit_runtime.testing.trial.processes"
+"""This module, as a project imports it."""
+
+
+class Processes:
+    """Runs the agent in processes of their own; what they are forked from starts with the first."""
+
+    def __init__(self, project: Path, environment: Mapping[str, str] | None = None) -> None:
+        """Take the folder of a project, and the environment to fork from (default: that of this process)."""
+        self._project = project
+        self._environment = environment
+        self._source: subprocess.Popen[str] | None = None
+
+    def run(
+        self, arguments: Sequence[str], folder: Path, compiled: Path, environment: Mapping[str, str]
+    ) -> tuple[int, str, str]:
+        """Run one command line in ``folder`` and return its exit code and what it printed."""
+        order = {
+            "arguments": list(arguments),
+            "folder": str(folder),
+            "compiled": str(compiled),
+            "environment": dict(environment),
+        }
+        source = self._started()
+        assert source.stdin is not None and source.stdout is not None
+        source.stdin.write(json.dumps(order) + "\n")
+        source.stdin.flush()
+        code = source.stdout.readline()
+        assert code, "The process that the agent is forked from ended; its message stands above."
+        printed, told = (Path(folder, name).read_text(encoding="utf-8") for name in ("printed", "told"))
+        return int(code), printed, told
+
+    def close(self) -> None:
+        """End what the processes are forked from."""
+        if self._source is not None:
+            self._source.communicate()
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._source is None:
+            command = [sys.executable, "-c", f"from {MODULE} import serve; serve()"]
+            self._source = subprocess.Popen(
+                command,
+                cwd=self._project,
+                env=None if self._environment is None else dict(self._environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        return self._source
+
+
+def serve() -> None:
+    """Load the agent, and run every order that is read in a fork of this process."""
+    sys.path.insert(0, str(Path.cwd()))
+    stay_offline()
+    project = project_of(importlib.import_module("agent"))
+    conversation_of(project)
+    for line in sys.stdin:
+        order = json.loads(line)
+        imported = Path(order["folder"], "imported")
+        imported.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            _carry_out(order, project)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if imported.exists():
+            _load(imported.read_text(encoding="utf-8").split())
+        sys.stdout.write(f"{code}\n")
+        sys.stdout.flush()
+
+
+def _load(names: Iterable[str]) -> None:
+    """Import the packages that a run imported, but nothing of the project itself."""
+    for name in names:
+        if name not in sys.modules:
+            with contextlib.suppress(Exception):  # what can only be imported by another module comes with that one
+                importlib.import_module(name)
+
+
+def _imported(project: Project) -> list[str]:
+    """Return the modules of this process that are not the project's own."""
+    places = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.copy().items()}
+    return [name for name, place in places.items() if place and not place.startswith(str(project.folder))]
+
+
+def _carry_out(order: Mapping[str, Any], project: Project) -> NoReturn:
+    """Run the command line of ``order`` where and as it says, and end this process with the exit code."""
+    signal.alarm(SECONDS)
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    os.chdir(order["folder"])
+    for number, name in enumerate((os.devnull, "printed", "told")):
+        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
+    code = CRASHED
+    try:
+        code = run(replace(project, compiled=Path(order["compiled"])), order["arguments"])
+    finally:  # whatever happened, nothing may return into the loop of the process that this one was forked from
+        if sys.exception() is not None:
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        Path("imported").write_text("\n".join(_imported(project)), encoding="utf-8")
+        os._exit(code)
