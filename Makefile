@@ -7,7 +7,7 @@ WORKERS ?= 2
 # Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test prove check outputs recording matrix bench template-release clean
+.PHONY: help demo test properties prove check outputs recording matrix bench template-release clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -17,6 +17,9 @@ demo: $(STAMPS)/demo ## Run the tour: remember, page out, recall, obey a policy,
 
 test: $(STAMPS)/test ## Run every test that pip can install for; says what it skips
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+properties: $(STAMPS)/test ## Run the tests of properties with examples that nobody has tried yet
+	MEMKIT_PROPERTIES=new $(BIN)/python -m pytest -m "hypothesis and not prove" -n $(WORKERS) --dist worksteal
 
 prove: $(STAMPS)/prove ## Set every rendered project up in an environment of its own, test, lint and type-check it there
 	$(BIN)/python -m pytest -m prove tests/proof -n $(WORKERS) --dist worksteal --timeout 900
@@ -47,7 +50,7 @@ matrix: $(STAMPS)/test ## Write the matrix of the README again from a run of eve
 	$(BIN)/python -m memkit.equivalence --write README.md
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
-	for name in startup search warm_search add gate policies conflicts lint gen htn hddl evolve sandbox chat; do \
+	for name in house startup search warm_search add gate policies conflicts lint gen htn hddl evolve sandbox chat; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Delete what the other targets made

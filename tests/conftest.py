@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from memkit.cli.main import YOUNG_OBJECTS, run
 from memkit.runtime.testing import FakeServer
@@ -32,9 +32,15 @@ A commit and a record wait until they are on the disk, which is nothing that a t
 _FREE = re.compile(r"^(MemAvailable): +(\d+) kB$", re.MULTILINE)
 _SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_", "GIT_")
 
-# A busy machine may take its time over any example.
-settings.register_profile("memkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("memkit")
+PROPERTIES = "MEMKIT_PROPERTIES"
+"""The variable that says which examples the tests of properties try: ``fixed``, as everywhere, or ``new`` ones."""
+PART, FEWEST = 3, 10
+"""A third of the examples is tried where they are fixed, but no fewer than ten: what they found they found long ago."""
+_ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine may take its time
+# The same ones at each run: what is red was broken by the change at hand. New ones are tried by 'make properties'.
+settings.register_profile("fixed", _ANY, derandomize=True, database=None)
+settings.register_profile("new", _ANY, print_blob=True)
+settings.load_profile(os.environ.get(PROPERTIES) or "fixed")
 
 
 def pytest_configure() -> None:
@@ -47,6 +53,18 @@ def pytest_configure() -> None:
     # Images of containers set this; each of the thousands of processes here would compile all that it imports anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Try a part of the examples where they are the same each time, and all of them where they are new."""
+    if not settings.default.derandomize:
+        return
+    for test in {getattr(item.obj, "__func__", item.obj) for item in items if isinstance(item, pytest.Function)}:
+        if is_hypothesis_test(test):
+            # Each test says how many it wants, over which a profile has no say.
+            chosen = getattr(test, "_hypothesis_internal_use_settings", None) or settings.default
+            part = min(chosen.max_examples, max(FEWEST, chosen.max_examples // PART))
+            test._hypothesis_internal_use_settings = settings(chosen, max_examples=part)
 
 
 def pytest_collection_finish() -> None:

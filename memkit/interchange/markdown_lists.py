@@ -70,18 +70,19 @@ def _prose(text: str, lists: Lists) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines outside of code and comments, each of these as one blank line."""
     closing, in_comment = "", False
     for number, line in enumerate(text.splitlines(), 1):
+        if in_comment or (not closing and line.lstrip().startswith("<!--")):
+            _, ends, line = line.partition("-->")  # what stands behind a comment is said to the reader
+            in_comment = not ends
+            if not line.strip():
+                continue
         fence = FENCE.match(line)
         if closing:
             if fence and fence["fence"].startswith(closing) and not line.strip(" \t`~"):
                 closing = ""
-        elif in_comment:
-            in_comment = "-->" not in line
         elif fence:
             closing = fence["fence"]
             lists.code += 1
             yield number, ""
-        elif line.lstrip().startswith("<!--"):
-            in_comment = "-->" not in line
         else:
             yield number, line
 

@@ -44,7 +44,8 @@ def draft_text(
     name: str, asked: Sequence[Asked], tools: Mapping[str, DeclaredTool], guard: Guard, *, quote: bool = False
 ) -> str:
     """Return the text of a skill that does what ``asked`` did; with ``quote`` its examples are the user's own words."""
-    calls = [call for one in asked for call in one.calls][:MOST_STEPS]
+    worked = [call for one in asked for call in one.calls]
+    calls = worked[:MOST_STEPS]
     used = list(dict.fromkeys(call.tool for call in calls))
     names = _Names()
     steps = [_step(call, tools[call.tool], names) for call in calls]
@@ -63,7 +64,7 @@ def draft_text(
             'version: "0.1.0"',
             "changelog:",
             '  - version: "0.1.0"',
-            "    changes: Drafted from what worked in a session.",
+            f"    changes: Drafted from {_share(len(calls), len(worked))}what worked in a session.",
             "",
         ]
     )
@@ -78,6 +79,10 @@ def default_name(asked: Sequence[Asked]) -> str:
 def _description(used: Sequence[str], tools: Mapping[str, DeclaredTool]) -> str:
     parts = "; ".join(f"{tool}: {one_line(tools[tool].description, 120).rstrip('.')}" for tool in used)
     return f"Does in order what worked in a session, with {parts}."[:1024]
+
+
+def _share(told: int, worked: int) -> str:
+    return "" if told == worked else f"the first {told} of {worked} calls of "
 
 
 def _step(call: Call, tool: DeclaredTool, names: _Names) -> str:

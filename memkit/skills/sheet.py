@@ -54,7 +54,10 @@ def agent_skill(skill: Skill, profile: str = "agentskills") -> str:
 
 def left_out(skill: Skill, profile: str) -> list[str]:
     """Return what of a skill a ``SKILL.md`` of a profile does not have."""
-    parts = {"changelog": skill.changelog, "checks": skill.checks, "generates": skill.generates}
+    parts: dict[str, object] = {"changelog": skill.changelog, "checks": skill.checks, "generates": skill.generates}
+    parts["superseded_by"] = (
+        skill.superseded_by and not skill.deprecated
+    )  # the line that says it is of a deprecated one
     unknown = [f"front_matter.{key}" for key in skill.front_matter if key not in PROFILES[profile]]
     return [name for name, value in parts.items() if value] + unknown
 

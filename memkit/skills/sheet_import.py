@@ -27,6 +27,7 @@ _DEPRECATED = re.compile(r"\*\*Deprecated\*\*(?:: (?P<why>.+?)|\.)(?: Use `(?P<o
 _EXAMPLE = re.compile(r"\*\*(?P<input>[^\n]+)\*\*\n(?P<approach>(?s:.+))")
 _TOOL = re.compile(r"`(?P<tool>[^\n]+)`")
 _PROCEDURE = frozenset({"steps", "instructions", "procedure", "process", "workflow"})
+_OWN_NAME = "memkit-name"
 _OWN = frozenset({"name", "description", "when_to_use", "metadata"})
 
 
@@ -55,7 +56,7 @@ def skill_of(sheet: Sheet, name: str) -> Reading:
     opening = _deprecation(sheet.opening, reading.data)
     steps: list[str] = []
     for section in sheet.sections:
-        if not _known_section(section, reading.data):
+        if not _known_section(section, reading):
             steps += _steps(section, reading)
     reading.data["steps"] = steps
     _when_to_use(sheet.fields, reading)
@@ -76,7 +77,7 @@ def skill_of(sheet: Sheet, name: str) -> Reading:
 def sheet_name(fields: Mapping[str, Any]) -> str | None:
     """Return the name that a front matter gives: the one that memkit exported, where it fits, or the public one."""
     name, metadata = fields.get("name"), fields.get("metadata")
-    own = metadata.get("memkit-name") if isinstance(metadata, dict) else None
+    own = metadata.get(_OWN_NAME) if isinstance(metadata, dict) else None
     if isinstance(own, str) and NAME.fullmatch(own) and kebab_case(own) == name:
         return own
     return str(name) if isinstance(name, (str, int, float)) and not isinstance(name, bool) else None
@@ -99,22 +100,22 @@ def _deprecation(opening: str, data: dict[str, Any]) -> str:
     return before.rstrip("\n")
 
 
-def _known_section(section: Section, data: dict[str, Any]) -> bool:
-    """Take in a section that memkit would write so; return whether it was one."""
-    items = list_items(section.text)
-    heading = section.heading.lower()
+def _known_section(section: Section, reading: Reading) -> bool:
+    """Take in a section that memkit would write so; return whether it was one. A second one adds to the first."""
+    items: list[Any] | None = list_items(section.text)
+    key = section.heading.lower().replace(" ", "_")
     if items is None or section.level != 2:
         return False
-    if heading == "when to use":
-        data["when_to_use"] = items
-    elif heading == "safety checks":
-        data["safety_checks"] = items
-    elif heading == "required tools" and all(map(_TOOL.fullmatch, items)):
-        data["required_tools"] = list(dict.fromkeys(item[1:-1] for item in items))
-    elif heading == "examples" and all(map(_EXAMPLE.fullmatch, items)):
-        data["examples"] = [match.groupdict() for match in map(_EXAMPLE.fullmatch, items) if match]
-    else:
+    if key == "required_tools" and all(map(_TOOL.fullmatch, items)):
+        items = [item[1:-1] for item in items if item[1:-1] not in reading.data.get(key, ())]
+        items = list(dict.fromkeys(items))
+    elif key == "examples" and all(map(_EXAMPLE.fullmatch, items)):
+        items = [match.groupdict() for match in map(_EXAMPLE.fullmatch, items) if match]
+    elif key not in ("when_to_use", "safety_checks"):
         return False
+    if key in reading.data:
+        reading.losses.append(f"The sections {section.heading!r} became one.")
+    reading.data.setdefault(key, []).extend(items)
     return True
 
 
@@ -157,7 +158,7 @@ def _carried(fields: Mapping[str, Any], reading: Reading) -> None:
     if isinstance(compatibility, str):
         tools = compatibility_text(reading.skill)
         kept["compatibility"] = compatibility.removesuffix(tools).rstrip() if tools else compatibility
-    metadata = _metadata(fields.get("metadata"), reading)
+    metadata = _metadata(fields, reading)
     version = metadata.pop("version", "")
     if _VERSION.fullmatch(version):
         reading.data["version"] = version
@@ -177,13 +178,18 @@ def _can_be_kept(key: str, value: Any, reading: Reading) -> bool:
     return False
 
 
-def _metadata(value: Any, reading: Reading) -> dict[str, str]:
+def _metadata(fields: Mapping[str, Any], reading: Reading) -> dict[str, str]:
+    value = fields.get("metadata")
     if value is None:
         return {}
     if not isinstance(value, dict):
         reading.losses.append("The field metadata is no map, and is left out.")
         return {}
-    kept = {key: item for key, item in value.items() if isinstance(item, (str, int, float)) and key != "memkit-name"}
-    for key in value.keys() - kept.keys() - {"memkit-name"}:
+    others = {key: item for key, item in value.items() if key != _OWN_NAME}
+    if value.get(_OWN_NAME, sheet_name(fields)) != sheet_name(fields):
+        public = one_line(str(fields.get("name")), 60)
+        reading.losses.append(f"metadata.{_OWN_NAME} is not what {public!r} was written from, and is left out.")
+    kept = {key: item for key, item in others.items() if isinstance(item, (str, int, float))}
+    for key in others.keys() - kept.keys():
         reading.losses.append(f"metadata.{one_line(key, 60)} is no text, and is left out.")
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in kept.items()}

@@ -11,7 +11,7 @@ from typing import Self
 import pexpect
 import pyte
 
-PATIENCE = 20.0
+PATIENCE = 600.0
 """Seconds after which something that did not come will not come."""
 
 

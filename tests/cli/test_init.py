@@ -160,23 +160,20 @@ def test_an_interrupt_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
     real, programs, reached = shutil.which("git"), tmp_path / "bin", tmp_path / "reached"
     programs.mkdir()
     slow = programs / "git"
-    slow.write_text(f'#!/bin/sh\n[ "$1" = commit ] && touch {reached} && exec sleep 60\nexec {real} "$@"\n')
+    slow.write_text(f'#!/bin/sh\n[ "$1" = commit ] && touch {reached} && exec sleep 3600\nexec {real} "$@"\n')
     slow.chmod(0o755)
     environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     command = [sys.executable, "-m", "memkit", "init", str(tmp_path / "outer" / "new")]
 
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 30
-        while not reached.exists() and time.monotonic() < deadline:
+        while not reached.exists() and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        started = time.monotonic()
         try:
-            _, said = process.communicate(timeout=20)
+            _, said = process.communicate()  # one that waits for git ends with the time that a test has
         finally:
             process.kill()
 
     assert process.returncode == 130
     assert said.strip() == "Interrupted."
-    assert time.monotonic() - started < 10
     assert not (tmp_path / "outer").exists()

@@ -11,6 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+WALKS = ("evolution", "execution", "learned-methods")
+"""Pages whose commands are those of the wheel, in ``tests/packaging``; all others are those of the checkout."""
 DONE = "--done-"
 ANY_TEXT = r"[^\n]*"
 ANY_LINES = rf"(?:{ANY_TEXT}\n)*"
@@ -44,7 +46,7 @@ def run(commands: list[str], folder: Path, *, programs: Path = Path(sys.executab
     script = "".join(f'{command}\necho "{DONE}$?"\n' for command in commands)
     done = subprocess.run(
         ["bash", "--noprofile", "--norc"], input=script, cwd=folder, text=True, capture_output=True, check=True,
-        env=environment | identity | keys | {"PATH": path}, timeout=240,
+        env=environment | identity | keys | {"PATH": path}, timeout=900,
     )  # fmt: skip
     printed: list[list[str]] = [[]]
     for line in done.stdout.splitlines():

@@ -457,7 +457,7 @@ def process(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).resolve().parents[2]
     return subprocess.run(
         [sys.executable, "-m", "memkit", "plan", *arguments, "--json"],
-        cwd=store, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(root)},
+        cwd=store, capture_output=True, text=True, timeout=900, env={**os.environ, "PYTHONPATH": str(root)},
     )  # fmt: skip
 
 

@@ -40,7 +40,6 @@ def same(column: Column, **told: tuple[str, ...]) -> Result:
     return Result(column, {part.name: told.get(part.name, ()) for part in PARTS})
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.title)
 def test_a_target_ends_where_the_reference_agent_ends(column: Column, expected: Mapping[str, Account]) -> None:
     """What differs has a reason in ``target.yaml``, and the README says of this target what the run shows."""

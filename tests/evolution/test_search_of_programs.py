@@ -157,7 +157,7 @@ def test_an_evaluator_with_threads_stages_numpy_and_time_runs_as_it_is(tmp_path:
         folder(tmp_path / "usual", SEARCHING, USUAL, "max_iterations: 20\nevaluator: {cascade_thresholds: [0.51]}\n")
     )
 
-    with Sandbox(grants=Grants(modules=task.modules)) as sandbox, Judging(task, sandbox, timeout=30) as judging:
+    with Sandbox(grants=Grants(modules=task.modules)) as sandbox, Judging(task, sandbox, timeout=900) as judging:
         first = judging.begin()
         searcher = search(judging, population_size=8)
         searcher.run(3)

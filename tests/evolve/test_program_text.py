@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import random
-import time
 
 import pytest
+from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -292,13 +292,13 @@ def test_a_program_with_nothing_to_change_stays_as_it_is(text: str) -> None:
         ast.parse(species.cross(species.seed, species.seed, chance).text)
 
 
-def test_a_program_of_some_thousand_lines_is_varied_in_time() -> None:
-    """Long files are read once each."""
-    body = "".join(f"def f{n}(x):\n    y = x * {n} + 1\n    return y if y > {n} else -y\n" for n in range(400))
-    species, chance = Programs(body), random.Random(0)
+def test_a_long_program_is_varied_in_steps_by_its_length() -> None:
+    """Long files are read once each, and not once for each of their lines."""
 
-    started = time.process_time()
-    for _ in range(5):
-        species.mutate(species.seed, chance)
+    def varied(functions: int) -> None:
+        lines = "def f{0}(x):\n    y = x * {0} + 1\n    return y if y > {0} else -y\n"
+        species, chance = Programs("".join(lines.format(number) for number in range(functions))), random.Random(0)
+        for _ in range(3):
+            species.mutate(species.seed, chance)
 
-    assert time.process_time() - started < 10
+    assert steps(lambda: varied(240)) < 6 * steps(lambda: varied(60))

@@ -43,7 +43,7 @@ def everything(folder: Path) -> dict[str, bytes | str | None]:
 
 def ended(command: list[str], **how: object) -> subprocess.CompletedProcess[str]:
     """Run a command line as a process to its end."""
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **how)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, **how)  # type: ignore[call-overload,no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_killed_run_leaves_no_project(sign: signal.Signals, existing: bool, st
     while process.poll() is None and not list(place.rglob(".memkit-gen-*/project/agent/*")):
         time.sleep(0.001)
     process.send_signal(sign)
-    process.communicate(timeout=60)
+    process.communicate(timeout=900)
 
     assert process.returncode in (-sign, 130)
     assert not (out / "README.md").exists()
@@ -216,7 +216,7 @@ def test_two_runs_for_one_place_give_one_project(store: Path, tmp_path: Path) ->
     out = tmp_path / "place" / "agent"
     command = [*GEN, "--store", str(store), "--out", str(out), "--json"]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    envelopes = [json.loads(process.communicate(timeout=60)[0]) for process in both]
+    envelopes = [json.loads(process.communicate(timeout=900)[0]) for process in both]
 
     won = [envelope for envelope in envelopes if envelope["ok"]]
     assert len(won) == 1 and sorted(process.returncode for process in both)[0] == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from projects import KINDS, TARGETS, project, unpacked_runtime
 
-SECONDS = 880.0
+SECONDS = 1700.0
 NEEDS = {
     "claude-agent-sdk": ("claude_agent_sdk",),
     "langgraph": ("langgraph", "langchain", "langchain_openai"),
@@ -48,7 +48,6 @@ def test_the_projects_own_tests_pass(kind: tuple[str, dict[str, str]], starters:
     run_tests(project(starters, target, tmp_path / "project", **answers), "-m", "not process")
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("choice", ["virtual-memory", "hybrid-planner"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_skill_alone_makes_a_working_project(target: str, choice: str, starters: Path, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_what_bash_runs_the_guard_has_seen(tmp_path: Path) -> None:
             env={"PATH": str(programs), "HOME": str(work)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=20,
+            timeout=900,
             check=False,
         )
         assert not log.exists(), command

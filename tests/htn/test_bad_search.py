@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-import time
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,9 +112,8 @@ def test_conditions_as_deep_as_the_language_allows_compile(kind: str) -> None:
     assert planner.generate("t", ["p b"]) is None
 
 
-def test_ten_thousand_objects_are_no_burden() -> None:
-    """Types, joins, quantifiers and changing facts cost by what matches and not by what exists."""
-    count = 10_000
+def test_thousands_of_objects_are_no_burden() -> None:
+    """Types, joins, quantifiers and changing facts cost by what matches and not by the square of what exists."""
     domain = Domain.from_data({
         "name": "d",
         "types": {"box": "object", "place": "object"},
@@ -127,17 +126,16 @@ def test_ten_thousand_objects_are_no_burden() -> None:
              "subtasks": ["move ?b ?x ?y", "move ?b ?y ?x"]},
         ],
     })  # fmt: skip
-    places = [("next", f"p{n}", f"p{n + 1}") for n in range(count - 1)]
-    boxes = [("in", f"b{n}", f"p{n}") for n in range(count)]
-    objects = {**{f"b{n}": "box" for n in range(count)}, **{f"p{n}": "place" for n in range(count)}}
-    problem = Problem(tasks=(("tidy",),), state=(*boxes, *places, ("wanted", "b77")), objects=objects)
-    planner = HTNPlanner(domain=domain)
 
-    start = time.process_time()
-    result = planner.solve_problem(problem)
+    def solved(count: int) -> None:
+        places = [("next", f"p{n}", f"p{n + 1}") for n in range(count - 1)]
+        boxes = [("in", f"b{n}", f"p{n}") for n in range(count)]
+        objects = {**{f"b{n}": "box" for n in range(count)}, **{f"p{n}": "place" for n in range(count)}}
+        problem = Problem(tasks=(("tidy",),), state=(*boxes, *places, ("wanted", "b77")), objects=objects)
+        result = HTNPlanner(domain=domain).solve_problem(problem)
+        assert [str(step) for step in result.plan or []] == ["move b77 p77 p78", "move b77 p78 p77"]
 
-    assert time.process_time() - start < 5
-    assert [str(step) for step in result.plan or []] == ["move b77 p77 p78", "move b77 p78 p77"]
+    assert steps(lambda: solved(8_000)) < 6 * steps(lambda: solved(2_000))
 
 
 def test_tasks_that_nobody_does_and_cycles_are_answered_at_once() -> None:

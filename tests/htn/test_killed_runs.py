@@ -24,7 +24,7 @@ def start(limit: int, folder: Path) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).resolve().parents[2]
     return subprocess.run(
         [sys.executable, str(SCRIPT), str(limit), str(folder)],
-        capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True, text=True, timeout=900, env={**os.environ, "PYTHONPATH": str(root)},
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from classics import ERRAND, ERRANDS
+from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -266,12 +267,11 @@ def test_arguments_that_only_the_steps_name_are_read_off_the_plan() -> None:
     plan = HTNPlanner(domain=domain).solve_problem(problem).plan or []
     mixed = [*plan[:-2], Step("brew", ("cup1", *plan[-2].args[1:])), plan[-1]]
 
-    begun = time.process_time()
-
     assert len(plan) == 2 * count
     assert verify(domain, problem, plan) == []
     assert [reason.code for reason in verify(domain, problem, mixed)] == ["decomposition"]
-    assert time.process_time() - begun < 2.0, "160,000 ways to bind the variables of each method were looked at"
+    ways = count**4
+    assert steps(lambda: verify(domain, problem, mixed)) < ways, "each way to bind the variables was looked at"
 
 
 FIVE = "?a - cup ?b - cup ?c - cup ?d - cup ?e - cup"
@@ -300,16 +300,14 @@ CUPS = {f"c{at}": "cup" for at in range(60)}
     ],
 )
 def test_a_check_that_takes_too_long_is_given_up(budget: Budget, words: str) -> None:
-    """That is neither yes nor no, it takes no more time than it was given, and what was open is never laid out."""
+    """That is neither yes nor no; the hundreds of millions of ways that were open would take an hour to lay out."""
     plan = [Step("rest"), Step("pick", ("c1", "c2", "c3", "c4", "c5"))]
     problem = Problem(tasks=(("table",),), objects=CUPS)
-    begun = time.process_time()
 
     [reason] = verify(OPEN, problem, plan, budget=budget)
 
     assert (reason.code, reason.task) == ("budget", "table")
     assert str(reason).startswith(words)
-    assert time.process_time() - begun < 1.0
 
 
 def test_variables_that_only_later_steps_name_take_their_values_from_the_plan() -> None:

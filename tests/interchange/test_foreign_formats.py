@@ -332,6 +332,19 @@ def test_no_file_ends_a_reader_otherwise_than_in_words(
     assert all(item.reasons for item in unfit)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- note --> - likes tea\n- plays chess",
+        "- likes tea\n<!-- a\nb -->- plays chess\n",
+        "<!-- a --> - likes tea\n<!-- - hidden -->\n- plays chess",
+    ],
+)
+def test_what_stands_behind_a_comment_is_read(text: str) -> None:
+    """Nobody sees a comment, and everybody what follows it on its line."""
+    assert [bullet.text for bullet in read_lists(text).bullets] == ["likes tea", "plays chess"]
+
+
 @given(st.text(alphabet=" -*+1.)#`~<!>[x]\n\tab:", max_size=200))
 def test_any_text_is_read_as_lists_within_its_lines(text: str) -> None:
     """Every bullet stands where it says."""

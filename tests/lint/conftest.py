@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,15 +42,3 @@ def codes(store: Path) -> Callable[..., list[str]]:
         return [finding.code for finding in report.findings]
 
     return run
-
-
-@pytest.fixture
-def benchmark_seconds() -> Callable[[Callable[[], object]], float]:
-    """Return the processor time that a call takes."""
-
-    def measure(call: Callable[[], object]) -> float:
-        start = time.process_time()
-        call()
-        return time.process_time() - start
-
-    return measure

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from growth import steps
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from memkit.store.yaml import YamlError, load_yaml
 from memkit.use_cases.lint import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
-Seconds = Callable[[Callable[[], object]], float]
 Output = pytest.CaptureFixture[str]
 
 SKILL = RULES["MKS001"].good
@@ -57,10 +57,10 @@ def test_files_that_are_no_files_are_findings(store: Path, put: Put) -> None:
     ("content", "code"),
     [
         (b"\xff\xfe" + "name: walk\n".encode("utf-16-le"), "MKY007"),
-        ("[" * 100_000, "MKY006"),
-        ("- " * 100_000, "MKY006"),
-        ("? " * 100_000, "MKY001"),
-        ("{a: " * 100_000, "MKY006"),
+        ("[" * 25_000, "MKY006"),
+        ("- " * 25_000, "MKY006"),
+        ("? " * 25_000, "MKY001"),
+        ("{a: " * 25_000, "MKY006"),
         ("a: " + "9" * 5_000, "MKY001"),
         ("a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "MKY004"),
         ("a: 1\n\tb: 2\n", "MKY001"),
@@ -68,18 +68,19 @@ def test_files_that_are_no_files_are_findings(store: Path, put: Put) -> None:
         ("a: !!python/object/apply:os.system [ls]\n", "MKY004"),
         ("\ufeff" * 3, "MKY005"),
         (b"\x00" * 1000, "MKY001"),
-        ("a: |\n" + "  x\n" * 60_000, "MKS001"),
-        ("[" + "a," * 60_000 + "]", "MKS001"),
+        ("a: |\n" + "  x\n" * 15_000, "MKS001"),
+        ("[" + "a," * 15_000 + "]", "MKS001"),
     ],
 )
 def test_hostile_files_are_findings_and_cost_little(
-    content: str | bytes, code: str, put: Put, codes: Callable[..., list[str]], benchmark_seconds: Seconds
+    content: str | bytes, code: str, put: Put, codes: Callable[..., list[str]]
 ) -> None:
-    """Whatever a file holds, one rule says so, and no file costs more than a file of a megabyte may."""
+    """Whatever a file holds, one rule says so, in no more steps than a long file that is in order may take."""
+    codes()  # what is loaded at the first use is no part of it
     put("skills/walk.yaml", content)
     found: list[str] = []
 
-    assert benchmark_seconds(lambda: found.extend(codes())) < 20
+    assert steps(lambda: found.extend(codes())) < 20_000_000
     assert code in found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from growth import grows_with_its_length
 from skill_sets import Written, hostile_skills, orders, ordinary_skills, reports
 
 from memkit.lint.rules import RULES
@@ -209,9 +210,10 @@ def test_an_order_is_told_from_a_warning(text: str, words: str, expected: bool) 
 @pytest.mark.parametrize(
     "word", ["a", "curl ", "ignore ", "send to ", "| sh ", "never run ", "`", " ", "$(", "decode and "]
 )
-def test_no_text_takes_long(word: str, benchmark_seconds: Callable[[Callable[[], object]], float]) -> None:
-    """The patterns stay linear enough for the largest file that is read."""
-    text = word * (90_000 // len(word))
-    document = load_yaml(json.dumps({"name": "walk", "description": "d", "steps": [text]}))
+def test_no_text_takes_more_than_its_length(word: str) -> None:
+    """The patterns stay linear, also for the largest file that is read."""
 
-    assert benchmark_seconds(lambda: skill_dangers(document)) < 5
+    def dangers(text: str) -> None:
+        skill_dangers(load_yaml(json.dumps({"name": "walk", "description": "d", "steps": [text]})))
+
+    assert grows_with_its_length(dangers, word, 90_000)

@@ -32,6 +32,8 @@ class RawServer:
     def __init__(self, pages: Sequence[Page]) -> None:
         self.pages = list(pages)
         self.bodies: list[bytes] = []
+        self.ended = 0
+        """Responses that were read to their end."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -59,6 +61,7 @@ class RawServer:
                     self.close_connection = True
                 else:
                     self.wfile.write(b"0\r\n\r\n")
+                    outer.ended += 1
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Say nothing."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -169,12 +168,11 @@ def test_every_wait_has_its_bound(provider: str, raw_server: RawServe, monkeypat
     said: list[str] = []
 
     def told(page: Page, **bounds: float) -> str:
-        raw_server(provider, page)
-        begun = time.monotonic()
+        server = raw_server(provider, page)
         with pytest.raises(Unserved) as fault:
             model: Any = open_model(provider, patience=Patience(retries=0, **bounds))
             model.stream(ASKED, [], said.append)
-        assert time.monotonic() - begun < 20
+        assert not server.ended, "it was waited for to the end"
         return str(fault.value)
 
     assert "requests.first_token" in told(Page(pings, pause=0.05), first_token=0.2)
@@ -193,14 +191,13 @@ def test_a_whole_answer_has_one_bound(model_server: Start) -> None:
 
 def test_an_interrupt_is_taken_while_a_model_is_silent(raw_server: RawServe) -> None:
     """Nobody has to wait for a server to be able to leave it."""
-    raw_server("openai", Page([b": wait\n\n"] * FOR_LONG, pause=0.05))
+    server = raw_server("openai", Page([b": wait\n\n"] * FOR_LONG, pause=0.05))
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begun = time.monotonic()
 
     with pytest.raises(KeyboardInterrupt):
         answered("openai", stream=True)
 
-    assert time.monotonic() - begun < 20
+    assert not server.ended
 
 
 def test_a_listener_that_fails_is_no_fault_of_the_model(model_server: Start) -> None:

@@ -48,6 +48,10 @@ def tools_of(
     tools = Tools(memory, guard, **given, **more)
     if retire is not None:
         tools.offer([retraction_tool(retire, tools.books)])
-    tools.offer(PlanningTools(None if planner is None else as_hybrid(planner), searcher=searcher, keep=tools.books.keep_plan).tools())
+    tools.offer(
+        PlanningTools(
+            None if planner is None else as_hybrid(planner), searcher=searcher, keep=tools.books.keep_plan
+        ).tools()
+    )
     tools.offer(declared_tools(declared, Path(given["config"].root), lambda: tools.deadline.left))
     return tools

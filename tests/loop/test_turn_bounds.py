@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
+from memkit.runtime.loop.core import DeclaredTool
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from tests.loop.agents import agent_of
 
@@ -21,21 +21,17 @@ def call(name: str, args: Any, times: int = 1) -> Completion:
     return Completion(tool_calls=(ToolCall("x", name, args),) * times)
 
 
-def timed(agent: MemGPTAgent, text: str = "Go on then") -> tuple[Any, float]:
-    """Return the reply and how long it took."""
-    began = time.monotonic()
-    return agent.step(text), time.monotonic() - began
-
-
 def test_a_slow_model_is_not_waited_for(memory: Any) -> None:
     """The turn ends at its time; what the model says later is no part of it."""
-    answers: list[Callable[[], str]] = [lambda: time.sleep(0.6) or "Late.", lambda: "In time."]
+    released = threading.Event()
+    answers: list[Callable[[], str]] = [lambda: "Late." if released.wait() else "", lambda: "In time."]
     agent = agent_of(model=lambda messages: answers.pop(0)(), memory=memory, max_seconds=0.2)
 
-    reply, seconds = timed(agent)
+    reply = agent.step("Go on then")
+    released.set()
+    agent.config = replace(agent.config, max_seconds=3600.0)
     after = agent.step("And now?")
 
-    assert seconds < 0.55
     assert reply.data["ended"] == "late" and "0.2 seconds" in reply.message
     assert after.message == "In time."
     assert "Late." not in str(memory.main.messages)
@@ -44,40 +40,44 @@ def test_a_slow_model_is_not_waited_for(memory: Any) -> None:
 def test_a_stream_that_drags_on_leaves_what_came_in_time(memory: Any) -> None:
     """The words until then are the reply; those after it are told to nobody."""
     heard: list[str] = []
+    released, ended = threading.Event(), threading.Event()
 
     class Drips:
         def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
             raise AssertionError("it can stream")
 
         def stream(self, messages: Any, tools: Any, say: Callable[[str], None]) -> Completion:
-            for number in range(100):
-                say(f"{number} ")
-                time.sleep(0.02)
-            return Completion("all")
+            try:
+                for number in range(20):
+                    if number == 2:
+                        released.wait()
+                    say(f"{number} ")
+                return Completion("all")
+            finally:
+                ended.set()
 
     def listen(event: Any) -> None:
         if event.kind == "text":
             heard.append(event.data["delta"])
 
-    agent = agent_of(model=Drips(), memory=memory, max_seconds=0.15, listen=listen)
-    reply, _ = timed(agent)
-    known = len(heard)
-    time.sleep(0.1)
+    agent = agent_of(model=Drips(), memory=memory, max_seconds=2.0, listen=listen)
+    reply = agent.step("Go on then")
+    released.set()
+    ended.wait()
 
-    assert reply.message.startswith("0 1 ") and reply.data["ended"] == "late"
-    assert len(heard) == known < 20
+    assert reply.message.startswith("0 1\n") and reply.data["ended"] == "late"
+    assert heard == ["0 ", "1 "]
 
 
-@pytest.mark.parametrize("run", [["sleep", "5"], lambda text: time.sleep(1)])
+@pytest.mark.parametrize("run", [["sleep", "3600"], lambda text: threading.Event().wait(30)])
 def test_a_slow_tool_is_given_the_time_that_is_left(memory: Any, run: Any) -> None:
     """A program is stopped, a function is left to itself; either way the model's session says what is known."""
     tool = DeclaredTool("wait", "Wait.", TEXT, run=run)
     agent = agent_of(model=lambda messages: call("wait", {"text": "a"}), memory=memory, declared=[tool])
-    agent.config = replace(agent.config, max_seconds=0.3)
+    agent.config = replace(agent.config, max_seconds=2.0)
 
-    reply, seconds = timed(agent)
+    reply = agent.step("Go on then")
 
-    assert seconds < 0.9
     assert reply.data["ended"] == "late"
     assert reply.tool_calls[0]["error"] and "did not finish" in reply.tool_calls[0]["result"]
 
@@ -91,9 +91,8 @@ def test_an_endless_loop_of_calls_ends_by_time_too(memory: Any) -> None:
         max_seconds=0.2,
     )
 
-    reply, seconds = timed(agent)
+    reply = agent.step("Go on then")
 
-    assert seconds < 1
     assert reply.data["ended"] == "late"
     results = [message for message in memory.main.messages if message["role"] == "tool"]
     asked = [c["id"] for message in memory.main.messages for c in message.get("tool_calls", ())]

@@ -175,7 +175,7 @@ def test_processes_that_make_the_first_key_at_once_make_one(store: Path, home: P
         process.stdin.write("go\n")
         process.stdin.flush()
 
-    printed = {process.communicate(timeout=60)[0].strip() for process in started}
+    printed = {process.communicate(timeout=900)[0].strip() for process in started}
 
     key = KeyRing(store, home).user_key("ada")
     assert key is not None

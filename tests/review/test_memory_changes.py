@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
+from growth import steps
 from repositories import commit, git, put, subject, told
 
 from memkit.cli.main import run
@@ -163,21 +163,21 @@ def test_secrets_are_not_repeated(remembering: Path) -> None:
     assert "hunter2" not in json.dumps([told(remembering, "ada"), subject(remembering, "ada").changes[0].after])
 
 
-def test_ten_thousand_events_of_one_record_take_no_square_of_that(remembering: Path) -> None:
+def test_thousands_of_events_of_one_record_take_no_square_of_that(remembering: Path) -> None:
     """Somebody who repeats one line does not make the review of it stand still."""
-    append(remembering, *(event(number, "confirm", 1) for number in range(200, 10_200)))
-    started = time.process_time()
+    append(remembering, *(event(number, "confirm", 1) for number in range(200, 700)))
+    few = steps(lambda: subject(remembering, "ada"))
+    append(remembering, *(event(number, "confirm", 1) for number in range(700, 2_700)))
 
-    assert len(subject(remembering, "ada").changes) == 10_000
-    assert time.process_time() - started < 20
+    assert len(subject(remembering, "ada").changes) == 2_500
+    assert steps(lambda: subject(remembering, "ada")) < 8 * few
 
 
 def test_ten_thousand_records_are_counted_and_not_all_shown(
     remembering: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Text stays readable, JSON is complete unless a limit is given, and neither takes long."""
+    """Text stays readable, and JSON is complete unless a limit is given."""
     append(remembering, *(record(number, f"Ada visited place {number}") for number in range(10, 10_010)))
-    started = time.process_time()
 
     assert run(["diff", "--store", str(remembering)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -188,4 +188,3 @@ def test_ten_thousand_records_are_counted_and_not_all_shown(
     assert run(["diff", "--json", "--limit", "5", "--store", str(remembering)]) == 0
     data = json.loads(capsys.readouterr().out)["data"]
     assert (len(data["subjects"][0]["changes"]), data["subjects"][0]["count"], data["truncated"]) == (5, 10_000, True)
-    assert time.process_time() - started < 30

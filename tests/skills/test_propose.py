@@ -15,7 +15,7 @@ from memkit.cli.main import run
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.memory.recall import Turn
-from memkit.skills.draft import draft_text
+from memkit.skills.draft import MOST_STEPS, draft_text
 from memkit.skills.request import placeholders
 from memkit.skills.skill import load_skill, read_skill, skill_findings
 from memkit.skills.worked import Asked, Call, worked
@@ -130,6 +130,17 @@ def test_what_a_policy_says_on_the_calls_becomes_a_safety_check(
 
     assert "The policy careful asks for outbox: Ask before anything goes out." in text
     assert "expect: ask" in text
+
+
+def test_a_draft_of_part_of_a_session_says_of_which() -> None:
+    """A long session is no procedure yet: what of its calls became steps stands in the change log of the draft."""
+    tools = {"call": DeclaredTool("call", "Calls.", {}, None)}
+    asked = [Asked("Call.", (Call("call", {"number": number}),)) for number in range(MOST_STEPS + 2)]
+
+    long, short = (draft_text("tea", part, tools, Guard([])) for part in (asked, asked[:MOST_STEPS]))
+
+    assert "Drafted from the first 40 of 42 calls of what worked in a session." in long
+    assert "Drafted from what worked in a session." in short
 
 
 def test_what_cannot_be_proposed_is_answered(teller: Teller) -> None:

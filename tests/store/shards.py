@@ -41,7 +41,7 @@ def write(root: Path, *lines: bytes, shard: str = SHARD) -> Path:
 
 def git(root: Path, *arguments: str, ok: bool = True) -> str:
     """Run plain git, as a person does, and return what it printed."""
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0 or not ok, done.stderr + done.stdout
     return done.stdout
 

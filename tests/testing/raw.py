@@ -23,7 +23,7 @@ def send(
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     request = urllib.request.Request(server.base_url + path, data, dict(headers or {}), method=method)
     try:
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=900) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:

@@ -127,7 +127,7 @@ def test_scripts_see_the_same_conversation_as_with_other_protocols() -> None:
 
 def post(server: FakeServer, body: Any, path: str = "/v1/messages?beta=true", **headers: str) -> tuple[int, Any]:
     """Post ``body`` as the Claude command line does."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=900)
     connection.request("POST", path, json.dumps(body), {"anthropic-version": "2023-06-01", "x-api-key": "k", **headers})
     response = connection.getresponse()
     answer = json.load(response)
@@ -167,7 +167,7 @@ def test_models_are_listed() -> None:
 def test_the_command_line_is_greeted() -> None:
     """``HEAD /api/hello`` has no body and leaves the connection usable."""
     with FakeServer("anthropic") as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=900)
         for _ in range(2):
             connection.request("HEAD", "/api/hello")
             response = connection.getresponse()
@@ -265,7 +265,7 @@ def test_broken_arguments_are_sent_as_written() -> None:
 
 def raw_stream(server: FakeServer) -> list[Any]:
     """Return the data of every event of a streamed answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=900)
     body = json.dumps({"model": "m", "max_tokens": 9, "stream": True, "messages": [USER]})
     connection.request("POST", "/v1/messages", body, {"anthropic-version": "2023-06-01"})
     lines = connection.getresponse().read().decode().splitlines()

@@ -42,7 +42,7 @@ def given(*blocks: Any) -> dict[str, Any]:
 
 def request(server: FakeServer, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
     """Send a request as it is and return status and parsed answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=900)
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(method, path, data, headers)
     response = connection.getresponse()

@@ -118,7 +118,7 @@ def test_what_a_script_has_left_is_counted() -> None:
 )
 def test_a_body_that_cannot_be_read_is_in_the_log(headers: str, body: bytes, status: int) -> None:
     """Whatever is refused can be found in ``requests`` with its reason."""
-    with FakeServer() as server, socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+    with FakeServer() as server, socket.create_connection(("127.0.0.1", server.port), timeout=900) as client:
         client.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n".encode() + body)
         answered = client.recv(65536)
 

@@ -26,20 +26,20 @@ def serving(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=900)
 
 
 def said(base_url: str, text: str) -> str:
     """Return what the model at ``base_url`` answers to ``text``."""
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
-    with urllib.request.urlopen(base_url + "/chat/completions", body, timeout=10) as response:
+    with urllib.request.urlopen(base_url + "/chat/completions", body, timeout=900) as response:
         answer: str = json.load(response)["choices"][0]["message"]["content"]
         return answer
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=20)
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=900)
 
 
 def test_it_prints_the_base_url_serves_and_ends_when_interrupted(tmp_path: Path) -> None:

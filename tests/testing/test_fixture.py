@@ -48,6 +48,6 @@ def test_servers_and_their_variables_end_with_the_test(tmp_path: Path) -> None:
     plugin = ["-p", "memkit.pytest_plugin"]
     command = [sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider", str(tmp_path)]
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=180)
+    done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=900)
 
     assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from growth import grows_with_its_length
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proportion import takes_time_in_proportion
 
 from memkit.runtime.memory.hostile import suspicions
 
@@ -198,4 +198,4 @@ def test_nothing_makes_the_search_slow() -> None:
         "<",
     ]
 
-    assert [part for part in parts if not takes_time_in_proportion(suspicions, part, 12_000)] == []
+    assert [part for part in parts if not grows_with_its_length(suspicions, part, 12_000)] == []

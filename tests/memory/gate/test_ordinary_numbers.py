@@ -9,7 +9,7 @@ from hashlib import sha256
 from uuid import UUID
 
 import pytest
-from proportion import takes_time_in_proportion
+from growth import grows_with_its_length
 
 from memkit.runtime.memory.cards import luhn
 from memkit.runtime.memory.secrets import find_secrets, mask
@@ -153,4 +153,4 @@ def test_a_long_list_of_numbers_is_read_quickly() -> None:
     """Digits in any grouping take time in proportion to their length."""
     parts = ["4 ", "4111 ", "4111-", "4.", "0,4"]
 
-    assert [part for part in parts if not takes_time_in_proportion(find_secrets, part, 24_000)] == []
+    assert [part for part in parts if not grows_with_its_length(find_secrets, part, 24_000)] == []

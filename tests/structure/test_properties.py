@@ -1,0 +1,47 @@
+"""Tests of properties try the same examples at each run, so that what is red was broken by the change at hand."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+TESTS = Path(__file__).resolve().parents[1]
+OF_THE_PROFILE = {"derandomize", "database", "print_blob"}
+"""What ``tests/conftest.py`` alone decides."""
+
+
+def tried(profile: str) -> list[str]:
+    """Return the examples that a property is tried with under a profile."""
+    texts: list[str] = []
+
+    @settings(settings.get_profile(profile), max_examples=20)
+    @given(st.text())
+    def holds(text: str) -> None:
+        texts.append(text)
+
+    holds()
+    return texts
+
+
+def test_fixed_examples_are_the_same_each_time_and_new_ones_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of a search are often the simplest; that all twenty are the same is no chance."""
+    monkeypatch.chdir(tmp_path)  # new ones that fail are kept for the next run
+
+    assert tried("fixed") == tried("fixed")
+    assert tried("new") != tried("new")
+
+
+def test_no_test_decides_by_itself_how_its_examples_are_chosen() -> None:
+    """A seed of its own would be run again and again where new examples are wanted."""
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("settings", "hypothesis.settings"):
+                assert not OF_THE_PROFILE & {word.arg for word in node.keywords if word.arg}, f"{path}:{node.lineno}"
+            if isinstance(node, ast.FunctionDef):
+                assert not any(ast.unparse(one).startswith("seed(") for one in node.decorator_list), path
