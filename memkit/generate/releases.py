@@ -17,7 +17,8 @@ from memkit.errors import EnvironmentFault
 from memkit.generate.quoting import as_json
 from memkit.generate.source import RELEASES, digest_of, installed_source, is_inside
 from memkit.store.files import write_whole
-from memkit.store.plumbing import Plumbing, require_git
+from memkit.store.git_process import require_git
+from memkit.store.plumbing import Plumbing
 
 INDEX = "index.json"
 SPECIMEN = "specimen.json"

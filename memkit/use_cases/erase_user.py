@@ -28,8 +28,8 @@ from memkit.runtime.memory.sealing import shown
 from memkit.runtime.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.runtime.memory.tombstones import burials
 from memkit.store.files import write_whole
+from memkit.store.git_process import require_git
 from memkit.store.layout import cache_folder, state_folder
-from memkit.store.plumbing import require_git
 from memkit.use_cases.make_store import starter_files
 from memkit.workspace import Workspace
 

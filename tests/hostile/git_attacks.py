@@ -37,7 +37,8 @@ STEERING = {
     "diff.evil.cachetextconv": "true", "diff.submodule": "diff", "status.submoduleSummary": "true",
     "submodule.recurse": "true", "fetch.recurseSubmodules": "true",
     "protocol.ext.allow": "always",
-    "protocol.allow": "always", "hook.evil.event": "pre-commit", "filter.evil.required": "true", "commit.verbose": "true",
+    "protocol.allow": "always", "hook.evil.event": "pre-commit", "filter.evil.required": "true",
+    "commit.verbose": "true",
     "gc.auto": "1", "maintenance.auto": "true", "rerere.enabled": "true", "format.pretty": "format:%G? %H",
     "core.untrackedCache": "true", "merge.tool": "evil", "diff.tool": "evil", "help.autocorrect": "immediate",
 }  # fmt: skip
