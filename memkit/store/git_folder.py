@@ -17,7 +17,10 @@ from memkit.store.file_bytes import file_bytes
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WORK_TREE = re.compile(r'^\s*worktree\s*=\s*"?(?P<path>[^"\n]+)', re.MULTILINE | re.IGNORECASE)
-_WRITTEN = ("HEAD", "index", "config", "packed-refs", "COMMIT_EDITMSG", "ORIG_HEAD", "info", "objects", "refs", "logs")
+_WRITTEN = (
+    "HEAD", "index", "config", "packed-refs", "COMMIT_EDITMSG", "ORIG_HEAD", "info", "info/attributes", "objects",
+    "refs", "logs",
+)  # fmt: skip
 """What git writes in its folder when memkit commits."""
 _NEVER_READ = "Nothing of it was read. Remove it, or open the store that it belongs to."
 

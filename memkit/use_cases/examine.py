@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memkit import __version__
 from memkit.domains import load_domains
-from memkit.errors import MemkitError, StoreFault
+from memkit.errors import MemkitError, NoStore, StoreFault
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
 from memkit.runtime.memory.errors import ArchiveError
@@ -78,9 +78,12 @@ def _targets() -> Check:
 def _store(given: Path | None) -> Iterator[Check]:
     try:
         root = find_store(given)
-    except StoreFault as error:
+    except NoStore as error:
         wanted = given is not None or "MEMKIT_STORE" in os.environ
         yield Check("store", not wanted, str(error) if wanted else f"not looked at. {error}")
+        return
+    except StoreFault as error:
+        yield Check("store", False, str(error))
         return
     try:
         workspace = open_workspace(root)

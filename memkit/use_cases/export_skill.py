@@ -9,6 +9,7 @@ from memkit.errors import EnvironmentFault, UsageError
 from memkit.skills import agent_skill, kebab_case, load_named_skill, sheet_problems
 from memkit.skills.sheet import left_out
 from memkit.store.files import write_whole
+from memkit.store.layout import require_writable_inside
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     """Write ``out/<name>/SKILL.md`` and return where; nothing is written that the profile's check refuses.
 
     Raises:
+        StoreFault: ``out`` lies in the store by its name, and behind a link that leads out of it.
         UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
     """
     skill = load_named_skill(root, name)
@@ -35,6 +37,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     problems = sheet_problems(text, path.parent.name, profile)
     if problems:
         raise UsageError(f"The skill {name!r} cannot be exported: {problems[0]}")
+    require_writable_inside(root, path)
     content = text.encode("utf-8")
     if not force and _holds_another(path, content):
         raise UsageError(f"{path} holds another text. Add --force to replace it.")

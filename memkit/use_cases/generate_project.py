@@ -11,7 +11,7 @@ from memkit.generate.composition import Order
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import Target, checked_answers, find_target
-from memkit.store.layout import find_store
+from memkit.store.layout import find_store, require_writable_inside
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ def generate_project(
     given = checked_answers(chosen, answers or {})
     root = find_store(store)
     place = (out if out is not None else root / "outputs" / target).expanduser().absolute()
+    require_writable_inside(root, place)
     content = content_of(root, wired)
     order = Order(chosen, content, given)
     files = render(order, place)

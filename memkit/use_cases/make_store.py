@@ -15,7 +15,7 @@ from memkit.errors import EnvironmentFault, UsageError
 from memkit.resources import resource
 from memkit.store.config import DEFAULTS
 from memkit.store.git import Git
-from memkit.store.layout import MANIFEST
+from memkit.store.layout import MANIFEST, require_writable_inside
 from memkit.store.schema_files import schema_files
 from memkit.terminal import one_line
 
@@ -62,6 +62,8 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
         wanted = starter_files(name or root.name or "memory")
         kept = tuple(path for path in wanted if os.path.lexists(root / path))
         added += [path for path in wanted if path not in kept]
+        for path in added:
+            require_writable_inside(root, root / path)
         _write_all(root, {path: wanted[path] for path in added})
         if outer is None:
             own_repository = True
