@@ -23,6 +23,8 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
     lines = [f"Made a store in {store.root} ({len(store.added)} files, commit {(store.commit or 'none')[:10]})."]
     if store.kept:
         lines.append(f"Kept as they were: {', '.join(store.kept)}")
+    if store.ignored:
+        lines.append(f"Added to .gitignore: {store.ignored}")
     lines += [
         "Next:",
         f"  cd {shell_word(str(folder))}" if str(folder) != "." else "  (you are in it)",

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from memkit.errors import StoreFault, UsageError
 from memkit.lint.interface import Source
-from memkit.runtime.memory.inside import require_inside
 from memkit.store.layout import MANIFEST
 
 _KINDS = {"skills": "skill", "policies": "policy", "domains": "domain"}
@@ -17,14 +16,9 @@ _UNREAD = frozenset({".gitkeep", ".gitignore", ".gitattributes"})
 
 
 def sources_of_store(root: Path) -> Iterator[Source]:
-    """Yield every file of the store at ``root`` that has rules, in the order of their paths.
-
-    Raises:
-        LeadsOut: One of the store's folders is a link out of it.
-    """
+    """Yield every file of the store at ``root`` that has rules, in the order of their paths."""
     yield Source(root / MANIFEST, "manifest", root)
     for folder in ("archive", "domains", "policies", "skills"):
-        require_inside(root, root / folder)
         for path in sorted((root / folder).rglob("*")):
             source = source_at(path, root)
             if source is not None:

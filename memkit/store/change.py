@@ -9,6 +9,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.files import write_whole
 from memkit.store.git import Git
+from memkit.store.tracked import require_untracked
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "merge",
@@ -55,6 +56,7 @@ def change_files(
     git = Git(root)
     in_repository = git.is_repository()
     if in_repository:
+        require_untracked(root)
         require_quiet(git)
         git.require_identity()
     before = {path: _content(root / path) for path in files}

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from memkit.errors import NoStore, StoreFault, UsageError
-from memkit.runtime.memory.errors import LeadsOut
+from memkit.runtime.memory.errors import ArchiveError, LeadsOut
 from memkit.runtime.memory.inside import require_inside as leads_inside
 from memkit.runtime.memory.private_folders import require_private
 from memkit.terminal import shell_word
@@ -85,7 +85,7 @@ def _looked_at(root: Path) -> Path:
     """Return ``root`` once it is known that the machine's folder lies in it."""
     try:
         require_private(root)
-    except LeadsOut as error:
+    except ArchiveError as error:
         raise StoreFault(str(error)) from error
     return root
 

@@ -22,6 +22,7 @@ from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
 from memkit.store.session_repair import damaged_sessions
+from memkit.store.tracked import require_untracked
 from memkit.use_cases.list_targets import list_targets
 from memkit.workspace import Workspace, open_workspace
 
@@ -121,6 +122,7 @@ def _repository(git: Git) -> str:
     top = git.top()
     if top is None:
         raise StoreFault("The store lies in no git repository, so nothing in it has a history. Run 'git init' there.")
+    require_untracked(git.root)
     return str(top)
 
 

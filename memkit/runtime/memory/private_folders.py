@@ -5,6 +5,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from .errors import StoreReadOnly
 from .inside import require_inside
 from .regular_files import whole_file
 
@@ -31,6 +32,7 @@ def require_private(root: Path) -> None:
     """See to it that the machine's folder of a store, where it has one, is this user's alone and ignored by git.
 
     Raises:
+        StoreReadOnly: A pipe or a device lies in it.
         LeadsOut: It is a link out of the store, or holds one: what memkit keeps there would end somewhere else.
     """
     place = root / MACHINE
@@ -41,6 +43,8 @@ def require_private(root: Path) -> None:
         for entry in _entries(folder):
             if entry.is_symlink():
                 require_inside(root, Path(entry.path))
+            elif not entry.is_file() and not entry.is_dir():
+                raise StoreReadOnly(f"{entry.path} is no file and no folder, and whoever opens it may wait. Delete it.")
     with suppress(OSError):  # a store that cannot be written can still be read
         found = place.stat()
         if found.st_uid == os.geteuid() and found.st_mode & _OPEN_TO_OTHERS:

@@ -13,6 +13,7 @@ from .errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
 from .inside import open_inside, require_inside
 from .locking import DENIED, NO_ROOM, locked
 from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
+from .private_folders import make_private
 from .times import to_text
 
 SHARD_LIMIT = 2 * 1024 * 1024
@@ -223,7 +224,7 @@ def checked_writer(name: str) -> str:
 
 def set_aside(folder: Path, name: str, content: bytes, suffix: str = "") -> Path:
     """Keep bytes that are taken out of a shard, in a new file that only this user reads, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     aside = folder / f"{name}-{os.urandom(3).hex()}{suffix}"
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
