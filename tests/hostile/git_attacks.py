@@ -61,7 +61,10 @@ def traps_by_setting(trap: Trap) -> dict[str, str]:
     passing = ("filter.", "diff.")
     named = {key: trap.command(key, passes=key.startswith(passing)) for key in RUNNING}
     shell = {key: f"!{named[key]}" for key in RUNNING if key.startswith(("alias.", "submodule.", "credential."))}
-    return named | shell
+    # Git starts these by themselves and not by a shell.
+    programs = [key for key in RUNNING if key.startswith("gpg.") or key in ("core.askPass", "core.gitProxy")]
+    places = {key: trap.folder.with_name("programs") / key for key in programs}
+    return named | shell | {key: str(trap.program(place, key)) for key, place in places.items()}
 
 
 def hooks(store: Path, outside: Path, trap: Trap) -> None:
@@ -71,13 +74,18 @@ def hooks(store: Path, outside: Path, trap: Trap) -> None:
 
 
 def settings(store: Path, outside: Path, trap: Trap) -> None:
-    """Every setting that git runs, a commit that asks to be verified, and attributes that name each file for all."""
+    """Every setting that git runs, and files and a commit that ask for them."""
+    ask_for_all(store)
+    configure(store, traps_by_setting(trap) | STEERING)
+
+
+def ask_for_all(store: Path) -> None:
+    """Let attributes name each file for filters and drivers, and sign the last commit, so that it asks for a check."""
     attributes = "* filter=evil diff=evil merge=evil\n*.md filter=\n*.jsonl filter=evil diff=memkit merge=memkit\n"
     (store / ".gitattributes").write_text(attributes)
     (store / ".git" / "info").mkdir(exist_ok=True)
     (store / ".git" / "info" / "attributes").write_text("skills/* filter=a.b\npolicies/* filter=\n")
     _sign_head(store)
-    configure(store, traps_by_setting(trap) | STEERING)
 
 
 def set_hooks_path(store: Path, outside: Path, trap: Trap) -> None:
@@ -93,7 +101,8 @@ def set_hooks_path(store: Path, outside: Path, trap: Trap) -> None:
 
 def includes(store: Path, outside: Path, trap: Trap) -> None:
     """Settings in files of the store that its configuration includes, one under a condition."""
-    (store / ".gitattributes").write_text("archive/** filter=one\nskills/* filter=two\n")
+    with (store / ".gitattributes").open("a") as attributes:
+        attributes.write("archive/** filter=one\nskills/* filter=two\n")
     for name in ("one", "two"):
         place = store / f"{name}.cfg"
         found = {f"filter.{name}.clean": trap.command(f"included {name}", passes=True)}
@@ -217,7 +226,14 @@ def _sign_head(store: Path) -> None:
     git(store, "update-ref", "HEAD", made)
 
 
+def together(store: Path, outside: Path, trap: Trap) -> None:
+    """Submodules, hooks, settings and includes in one store."""
+    for attack in (submodules, hooks, settings, includes):
+        attack(store, outside, trap)
+
+
 GIT: dict[str, Attack] = {
+    "git together": together,
     "git hooks": hooks,
     "git settings": settings,
     "git settings of a tree": set_hooks_path,

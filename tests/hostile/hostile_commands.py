@@ -100,7 +100,7 @@ COMMANDS: dict[str, list[str]] = {
     "rule": ["rule MKS001"],
     "diff": ["diff", "diff HEAD~1..HEAD"],
     "review": ["review", "review HEAD~1..HEAD"],
-    "gen": ["gen --target react --out {out}/project"],
+    "gen": ["gen --target react --out {out}/project", "gen virtual-memory --target react"],
     "update": ["update ."],
     "targets": ["targets"],
     "key destroy": ["key destroy --user ada --yes"],
@@ -129,6 +129,17 @@ A new command is not forgotten: one that does not stand here fails the tests. ``
 the one makes its own elsewhere, the other serves a script until it ends.
 """
 
+WRITING = [
+    line
+    for name in (
+        "memory add", "memory consolidate", "memory import", "memory erase", "core set", "chat", "sessions rename",
+        "sessions rm", "skill new", "skill run", "skill commit", "skill import", "skill export", "policy new",
+        "domain new", "domain reject", "lint", "gen", "fsck", "index rebuild", "git setup", "commit", "config set",
+        "doctor",
+    )
+    for line in COMMANDS[name]
+]  # fmt: skip
+"""The lines that write in all the ways in which memkit writes, and two that only look."""
 NOTHING_TO_DO = {"skill check", "update .", "key import {offers}"}
 """Lines that end with 2 or 3 in an honest store too: no checks, no project of ``gen``."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from git_attacks import GIT
-from hostile_commands import COMMANDS, NOTHING_TO_DO, all_commands, words_of
+from git_attacks import GIT, ask_for_all, configure, traps_by_setting
+from hostile_commands import COMMANDS, NOTHING_TO_DO, WRITING, all_commands, words_of
 from link_attacks import LINKS
 from traps import World
 
@@ -15,6 +17,8 @@ from memkit.cli.main import run
 
 ATTACKS = GIT | LINKS
 LINES = [line for lines in COMMANDS.values() for line in lines]
+THOROUGH = os.environ.get("MEMKIT_HOSTILE") == "all"
+"""Whether each line meets each attack; else each line meets the first, and the lines that write meet them all."""
 
 
 def test_no_command_is_forgotten() -> None:
@@ -38,7 +42,29 @@ def test_each_line_does_its_work_in_an_honest_store(
     _say(faults)
 
 
-@pytest.mark.xfail(strict=False, reason="the holes that this table was written to find are closed one after the other")
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("core.fsmonitor", ["status"]),
+        ("filter..clean", ["add", "-A"]),
+        ("filter.a.b.clean", ["add", "-A"]),
+        ("filter.evil.process", ["add", "-A"]),
+        ("diff.evil.textconv", ["log", "-p"]),
+        ("diff.external", ["diff"]),
+        ("gpg.program", ["log", "-1", "--show-signature"]),
+    ],
+)
+def test_the_traps_fire_in_plain_git(setting: str, words: list[str], honest: World) -> None:
+    """The same store does run programs where nobody keeps git from it."""
+    ask_for_all(honest.store)
+    configure(honest.store, {setting: traps_by_setting(honest.trap)[setting]})
+    (honest.store / "README.md").open("a").write("more\n")
+
+    subprocess.run(["git", *words], cwd=honest.store, capture_output=True, check=False)
+
+    assert honest.trap.fired() == [setting]
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_runs_and_nothing_outside_changes(
     attack: str, honest: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -50,7 +76,7 @@ def test_nothing_runs_and_nothing_outside_changes(
         mark.unlink()
     hostile, before = world.copied_to(tmp_path / "hostile"), world.seen()
     wrong = {}
-    for line in LINES:
+    for line in LINES if THOROUGH or attack == next(iter(ATTACKS)) else WRITING:
         hostile.copied_to(world.folder)
         monkeypatch.chdir(world.store)
         code = run([*words_of(line, world.names), "--no-input"])
