@@ -22,6 +22,8 @@ _WRITTEN = (
     "refs", "logs",
 )  # fmt: skip
 """What git writes in its folder when memkit commits."""
+_ASKED = (".gitignore", ".gitattributes", ".gitmodules")
+"""What git reads in the working tree whatever it is asked."""
 _NEVER_READ = "Nothing of it was read. Remove it, or open the store that it belongs to."
 
 
@@ -60,6 +62,9 @@ class GitFolder:
                     raise StoreFault(f"{path} is a link out of the repository, to {target}. {_NEVER_READ}")
             elif not path.is_file() and not path.is_dir():
                 raise StoreFault(f"{path} is no file and no folder. {_NEVER_READ}")
+        for path in (self.top / name for name in _ASKED):
+            if os.path.lexists(path) and not path.is_file() and not path.is_symlink():
+                raise StoreFault(f"{path} is no file, and git would wait for it. Put a file in its place.")
 
     def _written(self) -> Iterator[Path]:
         for folder in dict.fromkeys((self.own, self.shared)):

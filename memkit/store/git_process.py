@@ -58,6 +58,8 @@ _SET = {
     "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "false",
 }  # fmt: skip
+_LISTING_SECONDS = 20.0
+"""A setting can include a pipe."""
 _INHERITED = re.compile(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|GIT_CONFIG_(NOSYSTEM|SYSTEM|GLOBAL)"
     r"|GIT_CEILING_DIRECTORIES|GIT_DISCOVERY_ACROSS_FILESYSTEM"
@@ -133,7 +135,9 @@ class GitProcess:
         """Return every setting that is given to a call, once it is known which ones the repository has."""
         if self._overruled is None:
             self._named = dict(self._variables())
-            listed = self._finished(["config", "--list", "--name-only", "-z"], b"", _OFF | NO_HOOKS, {}, None, ())
+            listed = self._finished(
+                ["config", "--list", "--name-only", "-z"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ()
+            )
             self._overruled = overruled(listed.output.decode("utf-8", "surrogateescape").split("\0"))
         return _OFF | ({} if hooks else NO_HOOKS) | self._overruled
 
