@@ -1,8 +1,11 @@
 """The program ``memkit``, also as ``python -m memkit``."""
 
-from __future__ import annotations
-
 import sys
+
+# ``-m`` looks for every module first where it was called, and that may be a store that somebody else made. This comes
+# before any other import; ``memkit`` itself was found there, or not, before there was anything to be done about it.
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from memkit.resources import resource
 from memkit.runtime.htn.core import Domain, HtnError, Problem
 from memkit.runtime.htn.errors import TypeClash, UnboundError
 from memkit.store.kind import Kind
-from memkit.store.layout import NAME, checked_name
+from memkit.store.layout import NAME, checked_name, require_inside
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
@@ -49,7 +49,10 @@ def load_domains(root: Path) -> dict[str, Domain]:
 
 def domain_files(root: Path) -> list[Path]:
     """Return the files of the store's domains, by name."""
-    return _files_in(root / FOLDER)
+    paths = _files_in(root / FOLDER)
+    for path in paths:
+        require_inside(root, path, f"{FOLDER}/{path.name}")
+    return paths
 
 
 def find_domain(named: str, root: Path | None = None) -> Domain:
@@ -69,6 +72,8 @@ def domain_file(named: str, root: Path | None = None, *, starters: bool = True) 
     folders += [resource(FOLDER)] if starters or root is None else []
     known = {path.stem: path for folder in reversed(folders) for path in _files_in(folder)}
     if named in known:
+        if root is not None and known[named].is_relative_to(root):
+            require_inside(root, known[named], f"{FOLDER}/{known[named].name}")
         return known[named]
     listed = f" Known: {', '.join(sorted(known))}; or name a file." if known else " 'memkit domain new' starts one."
     raise NotFound(f"There is no domain {named!r}.{suggestion(named, sorted(known)) or listed}")

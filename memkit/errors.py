@@ -5,7 +5,8 @@ MemkitError
 ├── NegativeAnswer       1   the work was done and the answer is no
 │   └── NotFound         1
 └── EnvironmentFault     3   the store or the environment cannot serve
-    ├── StoreFault       3   no store here, damaged, locked too long
+    ├── StoreFault       3   damaged, locked too long, not to be believed
+    │   └── NoStore      3   no store here
     └── MissingExtra     3   a program, library or server is not installed
 
 The travelling rooms cannot import this module. They define errors of their own that carry ``exit_code`` as well; the
@@ -57,6 +58,10 @@ class StoreFault(EnvironmentFault):
     """Report that there is no usable store here."""
 
     code = "store"
+
+
+class NoStore(StoreFault):
+    """Report that there is no store where one was looked for."""
 
 
 class MissingExtra(EnvironmentFault):

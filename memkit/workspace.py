@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import MemkitError, UsageError
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.archive_reader import ArchiveReader
+from memkit.runtime.memory.private_folders import MACHINE, make_private
 from memkit.runtime.memory.record import Origin
 from memkit.runtime.memory.sealing import NoSealer, Sealer
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
@@ -65,7 +66,7 @@ class Workspace:
         self.clock = clock
         self.notice = notice or (lambda message: None)
         with suppress(OSError):  # a store that cannot be written can still be read
-            (root / ".memkit").mkdir(mode=0o700, exist_ok=True)
+            make_private(root / MACHINE)
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
         self._past: list[ArchiveReader] = []
@@ -312,11 +313,14 @@ class Workspace:
 
         The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
         """
+        from memkit.store.tracked import require_untracked
+
         due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
         try:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
+            require_untracked(self.root)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:
             if force:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion
-from memkit.errors import MemkitError, StoreFault, UsageError
+from memkit.errors import MemkitError, NoStore, UsageError
 from memkit.runtime.memory.interface import Problem
 from memkit.store.config import Setting, load_settings
 from memkit.store.layout import find_store
@@ -36,6 +36,8 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
     lines = [f"Made a store in {store.root} ({len(store.added)} files, commit {(store.commit or 'none')[:10]})."]
     if store.kept:
         lines.append(f"Kept as they were: {', '.join(store.kept)}")
+    if store.ignored:
+        lines.append(f"Added to .gitignore: {store.ignored}")
     lines += [
         "Next:",
         f"  cd {shell_word(str(folder))}" if str(folder) != "." else "  (you are in it)",
@@ -309,7 +311,7 @@ def store_if_any(front: Front) -> Path | None:
     """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
     try:
         root = find_store(front.store)
-    except StoreFault:
+    except NoStore:
         if front.store is not None:
             raise
         return None

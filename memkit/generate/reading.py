@@ -13,6 +13,7 @@ from memkit.generate.content import SHEETS, Content, SkillSheet, by_name, digest
 from memkit.resources import resource
 from memkit.skills import agent_skill, load_skill
 from memkit.store.config import DEFAULTS, flat, load_settings, tree
+from memkit.store.layout import require_inside
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
 
@@ -25,6 +26,8 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
     # The environment of whoever renders must not end up in a project that others run.
     settings = tree({setting.key: setting.value for setting in load_settings(root, {})})
     paths = {path.stem: path for path in (root / "skills").glob("*.yaml")}
+    for path in paths.values():
+        require_inside(root, path, f"skills/{path.name}")
     paths |= {name: resource("skills") / f"{name}.yaml" for name in wired if name not in paths}
     return Content(
         name=str(settings["name"] or root.name or "agent"),
@@ -50,6 +53,7 @@ def _sheet(path: Path) -> SkillSheet:
 def _checked(folder: Path, schema: str) -> Iterator[dict[str, Any]]:
     """Yield the data of every file in ``folder``; the schema and the name are checked, as everywhere."""
     for path in sorted(folder.glob("*.yaml")):
+        require_inside(folder.parent, path, f"{folder.name}/{path.name}")
         document = load_yaml(path, name=f"{folder.name}/{path.name}")
         for finding in check(document.data, load_schema(schema)):
             line, column = finding.position(document)

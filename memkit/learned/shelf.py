@@ -18,7 +18,7 @@ from memkit.runtime.htn.learning import content_of
 from memkit.runtime.htn.terms import Term, is_variable
 from memkit.runtime.memory.locking import locked
 from memkit.store.files import write_whole
-from memkit.store.layout import NAME, checked_name, state_folder
+from memkit.store.layout import NAME, checked_name, require_inside, state_folder
 from memkit.store.schema import SchemaFinding, suggestion
 from memkit.store.yaml import Document, KeyPath, load_yaml
 from memkit.store.yaml_edit import edited
@@ -71,6 +71,7 @@ class Shelf:
     def of_store(root: Path, domain: str) -> Shelf:
         """Return the shelf of a domain in the store at ``root``."""
         shown = f"{FOLDER}/{checked_name(domain, 'domain')}.yaml"
+        require_inside(root, root / shown, shown)
         return Shelf(root / shown, shown, domain, state_folder(root) / "gaps" / f"{domain}.jsonl")
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memkit.lint.interface import Rule
+from memkit.store.tracked import HOW_TO_CLEAN
 
 _SHARD = "archive/2026-11/writer.jsonl"
 _RECORD = (
@@ -81,5 +82,15 @@ ARCHIVE_RULES = (
         _RECORD,
         "archive/notes.jsonl",
         severity="warning",
+    ),
+    Rule(
+        "MKA008",
+        "tracked-machine-folder",
+        "Git tracks .memkit/, which belongs to this machine alone.",
+        "It holds sessions, the audit log and the index in clear text, and no erasing reaches what others cloned. "
+        f"{HOW_TO_CLEAN}",
+        "git add -f .memkit\n",
+        "git rm -r -q --cached .memkit\n",
+        "memkit.yaml",
     ),
 )

@@ -11,6 +11,11 @@ from memkit.lint.interface import Finding, LintReport, Source
 from memkit.lint.sources import lies_inside, sources_of_store
 from memkit.lint.store_files import StoreFiles
 from memkit.lint.suppressions import apply_suppressions
+from memkit.runtime.memory.private_folders import MACHINE
+from memkit.store.layout import MANIFEST
+from memkit.store.tracked import HOW_TO_CLEAN, is_tracked
+
+TRACKED = "MKA008"
 
 
 def lint(
@@ -68,6 +73,9 @@ def _in_store(
             if path in paths:
                 found = [finding for finding in result.findings if finding.code in chosen]
                 yield from apply_suppressions(found, result.comments, path, chosen)
+    if root / MANIFEST in paths and TRACKED in chosen and is_tracked(root):
+        message = f"Git tracks {MACHINE}/, which holds sessions in clear text. {HOW_TO_CLEAN}"
+        yield Finding(TRACKED, message, root / MANIFEST, 1)
     shards = [source for source in given if source.kind == "archive"]
     if shards:
         yield from (finding for finding in archive_findings(shards, cached=cached) if finding.code in chosen)

@@ -13,7 +13,7 @@ from memkit.lint.interface import Finding, Source
 from memkit.lint.sources import lies_inside
 from memkit.lint.suppressions import Suppression
 from memkit.store.file_bytes import file_bytes, why_not
-from memkit.store.head import head_id
+from memkit.store.git_folder import known_git_folder
 
 if TYPE_CHECKING:
     from memkit.lint.checked import Checked
@@ -55,7 +55,8 @@ class StoreFiles:
             UsageError: There is no commit to compare with, of those that a person named.
         """
         contents, results = self._read()
-        program, head = cache.program_key(), head_id(self.root)
+        program, repository = cache.program_key(), known_git_folder(self.root)
+        head = repository.head_id if repository else None
         keys = {path: cache.digest(content) for path, content in contents.items()}
         named = sorted((str(path), key) for path, key in keys.items())
         key = cache.digest(repr((program, self._since, head, sorted(map(str, results)), named)).encode())

@@ -93,7 +93,7 @@ def name_set(guard: Guard, git: Git) -> str:
     count = f"{len(guard.policies)} policies"
     try:
         commit = git.run("rev-parse", "--short", "HEAD", check=False).strip()
-        changed = git.run("status", "--porcelain", "--", "policies", check=False).strip()
+        changed = git.status("policies")
     except EnvironmentFault:
         return count
     return f"{count} of commit {commit or 'none'}{', with changes that are in no commit' if changed else ''}"

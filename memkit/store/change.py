@@ -9,6 +9,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.files import write_whole
 from memkit.store.git import Git
+from memkit.store.tracked import require_untracked
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "merge",
@@ -50,11 +51,12 @@ def change_files(
 ) -> str | None:
     """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`."""
     for path in files:
-        if not (root / path).parent.resolve().is_relative_to(root.resolve()):
+        if not (root / path).resolve().is_relative_to(root.resolve()):
             raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
     git = Git(root)
     in_repository = git.is_repository()
     if in_repository:
+        require_untracked(root)
         require_quiet(git)
         git.require_identity()
     before = {path: _content(root / path) for path in files}

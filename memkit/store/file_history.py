@@ -66,7 +66,7 @@ class FileHistory:
 
     def is_changed(self) -> bool:
         """Return whether the file in the work tree holds anything that is in no commit."""
-        return bool(self._git.run("status", "--porcelain", "--", self.path).strip())
+        return bool(self._git.status(self.path))
 
     def _texts(self, commits: Sequence[str]) -> list[str | None]:
         found = self._objects.read_named(f"{commit}:./{self.path}" for commit in commits)

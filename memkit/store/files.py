@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memkit.errors import EnvironmentFault
+from memkit.runtime.memory.private_folders import make_private
 from memkit.runtime.memory.shards import sync_folder
 
 
@@ -40,7 +41,7 @@ def whole_file(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -1,52 +1,17 @@
-"""Git, through one hardened wrapper: a store is untrusted input for git too.
-
-Git runs programs that a repository's own configuration names: file-system monitors, hooks, filters, text converters,
-signing programs. So the configuration is read first (reading it runs nothing), what could run is switched off for every
-call, no text of a user is ever an option, and paths stand after ``--``.
-"""
+"""What memkit does with git in a store; a store is untrusted input for git too, so ``git_process`` starts every one."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from memkit.errors import EnvironmentFault, MissingExtra
+from memkit.errors import EnvironmentFault
+from memkit.store.git_folder import git_folder, known_git_folder
 from memkit.store.git_lock import writing
-from memkit.store.git_programs import silenced
-
-if TYPE_CHECKING:
-    import subprocess
-
-    from git.cmd import Git as GitProcess
-
-_SWITCHED_OFF = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": os.devnull,
-    "core.untrackedCache": "false",
-    "commit.gpgSign": "false",
-    "tag.gpgSign": "false",
-    "protocol.ext.allow": "never",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "core.fsync": "committed,reference",
-}
-_FORGOTTEN = [
-    word
-    for name in (
-        "GIT_DIR",
-        "GIT_INDEX_FILE",
-        "GIT_WORK_TREE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    )
-    for word in ("-u", name)
-]
-"""What a hook's git passes on: with it, git on *this* repository would read that other one."""
+from memkit.store.git_process import Ended, GitProcess
 
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 _SECONDS = 60.0
@@ -58,7 +23,7 @@ class Git:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._programs: dict[str, str] | None = None
+        self._process = GitProcess(root, self._repository)
         self._inherited: tuple[int, ...] = ()
         """Descriptors of the lock that git keeps as long as it lives."""
 
@@ -84,9 +49,7 @@ class Git:
             check: Whether a failure is an error; otherwise it prints nothing.
         """
         variables = {"GIT_INDEX_FILE": str(index)} if index else {}
-        return self._execute(
-            arguments, _clean_environment(_SWITCHED_OFF | self._silenced()), check, given, variables, seconds
-        )
+        return self._checked(arguments, self._ended(arguments, given, variables, seconds), check=check)
 
     def is_repository(self) -> bool:
         """Return whether the folder lies in a git work tree."""
@@ -94,50 +57,71 @@ class Git:
 
     def top(self) -> Path | None:
         """Return the root of the work tree that the folder lies in, or None outside of one."""
-        printed = self._asked("rev-parse", "--show-toplevel").strip()
+        printed = self.run("rev-parse", "--show-toplevel", check=False).strip()
         return Path(printed) if printed else None
 
     def init(self) -> None:
         """Make a repository here, with the branch ``main``."""
-        self._execute(
-            ["init", "--quiet", "--template=", "--initial-branch=main"], _clean_environment(_SWITCHED_OFF), check=True
-        )
+        self.run("init", "--quiet", "--template=", "--initial-branch=main")
+        self._process = GitProcess(self.root, self._repository)
 
     def require_identity(self) -> None:
         """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
         for identity in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            if not self._asked("-c", "user.useConfigOnly=true", "var", identity):
+            if not self.run("-c", "user.useConfigOnly=true", "var", identity, check=False):
                 raise EnvironmentFault(
                     "Git does not know who you are, so nothing can be committed. Run: "
                     'git config --global user.name "Your Name" && git config --global user.email you@example.org'
                 )
 
-    def commit(self, message: str, paths: Sequence[str]) -> str | None:
+    def status(self, *paths: str) -> str:
+        """Return what ``git status --porcelain`` says of paths; a repository inside of the store is not looked into.
+
+        Git would look with a git of its own, which knows nothing of the settings that are overruled here.
+        """
+        return self.run("status", "--porcelain", "--ignore-submodules=all", "--", *paths)
+
+    def commit(self, message: str, paths: Sequence[str], *, hooks: bool = False) -> str | None:
         """Commit exactly ``paths`` (relative to the root) and return the commit's id, or None when nothing changed.
 
-        What else is staged stays staged. Hooks of the repository do not run.
+        What else is staged stays staged.
+
+        Args:
+            message: What the commit says.
+            paths: Files and folders.
+            hooks: Whether the hooks of the repository run; only for what people write, in a store that they trust.
         """
         self.require_identity()
+        self._require_no_repository(paths)
         with self._writing():
             present = [path for path in paths if (self.root / path).exists()]
             if present:
                 self.run("add", "--", *present)
-            if not self.run("status", "--porcelain", "--", *paths).strip():
+            if not self.status(*paths):
                 return None
-            options = (
-                "--quiet",
-                "--only",
-                "--no-verify",
-                "--file=-",
-            )  # a message can be longer than an argument may be
-            self.feed(message.encode(), "commit", *options, "--", *paths)
+            # A message can be longer than an argument may be.
+            words = ["commit", "--quiet", "--only", *([] if hooks else ["--no-verify"]), "--file=-", "--", *paths]
+            self._checked(words, self._ended(words, message.encode(), {}, _SECONDS, hooks=hooks))
             return self.run("rev-parse", "--verify", "HEAD").strip()
+
+    def _require_no_repository(self, paths: Sequence[str]) -> None:
+        """Raise ``EnvironmentFault`` where another repository lies in what is to be committed.
+
+        To see whether it changed, git would start a git in it, with settings that nobody has looked at.
+        """
+        for path in paths:
+            for parent, folders, files in os.walk(self.root / path):
+                if ".git" in folders or ".git" in files:
+                    raise EnvironmentFault(
+                        f"{parent} is another repository inside of {path}, and memkit commits no submodules. "
+                        "Move it out of the store."
+                    )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Keep other memkits out, and clear away what a git of theirs that was killed left locked."""
-        folder = self._folder()
-        with nullcontext(()) if folder is None else writing(folder, self.head_branch()) as self._inherited:
+        folder = git_folder(self.root)
+        with nullcontext(()) if folder is None else writing(folder) as self._inherited:
             try:
                 yield
             finally:
@@ -145,114 +129,38 @@ class Git:
 
     def head_branch(self) -> str | None:
         """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
-        folder = self._folder()
-        try:
-            head = "" if folder is None else (folder / "HEAD").read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
-            return None
-        return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
+        folder = known_git_folder(self.root)
+        return folder.branch if folder else None
 
-    def _folder(self) -> Path | None:
-        """Return git's folder, that of a linked work tree included, without running git; None without a repository."""
-        root = self.root.absolute()
-        for folder in (root, *root.parents):
-            dot_git = folder / ".git"
-            if dot_git.is_file():
-                with suppress(OSError, UnicodeDecodeError):
-                    return folder / dot_git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-                return None
-            if dot_git.exists():
-                return dot_git
-        return None
+    def _repository(self) -> Mapping[str, str]:
+        """Return what says which working tree this is, whatever the repository's settings say."""
+        folder = git_folder(self.root)
+        if folder is None:
+            return {}
+        folder.require_inside()
+        return {"GIT_WORK_TREE": str(folder.top)}
 
-    def _silenced(self) -> dict[str, str]:
-        """Return what keeps git from running the programs of the repository's own configuration, asked once."""
-        if self._programs is None:
-            self._programs = silenced(self._asked("config", "--list", "--name-only", "-z").split("\0"))
-        return self._programs
-
-    def _asked(self, *arguments: str) -> str:
-        """Return what a command prints that runs no filter, or nothing when it fails."""
-        return self._execute(arguments, _clean_environment(_SWITCHED_OFF), check=False).decode(
-            "utf-8", "surrogateescape"
-        )
-
-    def _execute(
+    def _ended(
         self,
         arguments: Sequence[str],
-        environment: Mapping[str, str],
-        check: bool,
-        given: bytes = b"",
-        variables: Mapping[str, str] = MappingProxyType({}),
-        seconds: float = _SECONDS,
-    ) -> bytes:
-        words = ["env", *_FORGOTTEN, *(f"{name}={value}" for name, value in variables.items()), "git", *arguments]
-        process = _git_process(self.root)
-        status, output, errors = _finished(process, words, environment, given, seconds, self._inherited)
-        if status != 0 and check:
-            said = errors.decode("utf-8", "replace").strip() or f"exit {status}"
+        given: bytes,
+        variables: Mapping[str, str],
+        seconds: float,
+        *,
+        hooks: bool = False,
+    ) -> Ended:
+        return self._process.finished(
+            arguments, given, variables=variables, seconds=seconds, hooks=hooks, inherited=self._inherited
+        )
+
+    def _checked(self, arguments: Sequence[str], ended: Ended, *, check: bool = True) -> bytes:
+        """Return what git printed; a failure is an error that says what git said, or prints nothing."""
+        if ended.status != 0 and check:
+            said = ended.errors.decode("utf-8", "replace").strip() or f"exit {ended.status}"
             if locked := _LOCKED.search(said):
                 raise EnvironmentFault(
                     f"{locked['path']} is there: another git is at work, or was killed and left it. "
                     "Try again when it is done; delete the file where there is none."
                 )
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {said.splitlines()[-1]}")
-        return output if status == 0 else b""
-
-
-def _finished(
-    process: GitProcess,
-    words: Sequence[str],
-    environment: Mapping[str, str],
-    given: bytes,
-    seconds: float,
-    inherited: Sequence[int] = (),
-) -> tuple[int, bytes, bytes]:
-    """Run git to its end and return its status, output and messages.
-
-    GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here. Git is told to stop
-    before an interrupt or a time-out goes on: it then removes its lock files.
-    """
-    import subprocess  # with GitPython, which needs it as well: a search needs neither
-
-    # The handle ends git when it is dropped.
-    handle = process.execute(
-        list(words), istream=subprocess.PIPE, as_process=True, env=dict(environment), pass_fds=inherited
-    )
-    child = handle.proc
-    assert child is not None
-    try:
-        output, errors = child.communicate(given, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _stop(child)
-        command = words[words.index("git") + 1]
-        raise EnvironmentFault(f"git {command} did not end within {seconds:.0f} seconds.") from None
-    except BaseException:
-        _stop(child)
-        raise
-    return child.returncode, output, errors
-
-
-def _stop(child: subprocess.Popen[bytes]) -> None:
-    child.terminate()
-    child.wait()
-
-
-def _git_process(root: Path) -> GitProcess:
-    """Return GitPython's process runner; imported here because it costs more than a whole search."""
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-    import shutil
-
-    if shutil.which("git") is None:
-        raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
-    from git.cmd import Git as GitProcess
-
-    return GitProcess(str(root))
-
-
-def _clean_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that switch off what could run a program or wait for a person."""
-    cleaned = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_CONFIG_COUNT": str(len(settings))}
-    for number, (key, value) in enumerate(settings.items()):
-        cleaned |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return cleaned
+        return ended.output if ended.status == 0 else b""

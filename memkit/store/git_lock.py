@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
+from memkit.store.git_folder import GitFolder
 
 NAME = "memkit-writing"
 """Lies in git's folder; it holds something while a git of memkit's writes."""
@@ -29,12 +30,11 @@ _OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
-def writing(folder: Path, branch: str | None) -> Iterator[tuple[int, ...]]:
+def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
     """Keep every other memkit from writing to a repository for the time of the block.
 
     Args:
-        folder: Git's folder.
-        branch: The branch that is checked out.
+        repository: Where git keeps what is written.
 
     Yields:
         The descriptors that git has to inherit, so that nobody comes in before it has ended.
@@ -42,6 +42,7 @@ def writing(folder: Path, branch: str | None) -> Iterator[tuple[int, ...]]:
     Raises:
         EnvironmentFault: Another memkit did not come to an end.
     """
+    folder = repository.own
     try:
         descriptor = os.open(folder / NAME, _OPEN, 0o600)
     except OSError:
@@ -51,7 +52,7 @@ def writing(folder: Path, branch: str | None) -> Iterator[tuple[int, ...]]:
         _take(descriptor, folder)
         status = os.fstat(descriptor)
         if status.st_size:
-            _clear_away(folder, branch, status.st_mtime)
+            _clear_away(repository, status.st_mtime)
         _wait_for_others(folder / "index.lock")
         _note_time(descriptor)
         try:
@@ -81,12 +82,12 @@ def _note_time(descriptor: int) -> None:
     os.pwrite(descriptor, b"writing\n", 0)
 
 
-def _clear_away(folder: Path, branch: str | None, begun: float) -> None:
+def _clear_away(repository: GitFolder, begun: float) -> None:
     """Remove the locks that a git of memkit's, which was killed, took when it had begun."""
-    common = _common(folder)
+    folder, branch = repository.own, repository.branch
     names = [folder / "index.lock", folder / "HEAD.lock", *sorted(folder.glob("next-index-*.lock"))]
     if branch is not None:
-        names.append(common / "refs" / "heads" / f"{branch}.lock")
+        names.append(repository.shared / "refs" / "heads" / f"{branch}.lock")
     for path in names:
         try:
             taken = path.lstat().st_mtime
@@ -94,14 +95,6 @@ def _clear_away(folder: Path, branch: str | None, begun: float) -> None:
             continue
         if begun <= taken <= begun + SLOWEST:
             path.unlink(missing_ok=True)
-
-
-def _common(folder: Path) -> Path:
-    """Return the folder with the branches, which linked work trees share."""
-    try:
-        return folder / (folder / "commondir").read_text(encoding="utf-8").strip()
-    except OSError:
-        return folder
 
 
 def _wait_for_others(lock: Path) -> None:

@@ -59,6 +59,8 @@ class GitObjects:
             about, _, path = line.partition(b"\t")
             if path and b" blob " in about:
                 mode, _, id, size = about.decode("ascii").split()
+                if not size.isdigit():
+                    raise self._lacking(id)
                 entries.append(TreeEntry(path.decode("utf-8", "surrogateescape"), id, int(size), mode))
         return entries
 
@@ -85,7 +87,7 @@ class GitObjects:
             end = printed.index(b"\n", start)
             words = printed[start:end].split()
             if len(words) != 3:
-                raise EnvironmentFault(f"The blob {id} is not in the repository {self._git.root}. Run 'git fsck'.")
+                raise self._lacking(id)
             size = int(words[2])
             contents[id] = printed[end + 1 : end + 1 + size]
             start = end + 1 + size + 1
@@ -148,6 +150,11 @@ class GitObjects:
             listed = "".join(lines).encode("utf-8", "surrogateescape")
             self._git.feed(listed, "update-index", "-z", "--index-info", index=index)
             return self._git.feed(b"", "write-tree", index=index).decode("ascii").strip()
+
+    def _lacking(self, blob: str) -> EnvironmentFault:
+        return EnvironmentFault(
+            f"The blob {blob} is not in the repository {self._git.root}, and nothing is fetched. Run 'git fsck'."
+        )
 
     def _resolved(self, name: str) -> str:
         return self._git.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, check=False).strip()

@@ -1,27 +1,11 @@
-"""The programs that git may run on shards, named in a repository's own configuration and in every call of memkit's."""
+"""The programs that git may run on shards, named in its own configuration by 'memkit git setup'."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
-from collections.abc import Iterable
 
 ATTRIBUTES = "merge=memkit diff=memkit"
-
-_FOREIGN = re.compile(
-    r"(?P<kind>filter|merge|diff)\.(?P<name>.+)\.(?P<key>clean|smudge|process|required|driver|textconv|command)",
-    re.IGNORECASE,
-)
-_SILENCED = {
-    "clean": "",
-    "smudge": "",
-    "process": "",
-    "required": "false",
-    "driver": "false",  # a driver that fails is a conflict; an empty one would quietly take one side
-    "textconv": "cat",
-    "command": "true",
-}
 
 
 def own_programs(store: str = ".") -> dict[str, str]:
@@ -45,19 +29,3 @@ def own_programs(store: str = ".") -> dict[str, str]:
             f'f() {{ {memkit} textconv --store {shlex.quote(store)} "$1" 2>/dev/null || cat "$1"; }}; f'
         ),
     }
-
-
-def silenced(keys: Iterable[str]) -> dict[str, str]:
-    """Return what switches off every program that a configuration with these keys names, but for memkit's own."""
-    settings = {}
-    for key in keys:
-        if match := _FOREIGN.fullmatch(key):
-            settings[key] = _SILENCED[match["key"].lower()]
-            if match["kind"].lower() == "filter":
-                settings |= {f"filter.{match['name']}.{one}": "" for one in ("clean", "smudge", "process")}
-                settings[f"filter.{match['name']}.required"] = "false"
-        elif key.lower() == "diff.external":
-            settings[key] = "true"
-        elif key.lower().endswith(".cachetextconv"):
-            settings[key] = "false"
-    return settings | own_programs()

@@ -6,7 +6,10 @@ import os
 import re
 from pathlib import Path
 
-from memkit.errors import StoreFault, UsageError
+from memkit.errors import NoStore, StoreFault, UsageError
+from memkit.runtime.memory.errors import ArchiveError, LeadsOut
+from memkit.runtime.memory.inside import require_inside as leads_inside
+from memkit.runtime.memory.private_folders import require_private
 from memkit.terminal import shell_word
 
 MANIFEST = "memkit.yaml"
@@ -17,21 +20,22 @@ def find_store(given: Path | None = None, *, start: Path | None = None) -> Path:
     """Return the root of the store: ``given``, else ``MEMKIT_STORE``, else the nearest parent with ``memkit.yaml``.
 
     Raises:
-        StoreFault: There is none; the message says where was looked and what to run.
+        NoStore: There is none; the message says where was looked and what to run.
+        StoreFault: What memkit keeps beside it would end somewhere else.
     """
     named = given or _from_environment()
     if named is not None:
         root = named.expanduser().resolve()
         if not (root / MANIFEST).is_file():
-            raise StoreFault(
+            raise NoStore(
                 f"{named} is not a store: it has no {MANIFEST}. Make one with: memkit init {shell_word(str(named))}"
             )
-        return root
+        return _looked_at(root)
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         if (folder / MANIFEST).is_file():
-            return folder
-    raise StoreFault(
+            return _looked_at(folder)
+    raise NoStore(
         f"No store in {here} or above: no {MANIFEST}. Make one with 'memkit init DIR', or name one with --store DIR."
     )
 
@@ -46,9 +50,25 @@ def checked_name(name: str, kind: str) -> str:
 
 
 def require_inside(root: Path, path: Path, shown: str) -> None:
-    """Raise ``UsageError`` where a file that people write is a link out of the store: no history keeps what it says."""
-    if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-        raise UsageError(f"{shown}:1:1: The file is a link out of the store, where no history keeps it.", path=shown)
+    """Raise ``UsageError`` where a link leads out of the store on the way to a file: no history keeps what it says."""
+    try:
+        leads_inside(root, path)
+    except LeadsOut as error:
+        what = "The file is a link" if path.is_symlink() else f"{shown.rpartition('/')[0]}/ is a link"
+        raise UsageError(f"{shown}:1:1: {what} out of the store, where no history keeps it.", path=shown) from error
+
+
+def require_writable_inside(root: Path, path: Path) -> None:
+    """Raise ``StoreFault`` where what is to be written below ``root`` would end outside of it, behind a link.
+
+    A path that a person names elsewhere is theirs to name.
+    """
+    if not path.absolute().is_relative_to(root.absolute()):
+        return
+    try:
+        leads_inside(root, path)
+    except LeadsOut as error:
+        raise StoreFault(str(error)) from error
 
 
 def state_folder(root: Path) -> Path:
@@ -59,6 +79,15 @@ def state_folder(root: Path) -> Path:
 def cache_folder(root: Path) -> Path:
     """Return the folder of what can be deleted and is rebuilt."""
     return root / ".memkit" / "cache"
+
+
+def _looked_at(root: Path) -> Path:
+    """Return ``root`` once it is known that the machine's folder lies in it."""
+    try:
+        require_private(root)
+    except ArchiveError as error:
+        raise StoreFault(str(error)) from error
+    return root
 
 
 def _from_environment() -> Path | None:

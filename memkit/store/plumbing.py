@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from memkit.errors import EnvironmentFault, MissingExtra
-
-CHUNK = 1 << 20
+from memkit.errors import EnvironmentFault
+from memkit.store.git_folder import GitFolder
+from memkit.store.git_process import Ended, GitProcess, require_git
 
 
 class GitObject(NamedTuple):
@@ -29,57 +28,39 @@ class Plumbing:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._process = GitProcess(folder, self._repository)
 
     def run(self, *arguments: str, given: bytes = b"", check: bool = True, index: Path | None = None) -> bytes:
         """Run ``git ARGUMENTS`` and return what it printed; raises ``EnvironmentFault`` with git's last line."""
         done = self.finished(*arguments, given=given, index=index)
-        if done.returncode != 0 and check:
-            reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.returncode}"]
+        if done.status != 0 and check:
+            reason = done.errors.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.status}"]
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.folder}: {reason[-1]}")
-        return done.stdout if done.returncode == 0 else b""
+        return done.output if done.status == 0 else b""
 
-    def finished(
-        self, *arguments: str, given: bytes = b"", index: Path | None = None
-    ) -> subprocess.CompletedProcess[bytes]:
+    def finished(self, *arguments: str, given: bytes = b"", index: Path | None = None) -> Ended:
         """Run ``git ARGUMENTS`` and return how it ended, for a command whose exit code is its answer."""
-        return subprocess.run(
-            ["git", *arguments], input=given, capture_output=True, env=self._environment(index), cwd=self.folder
-        )
+        return self._process.finished(arguments, given, variables={"GIT_INDEX_FILE": str(index)} if index else {})
 
     def all_objects(self) -> Iterator[GitObject]:
         """Yield every object there is: loose, packed, unreachable."""
-        with self._started("cat-file", "--batch-all-objects", "--unordered", "--buffer", "--batch") as (_, output):
+        with self._process.running("cat-file", "--batch-all-objects", "--unordered", "--buffer", "--batch") as (
+            _,
+            output,
+        ):
             while header := output.readline():
                 yield _object(header, output)
 
     @contextmanager
     def reader(self) -> Iterator[ObjectReader]:
         """Give what reads single objects by their id."""
-        with self._started("cat-file", "--batch") as (wanted, output):
+        with self._process.running("cat-file", "--batch") as (wanted, output):
             yield ObjectReader(wanted, output)
 
-    @contextmanager
-    def _started(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        child = subprocess.Popen(
-            ["git", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=self._environment(None), cwd=self.folder, bufsize=CHUNK,
-        )  # fmt: skip
-        assert child.stdin is not None and child.stdout is not None
-        try:
-            yield child.stdin, child.stdout
-        finally:
-            child.kill()
-            child.wait()
-            for stream in (child.stdin, child.stdout):
-                stream.close()
-
-    def _environment(self, index: Path | None) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        settings = {
-            "GIT_DIR": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C",
-            "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
-        }  # fmt: skip
-        return kept | settings | ({"GIT_INDEX_FILE": str(index)} if index else {})
+    def _repository(self) -> Mapping[str, str]:
+        """Return what makes this folder the repository, without the configuration of people."""
+        GitFolder(self.folder, self.folder, self.folder).require_inside()
+        return {"GIT_DIR": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 
 class ObjectReader:
@@ -107,14 +88,6 @@ def scratch_repository() -> Iterator[Plumbing]:
         git = Plumbing(Path(folder))
         git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
         yield git
-
-
-def require_git() -> None:
-    """Raise ``MissingExtra`` where there is no git on the PATH."""
-    import shutil
-
-    if shutil.which("git") is None:
-        raise MissingExtra("There is no git on the PATH, and this cannot be done without it. Install git.")
 
 
 def tree_entries(data: bytes, id_size: int) -> Iterator[tuple[bytes, bytes, str]]:

@@ -30,8 +30,8 @@ from memkit.runtime.memory.sealing import shown
 from memkit.runtime.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.runtime.memory.tombstones import burials
 from memkit.store.files import write_whole
-from memkit.store.layout import cache_folder, state_folder
-from memkit.store.plumbing import require_git
+from memkit.store.git_process import require_git
+from memkit.store.layout import cache_folder, require_writable_inside, state_folder
 from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace
 
@@ -242,6 +242,8 @@ def _with_tombstones(
         shard = _open_shard(workspace, len(lines))
         present = wanted[shard] if shard in wanted else shard.read_bytes() if shard.exists() else b""
         wanted[shard] = (present or b"") + lines
+    for path in wanted:
+        require_writable_inside(workspace.root, path)
     return list(wanted.items())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memkit import __version__
 from memkit.domains import load_domains
-from memkit.errors import MemkitError, StoreFault
+from memkit.errors import MemkitError, NoStore, StoreFault
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
 from memkit.runtime.memory.errors import ArchiveError
@@ -22,6 +22,7 @@ from memkit.skills import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
 from memkit.store.session_repair import damaged_sessions
+from memkit.store.tracked import require_untracked
 from memkit.use_cases.list_targets import list_targets
 from memkit.workspace import Workspace, open_workspace
 
@@ -78,9 +79,12 @@ def _targets() -> Check:
 def _store(given: Path | None) -> Iterator[Check]:
     try:
         root = find_store(given)
-    except StoreFault as error:
+    except NoStore as error:
         wanted = given is not None or "MEMKIT_STORE" in os.environ
         yield Check("store", not wanted, str(error) if wanted else f"not looked at. {error}")
+        return
+    except StoreFault as error:
+        yield Check("store", False, str(error))
         return
     try:
         workspace = open_workspace(root)
@@ -118,6 +122,7 @@ def _repository(git: Git) -> str:
     top = git.top()
     if top is None:
         raise StoreFault("The store lies in no git repository, so nothing in it has a history. Run 'git init' there.")
+    require_untracked(git.root)
     return str(top)
 
 

@@ -14,7 +14,7 @@ from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.targets import Target, checked_answers, find_target
-from memkit.store.layout import find_store
+from memkit.store.layout import find_store, require_writable_inside
 from memkit.store.plumbing import scratch_repository
 
 
@@ -60,6 +60,7 @@ def generate_project(
     given = checked_answers(chosen, answers or {})
     root = find_store(store)
     place = (out if out is not None else root / "outputs" / target).expanduser().absolute()
+    require_writable_inside(root, place)
     content = content_of(root, wired)
     wheel = installed_runtime()
     order = Order(chosen, content, given, Runtime.of(wheel), wheel, way_to(root, place))

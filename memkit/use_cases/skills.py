@@ -24,7 +24,7 @@ from memkit.skills.sheet import left_out
 from memkit.skills.skill import FOLDER, SKILL, read_skill
 from memkit.store.change import change_file
 from memkit.store.files import write_whole
-from memkit.store.layout import checked_name
+from memkit.store.layout import checked_name, require_writable_inside
 from memkit.store.rollback import RolledBack, roll_back
 from memkit.store.schema import suggestion
 from memkit.store.schema_files import schema_comment
@@ -163,6 +163,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     """Write ``out/<name>/SKILL.md`` and return where; nothing is written that the profile's check refuses.
 
     Raises:
+        StoreFault: ``out`` lies in the store by its name, and behind a link that leads out of it.
         UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
     """
     skill = load_named_skill(root, name)
@@ -171,6 +172,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     problems = sheet_problems(text, path.parent.name, profile)
     if problems:
         raise UsageError(f"The skill {name!r} cannot be exported: {problems[0]}")
+    require_writable_inside(root, path)
     content = text.encode("utf-8")
     if not force and _holds_another(path, content):
         raise UsageError(f"{path} holds another text. Add --force to replace it.")

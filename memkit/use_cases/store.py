@@ -17,14 +17,17 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.privacy.sealer import MISSING, has_cryptography
 from memkit.resources import resource
+from memkit.runtime.memory.private_folders import MACHINE, require_private
+from memkit.runtime.memory.regular_files import whole_file
 from memkit.store.config import DEFAULTS
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_programs import ATTRIBUTES, own_programs
-from memkit.store.layout import MANIFEST
+from memkit.store.layout import MANIFEST, require_writable_inside
 from memkit.store.manifest import change_manifest
 from memkit.store.scalars import resolve_plain
 from memkit.store.schema_files import schema_files
+from memkit.store.tracked import require_untracked
 from memkit.terminal import one_line
 from memkit.workspace import Workspace
 
@@ -32,6 +35,9 @@ from memkit.workspace import Workspace
 
 _STARTERS = ("skills", "policies", "domains")
 _EMPTY = ("archive", "outputs")
+IGNORE = ".gitignore"
+_MACHINE_LINE = f"/{MACHINE}/"
+_ABOUT_MACHINE = re.compile(rf"!?/?(\*\*/)?{re.escape(MACHINE)}(/(\*\*?)?)?\s*")
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class NewStore:
     kept: tuple[str, ...]
     """Paths that were there already and were not touched."""
     commit: str | None
+    ignored: str | None
+    """The line that ``.gitignore`` gained, None where it ignored the machine's folder already."""
 
 
 def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) -> NewStore:
@@ -59,7 +67,7 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
     _refuse_unless_free(root, adopt=adopt)
     made = _missing_folders(root)
     added: list[str] = []
-    own_repository = False
+    own_repository, ignoring = False, None
     try:
         root.mkdir(parents=True, exist_ok=True)
         git = Git(root)
@@ -70,20 +78,66 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
                 "Use --adopt to make the store a part of it, or another folder."
             )
         git.require_identity()
+        require_private(root)
         wanted = starter_files(name or root.name or "memory")
         kept = tuple(path for path in wanted if os.path.lexists(root / path))
         added += [path for path in wanted if path not in kept]
+        for path in added:
+            require_writable_inside(root, root / path)
+        if outer is not None:
+            require_untracked(root)
+        ignoring = Ignoring.of(root, git if outer else None) if IGNORE in kept else None
         _write_all(root, {path: wanted[path] for path in added})
+        if ignoring:
+            ignoring.write()
         if outer is None:
             own_repository = True
             git.init()
-        commit = git.commit("Make the store", added) if added else None
+        commit = git.commit("Make the store", [*added, *(ignoring.committed if ignoring else ())]) if added else None
     except BaseException as error:
+        if ignoring:
+            ignoring.undo()
         _undo(root, added, made, new_git=own_repository)
         if isinstance(error, OSError):
             raise EnvironmentFault(f"{folder} cannot be written: {error.strerror or error}.") from error
         raise
-    return NewStore(root, tuple(added), kept, commit)
+    return NewStore(root, tuple(added), kept, commit, _MACHINE_LINE if ignoring else None)
+
+
+@dataclass(frozen=True)
+class Ignoring:
+    """The ``.gitignore`` of a project that is adopted, which lacks the machine's folder."""
+
+    path: Path
+    before: bytes
+    committed: tuple[str, ...]
+    """The file, where committing it commits nothing else that a person changed in it."""
+
+    @classmethod
+    def of(cls, root: Path, git: Git | None) -> Ignoring | None:
+        """Return what is to be written, None where the machine's folder is ignored already.
+
+        Raises:
+            StoreFault: It is a link out of the project.
+            OSError: It cannot be read, or is no file.
+        """
+        path = root / IGNORE
+        require_writable_inside(root, path)
+        before = whole_file(path.resolve())
+        said = [line for line in before.decode("utf-8", "replace").splitlines() if _ABOUT_MACHINE.fullmatch(line)]
+        if said and not said[-1].startswith("!"):
+            return None
+        return cls(path, before, (IGNORE,) if git and not git.status(IGNORE) else ())
+
+    def write(self) -> None:
+        """Add the line, with the line ends that the file has."""
+        end = b"\r\n" if b"\r\n" in self.before else b"\n"
+        gap = b"" if not self.before or self.before.endswith(b"\n") else end
+        write_whole(self.path.resolve(), self.before + gap + _MACHINE_LINE.encode() + end)
+
+    def undo(self) -> None:
+        """Put back what was there."""
+        write_whole(self.path.resolve(), self.before)
 
 
 def starter_files(name: str) -> dict[str, bytes]:

@@ -118,7 +118,7 @@ def consolidate_memory(
         plan = archive.consolidation(user_id=user, tell=retelling)
         done = archive.consolidate(plan, note=base) if plan else Consolidated()
         notes = (*(retelling.refused if retelling else ()), *done.refused)
-        if dry_run and workspace.git.run("status", "--porcelain", "--", "archive").strip():
+        if dry_run and workspace.git.status("archive"):
             notes += (UNCOMMITTED,)
         summary = "\n".join(_told(done, archive))
     if dry_run or not log.added:

@@ -14,7 +14,7 @@ import pytest
 from memkit.lint import cache, yaml_files
 from memkit.lint.rules import RULES
 from memkit.store.git import Git
-from memkit.store.head import head_id
+from memkit.store.git_folder import known_git_folder
 from memkit.use_cases.lint import lint_store
 
 Put = Callable[[str, str | bytes], Path]
@@ -181,11 +181,17 @@ def test_a_clean_run_from_the_cache_loads_no_parser(store: Path, put: Put) -> No
     assert not needless & set(done.stdout.split("\n"))
 
 
+def head_id(root: Path) -> str | None:
+    """Return the last commit as git's own files tell it."""
+    repository = known_git_folder(root)
+    return repository.head_id if repository else None
+
+
 def test_the_last_commit_is_read_without_git(tmp_path: Path) -> None:
     """Loose and packed references, a detached head, a folder below, a linked worktree; none before the first commit."""
     root = tmp_path / "repository"
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    assert head_id(tmp_path) is None
+    assert known_git_folder(tmp_path) is None
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     assert head_id(root) is None
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "A state"], check=True)

@@ -15,7 +15,7 @@ from memkit.use_cases.write_rule_pages import write_rule_pages
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]
 
-IN_WORDS = {"MKY007", "MKY009", "MKY010", "MKY017", "MKA007", "MKS401", "MKS402", "MKP401", "MKP402"}
+IN_WORDS = {"MKY007", "MKY009", "MKY010", "MKY017", "MKA007", "MKA008", "MKS401", "MKS402", "MKP401", "MKP402"}
 """Rules whose examples are described, because they are not about one text; they have tests of their own below."""
 
 SKILL = RULES["MKS001"].good

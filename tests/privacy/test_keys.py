@@ -94,7 +94,7 @@ def test_two_stores_of_one_machine_share_no_key(store: Path, home: Path, tmp_pat
     (other / "memkit.yaml").write_text("name: other\nformat: 1\n")
     clone = tmp_path / "clone"
     key = KeyRing(store, home).user_key("ada", create=True)
-    Git(tmp_path).run("clone", "--quiet", str(store), str(clone))
+    subprocess.run(["git", "clone", "--quiet", str(store), str(clone)], check=True)
 
     assert KeyRing(other, home).user_key("ada", create=True) != key
     assert KeyRing(clone, home).user_key("ada") == key

@@ -14,6 +14,7 @@ import pytest
 from memkit.errors import EnvironmentFault
 from memkit.store import git_lock
 from memkit.store.git import Git
+from memkit.store.git_folder import git_folder
 from memkit.store.git_lock import writing
 
 
@@ -91,8 +92,11 @@ def test_two_that_commit_at_once_do_it_one_after_the_other(repository: Git) -> N
     """Neither fails; the second waits."""
     entered, leave = threading.Event(), threading.Event()
 
+    folder = git_folder(repository.root)
+    assert folder is not None
+
     def hold() -> None:
-        with writing(repository.root / ".git", "main"):
+        with writing(folder):
             entered.set()
             leave.wait(5)
 

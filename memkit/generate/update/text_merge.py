@@ -98,9 +98,9 @@ def _merge_file(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, la
         names = [word for label in (_OWN_LABEL, labels.base, labels.theirs) for word in ("-L", label)]
         style = [] if base is None else ["--diff3"]
         done = git.finished("merge-file", "-p", "-q", *style, *names, *(str(Path(folder, name)) for name in sides))
-    if not 0 <= done.returncode <= _MOST_CONFLICTS:
-        raise EnvironmentFault(f"git merge-file failed: {done.stderr.decode('utf-8', 'replace').strip()}")
-    return done.stdout, done.returncode > 0
+    if not 0 <= done.status <= _MOST_CONFLICTS:
+        raise EnvironmentFault(f"git merge-file failed: {done.errors.decode('utf-8', 'replace').strip()}")
+    return done.output, done.status > 0
 
 
 def _broken(merged: bytes, own: bytes, theirs: bytes) -> bool:

@@ -21,6 +21,7 @@ from .index_corpus import CorpusIndex
 from .index_database import explained
 from .interface import Decision, Problem, SearchReport, StoredRecord
 from .log import Log, Observe
+from .private_folders import require_private
 from .record import JSON, Record, utc_now
 from .sealing import NoSealer, Sealer
 from .search import Meaning, Question, search
@@ -65,6 +66,8 @@ class ArchiveReader:
         """Read ``log``; its index lies in the store at ``path`` or else in ``cache``, and in memory without either."""
         self.settings = settings or MemorySettings()
         self.path = path
+        if path is not None:
+            require_private(path)
         self._log = log
         self._clock = clock
         self._observe = observe

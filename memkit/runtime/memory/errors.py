@@ -5,6 +5,7 @@ ArchiveError (exit_code 3)
 ├── RecordNotFound (1)      no such id for this user
 ├── StoreLocked (3)         another process held the lock for too long
 ├── StoreReadOnly (3)       the directory does not let us write
+├── LeadsOut (3)            a link leads out of the store
 ├── StoreFull (3)           the disk did not take the line; nothing of it was kept
 ├── StoreClosed (3)         used after close()
 ├── NotAllowed (1)          only a person may do this
@@ -51,6 +52,12 @@ class StoreReadOnly(ArchiveError):
     """Say that the store's directory cannot be written."""
 
     code = "read_only"
+
+
+class LeadsOut(ArchiveError):
+    """Say that a link leads out of the store, where nothing is read or written."""
+
+    code = "leads_out"
 
 
 MAKE_ROOM = "Nothing was stored and nothing is lost; make room on the disk and retry."

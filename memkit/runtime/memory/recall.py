@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from .newest_turns import SLACK, NewestTurns
+from .private_folders import make_private
 from .regular_files import whole_file
 from .sealing import NoSealer, Sealer
 from .secrets import mask
@@ -181,7 +182,7 @@ class RecallMemory:
                         self._newest.pop(whose[0], None)
                     else:
                         file = self._file(*whose)
-                        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                        make_private(file.parent)
                         with _locked(file.parent / ".lock"):
                             append_line(file, line_of(turn, self._sealer))
         return new
@@ -237,7 +238,7 @@ class RecallMemory:
     def _write(self, turn: Turn) -> None:
         file = self._file(turn.user_id, turn.session_id)
         directory = file.parent
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(directory)
         with _locked(directory / ".lock"):
             if file not in self._lines:
                 self._forget_expired(directory)

@@ -6,9 +6,12 @@ import stat
 from pathlib import Path
 
 
-def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
-    """Return a descriptor of a regular file; raises ``OSError`` for whatever else lies there."""
-    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+def open_regular(path: Path, flags: int, mode: int = 0o600, *, folder: int | None = None) -> int:
+    """Return a descriptor of a regular file; raises ``OSError`` for whatever else lies there, a link to one included.
+
+    A relative ``path`` starts at the folder that ``folder`` is a descriptor of, where one is given.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, mode, dir_fd=folder)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)

@@ -11,6 +11,7 @@ from typing import Any
 
 from .context import MainContext, Message
 from .lines import DECODER
+from .private_folders import make_private
 from .regular_files import whole_file
 from .sealing import NoSealer, Sealer, shown
 from .secrets import mask
@@ -105,7 +106,7 @@ class SessionFile:
 
     def _write(self, content: Mapping[str, Any]) -> None:
         data = {**content, **self._whose}
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._path.parent)
         beside = self._path.with_suffix(f".{os.getpid()}.new")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:

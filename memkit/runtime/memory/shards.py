@@ -10,9 +10,10 @@ from datetime import datetime
 from pathlib import Path
 
 from .errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
+from .inside import open_inside, require_inside
 from .locking import DENIED, NO_ROOM, locked
 from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
-from .regular_files import open_regular
+from .private_folders import make_private
 from .times import to_text
 
 SHARD_LIMIT = 2 * 1024 * 1024
@@ -20,8 +21,9 @@ MONTH = r"\d{4}-\d{2}"
 WRITER = r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9_])?"
 Branch = str | Callable[[], str | None] | None
 """The branch that is checked out, or what says so: somebody may check out another one while a chat runs."""
-READ_ONLY_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
+NO_FILE = (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.ENOTDIR, errno.EISDIR)
+"""What opening a link, a pipe, a device or a folder as a file ends with."""
 
 
 class ShardLog:
@@ -37,6 +39,7 @@ class ShardLog:
         observe: Observe,
         timeout: float,
     ) -> None:
+        self._root = root
         self._archive = root / "archive"
         self._state = root / ".memkit" / "state"
         self._clock = clock
@@ -47,8 +50,13 @@ class ShardLog:
         self._timeout = timeout
 
     def shards(self) -> dict[str, ShardStat]:
-        """Return every shard there is; links are not followed."""
+        """Return every shard there is; months and shards that are links are not followed.
+
+        Raises:
+            LeadsOut: The archive itself is a link out of the store.
+        """
         found = {}
+        require_inside(self._root, self._archive)
         for month in _entries(self._archive):
             if re.fullmatch(MONTH, month.name) and month.is_dir(follow_symlinks=False):
                 for entry in _entries(Path(month.path)):
@@ -59,7 +67,7 @@ class ShardLog:
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard; a shard that is gone has none."""
         try:
-            descriptor = os.open(self._archive / shard, READ_ONLY_FLAGS)
+            descriptor = open_inside(self._root, self._archive / shard, os.O_RDONLY)
         except FileNotFoundError:
             return b""
         with os.fdopen(descriptor, "rb") as file:
@@ -70,7 +78,7 @@ class ShardLog:
     def batch(self) -> Iterator["ShardBatch"]:
         """Hold the store's lock and give a batch that appends to this writer's newest shard."""
         with locked(self._state / "lock", timeout=self._timeout):
-            yield ShardBatch(self._newest, self._repair)
+            yield ShardBatch(self._root, self._newest, self._repair)
 
     @property
     def writer(self) -> str:
@@ -90,6 +98,11 @@ class ShardLog:
     def _newest(self) -> tuple[Path, int]:
         """Return the path of the shard to append to, and its part number."""
         month = self._archive / f"{self._clock():%Y-%m}"
+        require_inside(self._root, month)
+        if month.is_symlink():
+            raise StoreReadOnly(
+                f"{month} is a link, and nothing is read behind it. Nothing was stored; make it a folder."
+            )
         names = (entry.name for entry in _entries(month))
         parts = [part for name in names for owner, part in [shard_writer(name)] if owner == self.writer]
         part = max(parts, default=1)
@@ -116,7 +129,8 @@ class ShardLog:
 class ShardBatch:
     """Lines on their way to disk; the store's lock is held."""
 
-    def __init__(self, newest: Callable[[], tuple[Path, int]], repair: Callable[[Path, int], int]) -> None:
+    def __init__(self, root: Path, newest: Callable[[], tuple[Path, int]], repair: Callable[[Path, int], int]) -> None:
+        self._root = root
         self._newest = newest
         self._repair = repair
         self._staged: dict[Path, bytearray] = {}
@@ -156,7 +170,7 @@ class ShardBatch:
         """Note a shard's size after repairing its end."""
         self._staged[path] = bytearray()
         try:
-            descriptor = open_regular(path, APPEND_FLAGS & ~os.O_CREAT)
+            descriptor = open_inside(self._root, path, APPEND_FLAGS & ~os.O_CREAT)
         except FileNotFoundError:
             self._sizes[path] = 0
             return path
@@ -173,7 +187,7 @@ class ShardBatch:
     def _append(self, path: Path, lines: bytes) -> None:
         try:
             _make_folders(path.parent)
-            descriptor = open_regular(path, APPEND_FLAGS, 0o644)
+            descriptor = open_inside(self._root, path, APPEND_FLAGS, 0o644)
         except OSError as error:
             raise _explained(error, path) from None
         try:
@@ -210,7 +224,7 @@ def checked_writer(name: str) -> str:
 
 def set_aside(folder: Path, name: str, content: bytes, suffix: str = "") -> Path:
     """Keep bytes that are taken out of a shard, in a new file that only this user reads, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     aside = folder / f"{name}-{os.urandom(3).hex()}{suffix}"
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -273,7 +287,7 @@ def _shard_stat(status: os.stat_result) -> ShardStat:
 
 
 def _explained(error: OSError, path: Path) -> Exception:
-    if error.errno in DENIED or error.errno == errno.ELOOP:
+    if error.errno in DENIED or error.errno in NO_FILE:
         return StoreReadOnly(f"{path} cannot be written ({error.strerror}). Nothing was stored.")
     if error.errno in NO_ROOM:
         return StoreFull(f"{path} could not take the line ({error.strerror}). {MAKE_ROOM}")

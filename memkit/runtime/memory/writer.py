@@ -15,6 +15,7 @@ from typing import NamedTuple
 from .errors import InvalidRecord
 from .lines import encode_data
 from .log import Observe
+from .regular_files import whole_file
 
 
 class Place(NamedTuple):
@@ -64,7 +65,7 @@ def _here(state: Path) -> Place:
 def _known(state: Path, checked: Callable[[str], str]) -> list[Place]:
     """Return the names and places that are noted, the latest first; a name noted without a place has no path."""
     try:
-        lines = (state / "writer").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = whole_file(state / "writer").decode("utf-8", "surrogateescape").splitlines()
     except FileNotFoundError:
         return []
     places = []

@@ -1,0 +1,227 @@
+"""The one way in which git is started: a repository may come from anywhere, and nothing of it runs.
+
+Git starts programs that a repository's settings, attributes and hooks name, and fetches what a partial clone lacks. So
+
+- the settings are listed first, which runs nothing, and each one that names a program is overruled in every call;
+- what git would run without being told (hooks, monitors, signatures, pagers) is switched off in every call;
+- no transport is allowed, replaced objects are read as what they are, and the variables that a calling git left behind
+  are taken away;
+- the repository is the one of the folder that is worked on (``git_folder``), whatever it says about itself.
+
+What a person's own configuration says (who commits, what is ignored) holds as in any other git.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from memkit.errors import EnvironmentFault, MissingExtra
+from memkit.store.git_programs import own_programs
+
+if TYPE_CHECKING:
+    import subprocess
+
+NO_HOOKS = {"core.hooksPath": os.devnull}
+"""Left out for what a person commits in a store that they trust."""
+
+_OFF = {
+    "core.fsmonitor": "false", "core.untrackedCache": "false", "core.alternateRefsCommand": "true",
+    "core.pager": "cat", "core.editor": "false", "core.askPass": "false", "core.sshCommand": "false",
+    "credential.helper": "", "protocol.allow": "never", "safe.bareRepository": "explicit",
+    "commit.gpgSign": "false", "tag.gpgSign": "false", "log.showSignature": "false",
+    "submodule.recurse": "false", "status.submoduleSummary": "false", "diff.submodule": "short",
+    "diff.ignoreSubmodules": "all",
+    "gc.auto": "0", "maintenance.auto": "false", "core.fsync": "committed,reference",
+}  # fmt: skip
+_OVERRULED = {
+    r"filter\..*\.(clean|smudge|process)": "",
+    r"filter\..*\.required": "false",
+    r"merge\..*\.driver": "false",  # a driver that fails is a conflict; an empty one would quietly take one side
+    r"diff\..*\.textconv": "cat",
+    r"diff\..*\.cachetextconv": "false",  # git would keep what was opened of a sealed line among its objects
+    r"diff\.(.*\.)?(command|external)": "true",
+    r"gpg\.(.*\.)?(program|defaultkeycommand)": "false",
+    r"trailer\..*\.(command|cmd)": "true",
+    r"hook\..*\.command": "true",
+    r"remote\..*\.promisor": "false",
+    r"submodule\..*\.ignore": "all",
+}
+_PROGRAMS = [(re.compile(pattern, re.IGNORECASE | re.DOTALL), value) for pattern, value in _OVERRULED.items()]
+_SET = {
+    "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "false",
+}  # fmt: skip
+_LISTING_SECONDS = 20.0
+"""A setting can include a pipe."""
+_INHERITED = re.compile(
+    r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|GIT_CONFIG_(NOSYSTEM|SYSTEM|GLOBAL)"
+    r"|GIT_CEILING_DIRECTORIES|GIT_DISCOVERY_ACROSS_FILESYSTEM"
+)
+"""What a person may set. The rest is a calling git's, as in a hook: with it, git would work on *that* repository."""
+
+
+class Ended(NamedTuple):
+    """How a git came to its end."""
+
+    status: int
+    output: bytes
+    errors: bytes
+
+
+class GitProcess:
+    """Starts the git commands of one repository.
+
+    Args:
+        folder: Where git is started.
+        variables: What says which repository it is; asked before the first call, raises where none is to be touched.
+    """
+
+    def __init__(self, folder: Path, variables: Callable[[], Mapping[str, str]]) -> None:
+        self.folder = folder
+        self._variables = variables
+        self._named: dict[str, str] = {}
+        self._overruled: dict[str, str] | None = None
+
+    def finished(
+        self,
+        arguments: Sequence[str],
+        given: bytes = b"",
+        *,
+        variables: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+        hooks: bool = False,
+        inherited: Sequence[int] = (),
+    ) -> Ended:
+        """Run ``git ARGUMENTS`` to its end.
+
+        Args:
+            arguments: The command; none of a user's own words may be an option.
+            given: What git reads.
+            variables: Further variables of the environment.
+            seconds: How long git may take.
+            hooks: Whether the hooks of the repository run.
+            inherited: Descriptors that git keeps as long as it lives.
+
+        Raises:
+            MissingExtra: There is no git on the PATH.
+            StoreFault: The repository is not believed.
+            EnvironmentFault: Git took too long.
+        """
+        settings = self._settings(hooks=hooks)
+        return self._finished(arguments, given, settings, variables or {}, seconds, inherited)
+
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """Give the standard input and output of a git that is asked as long as the block runs."""
+        child = self._started(arguments, self._settings(hooks=False), {}, ())
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        Thread(target=_drain, args=(child.stderr,), daemon=True).start()
+        try:
+            yield child.stdin, child.stdout
+        finally:
+            child.kill()
+            child.wait()
+            for stream in (child.stdin, child.stdout):
+                stream.close()
+
+    def _settings(self, *, hooks: bool) -> dict[str, str]:
+        """Return every setting that is given to a call, once it is known which ones the repository has."""
+        if self._overruled is None:
+            self._named = dict(self._variables())
+            listed = self._finished(
+                ["config", "--list", "--name-only", "-z"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ()
+            )
+            self._overruled = overruled(listed.output.decode("utf-8", "surrogateescape").split("\0"))
+        return _OFF | ({} if hooks else NO_HOOKS) | self._overruled
+
+    def _finished(
+        self,
+        arguments: Sequence[str],
+        given: bytes,
+        settings: Mapping[str, str],
+        variables: Mapping[str, str],
+        seconds: float | None,
+        inherited: Sequence[int],
+    ) -> Ended:
+        """Run git and wait for it; before an interrupt or a time-out goes on, it is told to stop and removes its locks.
+
+        GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here.
+        """
+        import subprocess  # with GitPython, which needs it as well: a search needs neither
+
+        child = self._started(arguments, settings, variables, inherited)
+        try:
+            output, errors = child.communicate(given, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            _stop(child)
+            raise EnvironmentFault(f"git {arguments[0]} did not end within {seconds:.0f} seconds.") from None
+        except BaseException:
+            _stop(child)
+            raise
+        return Ended(child.returncode, output, errors)
+
+    def _started(
+        self,
+        arguments: Sequence[str],
+        settings: Mapping[str, str],
+        variables: Mapping[str, str],
+        inherited: Sequence[int],
+    ) -> subprocess.Popen[bytes]:
+        os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+        require_git()
+        import subprocess
+
+        from git.cmd import Git  # costs more than a whole search
+
+        environment = {**_SET, **self._named, **_configuration(settings), **variables}
+        forgotten = [word for name in os.environ.keys() - environment if _is_left_behind(name) for word in ("-u", name)]
+        handle = Git(str(self.folder)).execute(
+            ["env", *forgotten, "git", *arguments],
+            istream=subprocess.PIPE, as_process=True, env=environment, pass_fds=inherited,
+        )  # fmt: skip
+        child: subprocess.Popen[bytes] | None
+        child, handle.proc = handle.proc, None  # the handle would end git when it is dropped
+        assert child is not None
+        return child
+
+
+def require_git() -> None:
+    """Raise ``MissingExtra`` where there is no git on the PATH."""
+    if shutil.which("git") is None:
+        raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
+
+
+def overruled(keys: Iterable[str]) -> dict[str, str]:
+    """Return what keeps every program from running that settings with these keys name, but for memkit's own."""
+    return {key: value for key in keys for pattern, value in _PROGRAMS if pattern.fullmatch(key)} | own_programs()
+
+
+def _configuration(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that stand for settings, which overrule those of any file."""
+    made = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings.items()):
+        made |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return made
+
+
+def _is_left_behind(name: str) -> bool:
+    return name.startswith("GIT_") and not _INHERITED.fullmatch(name)
+
+
+def _drain(complaints: IO[bytes]) -> None:
+    """Read what nobody wants to know: a full pipe would stop git."""
+    with complaints:
+        while complaints.read(1 << 16):
+            pass
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    child.wait()
