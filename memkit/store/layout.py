@@ -61,6 +61,14 @@ def cache_folder(root: Path) -> Path:
     return root / ".memkit" / "cache"
 
 
+def user_folder() -> Path:
+    """Return memkit's folder in the user's configuration directory, where nothing of any store lies."""
+    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
+    base = config if config.is_absolute() else Path("~/.config").expanduser()
+    return base / "memkit"
+
+
 def _from_environment() -> Path | None:
     value = os.environ.get("MEMKIT_STORE")
     return Path(value) if value else None

@@ -1,0 +1,261 @@
+"""What a store would run, import or ask if it could: all that a person has to agree to, and a digest of it.
+
+A store may come from anywhere. Its ``memkit.yaml`` can name a provider, a model's folder and tools, its skills carry
+commands as checks, and an evaluator of evolution is code. Each of these is an ``Allowance``. What they name, and what
+such code could import or start, is read as well: the digest changes when any of it does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from memkit.errors import EnvironmentFault
+from memkit.store.config import Settings, load_settings
+from memkit.store.git import Git
+from memkit.store.layout import MANIFEST
+from memkit.store.schema_files import SCHEMA_FILES
+from memkit.store.yaml import YamlError, load_yaml
+
+OUTBOX = ("tee", "-a", "outbox.jsonl")
+"""What the starter's tool runs: memkit ships it, so it needs nobody's word."""
+_PEOPLES = {"skills", "policies", "domains"}
+_OWN = {"archive", "outputs", ".memkit", ".git"}
+"""Folders that memkit and git write; a file there counts only where something that runs names it."""
+_TEXTS = {".yaml", ".yml", ".json", ".jsonl", ".csv", ".hddl"}
+"""What skills, policies and domains are written in."""
+_LINES = {".jsonl", ".log", ".csv", ".tsv", ".db", ".sqlite", ".sqlite3"}
+"""What tools write; where git does not track it, it is this machine's own."""
+_WORD = re.compile(r"[^\s'\"=;|&()<>:,]+")
+_JUDGES = re.compile(rb"^(?:async )?def evaluate", re.MULTILINE)
+_EVALUATOR = "evaluator.py"
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """One thing that a trusted store may do."""
+
+    kind: str
+    """``provider``, ``summary_model``, ``embedding_model``, ``tool``, ``check`` or ``evaluator``."""
+    what: str
+    """In plain words, to go on after "It may"."""
+
+    def to_data(self) -> dict[str, str]:
+        """Return it as JSON shows it."""
+        return {"kind": self.kind, "what": self.what}
+
+
+@dataclass(frozen=True)
+class Demands:
+    """All that a store would run or ask."""
+
+    allows: tuple[Allowance, ...]
+    parts: Mapping[str, str]
+    """Each thing that counts, such as ``tool deploy`` or ``file tools/deploy.py``, with a digest of it."""
+    evaluators: frozenset[str] = field(default_factory=frozenset)
+    """Files that may judge what evolves, by path in the store."""
+    checks: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
+    """The commands of skills' checks."""
+
+    @cached_property
+    def digest(self) -> str:
+        """Return what stands for all of it, and for nothing else."""
+        return _digest(dict(self.parts))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A setting by which a store chooses what is asked or loaded."""
+
+    kind: str
+    harmless: tuple[str, ...]
+    """Values that ask nobody, or nobody else."""
+    words: str
+
+
+CHOICES: Mapping[str, _Choice] = {
+    "provider": _Choice("provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"),
+    "context.summary_model": _Choice("summary_model", ("off", "provider"), "let {} sum up conversations"),
+    "retrieval.vectors": _Choice("embedding_model", ("off",), "load the embedding model in {}"),
+}
+
+
+def demands_of(root: Path) -> Demands:
+    """Return what the store at ``root`` would run or ask, as its files are now and whatever the environment says."""
+    return _Reading(root.resolve(), load_settings(root, {})).demands()
+
+
+def own_tools(root: Path, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the declared tools that are the store's own, and not what memkit ships."""
+    # The starter appends to a file of the store; as a link out of it, it would append to anything.
+    links_out = os.path.lexists(root / OUTBOX[-1]) and (root / OUTBOX[-1]).is_symlink()
+    return [tool for tool in tools if links_out or not _is_shipped(tool.get("run"))]
+
+
+def _is_shipped(run: Any) -> bool:
+    return isinstance(run, list | tuple) and tuple(run) == OUTBOX
+
+
+class _Reading:
+    """Reads one store once."""
+
+    def __init__(self, root: Path, settings: Settings) -> None:
+        self._root = root
+        self._settings = settings
+        self._allows: list[Allowance] = []
+        self._parts: dict[str, str] = {}
+        self._named: set[str] = set()
+        self._checks: set[tuple[str, ...]] = set()
+
+    def demands(self) -> Demands:
+        self._read_choices()
+        self._read_tools()
+        self._read_checks()
+        runs = any(allowance.kind in ("tool", "check") for allowance in self._allows)
+        listed = _listed(self._root)
+        evaluators = frozenset(path for path in listed if _counts(path, listed[path]) and self._judges(path))
+        for path in sorted(evaluators):
+            self._allow("evaluator", f"run {path} to judge programs that evolve")
+        counted = {path for path, tracked in listed.items() if _counts(path, tracked)} if runs or evaluators else set()
+        for path in sorted(counted | self._named_files(listed)):
+            self._parts[f"file {path}"] = _content_digest(self._root / path)
+        return Demands(tuple(self._allows), self._parts, evaluators, frozenset(self._checks))
+
+    def _allow(self, kind: str, what: str) -> None:
+        self._allows.append(Allowance(kind, what))
+
+    def _read_choices(self) -> None:
+        for key, choice in CHOICES.items():
+            value = str(self._settings[key])
+            if not self._settings.is_chosen(key) or value in choice.harmless:
+                continue
+            self._parts[f"setting {key}"] = _digest(value)
+            model = self._settings["model"] if key == "provider" else None
+            if model is not None:
+                self._parts["setting model"] = _digest(str(model))
+            self._allow(choice.kind, choice.words.format(value if model is None else f"{value} (model {model})"))
+            self._named.add(value.partition(":")[2])  # such as the file of a script
+
+    def _read_tools(self) -> None:
+        for tool in own_tools(self._root, self._settings["tools"]):
+            name, run = str(tool["name"]), tool["run"]
+            self._parts[f"tool {name}"] = _digest(dict(tool))
+            if isinstance(run, str):
+                module, _, function = run.partition(":")
+                self._allow("tool", f"import {module} and call {function}, for the tool {name}")
+            else:
+                self._allow("tool", f"run `{shlex.join(run)}`, for the tool {name}")
+                self._name(run)
+
+    def _read_checks(self) -> None:
+        for path in sorted((self._root / "skills").glob("*.yaml")):
+            for name, run in _checks_in(path):
+                self._parts[f"check of {path.stem}: {name}"] = _digest([name, *run])
+                self._checks.add(tuple(run))
+                self._allow("check", f"run `{shlex.join(run)}`, to check the skill {path.stem}")
+                self._name(run)
+
+    def _name(self, run: Sequence[str]) -> None:
+        for word in run:
+            self._named.update([word, *_WORD.findall(word)])
+
+    def _named_files(self, listed: Mapping[str, bool]) -> set[str]:
+        """Return the files that are named, by path from the store; of others' programs only the name counts."""
+        found = set()
+        for word in filter(None, self._named):
+            try:
+                place = Path(os.path.normpath(self._root / word))
+                path = os.path.relpath(place, self._root)
+                is_file = place.is_file()
+            except (OSError, ValueError):
+                continue
+            is_lines = place.suffix in _LINES and not listed.get(path, False)
+            if is_file and not is_lines and (place.is_relative_to(self._root) or not Path(word).is_absolute()):
+                found.add(path)
+        return found
+
+    def _judges(self, path: str) -> bool:
+        if not path.endswith(".py"):
+            return False
+        if PurePosixPath(path).name == _EVALUATOR:
+            return True
+        try:
+            return _JUDGES.search((self._root / path).read_bytes()) is not None
+        except OSError:
+            return False
+
+
+def _checks_in(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield name and command of each check in a skill's file; of one that does not load, nothing runs."""
+    try:
+        text = path.read_bytes()
+        # A key may be written with escapes, as "check\x73".
+        data = load_yaml(text, name=path.name).data if b"checks" in text or b"\\" in text else None
+    except (OSError, YamlError):
+        return
+    checks = data.get("checks") if isinstance(data, dict) else None
+    for check in checks if isinstance(checks, list) else ():
+        if isinstance(check, dict) and isinstance(run := check.get("run"), list):
+            yield str(check.get("name")), [str(word) for word in run]
+
+
+def _counts(path: str, tracked: bool) -> bool:
+    """Return whether code of the store could import, start or read the file as code.
+
+    Everything could, but for texts that people read, what memkit itself writes, and what this machine made of it.
+    """
+    place = PurePosixPath(path)
+    if place.parts[0] in _OWN or path == MANIFEST or path in SCHEMA_FILES.values() or place.suffix == ".md":
+        return False
+    if place.parts[0] in _PEOPLES and place.suffix in _TEXTS:
+        return False
+    return tracked or not (place.suffix in _LINES or "__pycache__" in place.parts)
+
+
+def _listed(root: Path) -> dict[str, bool]:
+    """Return the files of the store, each with whether git tracks it; what git ignores is this machine's own."""
+    git = Git(root)
+    listed: dict[str, bool] = {}
+    if git.is_repository():
+        printed = git.run("ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
+        for entry in filter(None, printed.split("\0")):
+            path, tracked = entry[2:].rstrip("/"), not entry.startswith("?")
+            inner = _walked(root, root / path) if (root / path).is_dir() and not (root / path).is_symlink() else [path]
+            listed |= {each: tracked for each in inner}
+    if MANIFEST not in listed:  # no repository, or one that leaves out the whole store
+        listed = dict.fromkeys(_walked(root, root), False)
+    return listed
+
+
+def _walked(root: Path, folder: Path) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in (".git", ".memkit")]
+        links = [name for name in folders if os.path.islink(os.path.join(place, name))]
+        yield from (os.path.relpath(os.path.join(place, name), root) for name in (*names, *links))
+
+
+def _content_digest(path: Path) -> str:
+    with suppress(OSError):
+        if path.is_symlink():
+            return _digest(["link", os.readlink(path)])
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return "gone"
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be read, and what is trusted depends on it: {error.strerror}.") from error
+
+
+def _digest(data: Any) -> str:
+    text = json.dumps(data, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
