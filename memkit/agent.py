@@ -21,7 +21,7 @@ from memkit.runtime.loop.chores import Chore, Chores
 from memkit.runtime.loop.consent import RecordedConsent
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals, TaskMemory, Toolbox
 from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import Approval, Model, Settle
+from memkit.runtime.loop.interface import JSON, Approval, CallKey, Model, Settle
 from memkit.runtime.loop.off_record import PromptHeld
 from memkit.runtime.loop.procedures import Procedures, skills_section
 from memkit.runtime.loop.resumed import Resumed
@@ -61,6 +61,8 @@ class Parts:
     learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
     """Methods that a model proposed earlier, by domain."""
     tools: Sequence[DeclaredTool] = ()
+    objection: Callable[[str], str | None] = lambda name: None
+    """Says why a declared tool may not run now; asked before each call of one."""
     procedures: Procedures | None = None
     """The store's skills, policies and learned methods, for the agent to read."""
     observe: Callable[[dict[str, Any]], None] | None = None
@@ -302,7 +304,8 @@ class ReferenceAgent:
             name: HTNPlanner(domain=domain, llm_decompose=proposals, learned=self.parts.learned.get(name, ()))
             for name, domain in self.parts.domains.items()
         }
-        toolbox = Toolbox(
+        toolbox = _ObjectingToolbox(
+            self.parts.objection,
             tools,
             self.parts.guard,
             planner=planners,
@@ -362,6 +365,24 @@ class ReferenceAgent:
             asked = masked(str(event["query"])) if event.get("query") is not None and kept else None
             told = {key: recordable(event[key]) if kept else None for key in TOLD if key in event}
             self.parts.observe({**event, **who, "query": asked, **told})
+
+
+class _ObjectingToolbox(Toolbox):
+    """A toolbox that asks before each call whether the tool may still run: a store can change under a long talk."""
+
+    def __init__(self, objection: Callable[[str], str | None], *parts: Any, **more: Any) -> None:
+        super().__init__(*parts, **more)
+        self._objection = objection
+
+    def carry_out(
+        self, name: str, args: Mapping[str, JSON] | str, decision: str, key: CallKey | None = None
+    ) -> tuple[str, bool]:
+        """Run a call that may run, and record it; one that there is an objection to fails with that."""
+        against = self._objection(name)
+        if against is None:
+            return super().carry_out(name, args, decision, key)
+        self._record(name, args, against, error=True, decision=decision)
+        return against, True
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,9 +16,12 @@ from memkit.runtime.memory.record import Origin
 from memkit.runtime.memory.sealing import NoSealer, Sealer
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.runtime.memory.times import seconds_before
+from memkit.store.allowances import own_tools
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
+from memkit.store.trust import Trust
+from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.embeddings.local import LocalEmbedder
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
 
+INSTEAD = ", or leave it out with '--provider reference'"
+"""How to talk to a store that nobody trusted."""
+LEFT_ASIDE = "Left aside, because nobody trusted this store here ('memkit trust --show'): {}."
 BATCH = 100
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 
@@ -67,6 +73,7 @@ class Workspace:
         with suppress(OSError):  # a store that cannot be written can still be read
             (root / ".memkit").mkdir(mode=0o700, exist_ok=True)
         self.settings: Settings = load_settings(root)
+        self.trust = Trust(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
@@ -115,9 +122,7 @@ class Workspace:
         return self._opened(None, log=log, sealer=self.sealer)
 
     def _opened(self, root: Path | None, **more: Any) -> ArchivalStore:
-        asks_model = (
-            self.settings["write.contradiction_model"] == "provider" and self.settings["provider"] != "reference"
-        )
+        asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()
         return ArchivalStore(root, gate=self._gate_with_model() if asks_model else None, **self._usual | more)
 
     @property
@@ -127,8 +132,26 @@ class Workspace:
             "settings": self.memory_settings,
             "clock": self.clock,
             "tombstone_key": lambda: self.keys.store_key(),
-            "vectors": None if self.settings["retrieval.vectors"] == "off" else lambda: self.vectors,
+            "vectors": (lambda: self.vectors) if self._has_vectors else None,
         }
+
+    @cached_property
+    def _has_vectors(self) -> bool:
+        return self.settings["retrieval.vectors"] != "off" and self.may_use("retrieval.vectors")
+
+    def may_use(self, key: str) -> bool:
+        """Return whether a setting may choose what is asked or loaded: the store did not choose it, or is trusted.
+
+        Where it may not, that is told; what can do without goes on.
+        """
+        if not self.settings.is_chosen(key) or self.trust.holds():
+            return True
+        self.notice(LEFT_ASIDE.format(f"{key} {one_line(str(self.settings[key]), 120)}"))
+        return False
+
+    def may_ask_provider(self) -> bool:
+        """Return whether there is a language model that may be asked in passing, besides the reference model."""
+        return self.settings["provider"] != "reference" and self.may_use("provider")
 
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""
@@ -142,17 +165,26 @@ class Workspace:
     def language_model(
         self, provider: str | None = None, model: str | None = None, patience: Patience | None = None
     ) -> Model:
-        """Return the configured language model, or the one that is named; raises ``EnvironmentFault`` without a key."""
+        """Return the configured language model, or the one that is named.
+
+        Raises:
+            NotTrusted: The store chose it, and nobody trusted the store.
+            EnvironmentFault: There is no key.
+        """
         from memkit.llm.patience import Patience
         from memkit.llm.providers import open_model
 
+        is_stores = provider is None and self.settings.is_chosen("provider")
+        if is_stores and self.settings["provider"] != "reference":
+            chosen = one_line(str(self.settings["provider"]), 120)
+            self.trust.require(f"This store would ask {chosen}", INSTEAD)
         configured = str(self.settings["provider"]).partition(":")[0]
         # The configured model is one of the configured vendor's; another vendor has none of its name.
         is_known = configured in ("reference", (provider or configured).partition(":")[0])
         return open_model(
             provider or self.settings["provider"],
             model or (self.settings["model"] if is_known else None),
-            folder=Path.cwd(),
+            folder=self.root if is_stores else Path.cwd(),
             patience=patience or Patience.of(self.settings.section("requests")),
         )
 
@@ -161,6 +193,8 @@ class Workspace:
         """Return the model that ``retrieval.vectors`` names, loaded from its folder."""
         from memkit.embeddings.local import LocalEmbedder
 
+        if self.settings.is_chosen("retrieval.vectors"):
+            self.trust.require("This store would load the embedding model that retrieval.vectors names")
         return LocalEmbedder(self.root / Path(self.settings["retrieval.vectors"]).expanduser())
 
     @cached_property
@@ -238,6 +272,16 @@ class Workspace:
 
         given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent")
         return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
+
+    @property
+    def own_tools(self) -> frozenset[str]:
+        """Return the names of the declared tools that are the store's own, so that a person has to trust it first."""
+        return frozenset(str(tool["name"]) for tool in own_tools(self.root, self.settings["tools"]))
+
+    def require_tools(self) -> None:
+        """Raise ``NotTrusted`` where the store has tools of its own and nobody trusted it."""
+        if own := self.own_tools:
+            self.trust.require(f"This store would run {_tools(own)}", INSTEAD)
 
     @property
     def recall(self) -> RecallMemory:
@@ -388,6 +432,11 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
+
+
+def _tools(names: Collection[str]) -> str:
+    first, *more = sorted(names)
+    return f"the tool {first}" + (f" and {len(more)} more" if more else "")
 
 
 def _subject(pending: int) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 
 import click
 
 from memkit.cli.output import Front, MemkitGroup, diagnostic, suggestion
+from memkit.cli.persons import agent_at_work
 from memkit.errors import UsageError
 from memkit.store.config import Setting
 from memkit.store.setting_meanings import meaning_of
+from memkit.store.trust import Trust
 from memkit.use_cases.change_setting import change_setting
 
 LISTED = " 'memkit config show' lists them."
@@ -60,7 +63,9 @@ def _explain(front: Front, key: str, settings: Mapping[str, Setting]) -> None:
 @click.pass_obj
 def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
-    change = change_setting(front.workspace, key, value)
+    by_person = agent_at_work() is None
+    with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
+        change = change_setting(front.workspace, key, value)
     data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
     shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]
     notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []

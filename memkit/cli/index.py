@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memkit.cli.output import Front, MemkitGroup
+from memkit.cli.trust import with_trust
 
 
 @click.group("index", cls=MemkitGroup)
@@ -29,7 +30,7 @@ def rebuild(front: Front, vectors: bool) -> None:
     if vectors:
         from memkit.use_cases.rebuild_vectors import rebuild_vectors
 
-        rebuild_vectors(front.workspace)
+        with_trust(front, lambda: rebuild_vectors(front.workspace))
     else:
         front.workspace.archive.rebuild()
     _tell(front, "Rebuilt: ")

@@ -81,7 +81,9 @@ def _show(front: Front, trust: Trust, demands: Demands) -> None:
     trusted, changed = trust.holds(demands), trust.changed(demands)
     lines = [_NOTHING] if not demands.allows else [f"This store {'may' if trusted else 'would'}:", *_listed(demands)]
     if not trusted:
-        lines.append("Nobody here said that it may." if not changed else f"Changed since it was trusted: {_named(changed)}.")
+        lines.append(
+            "Nobody here said that it may." if not changed else f"Changed since it was trusted: {_named(changed)}."
+        )
     lines.append(f"digest: {demands.digest}")
     findings = [diagnostic("changed", f"Changed since it was trusted: {name}") for name in changed]
     front.answer(_data(demands, trusted=trusted), lines, ok=trusted, diagnostics=findings)
@@ -92,7 +94,7 @@ def _confirm(front: Front, trust: Trust, demands: Demands, *, is_answered: bool)
         return
     if not front.interactive:
         raise UsageError(
-            "Nobody can be asked here. See what it would allow with 'memkit trust --show', then add --yes or --digest D."
+            "Nobody can be asked here. 'memkit trust --show' says what it would allow; then add --yes or --digest D."
         )
     if not yes_or_no(_question(trust, demands)):
         raise NegativeAnswer("Not trusted. Nothing was changed.")

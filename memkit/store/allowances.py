@@ -83,7 +83,9 @@ class _Choice:
 
 
 CHOICES: Mapping[str, _Choice] = {
-    "provider": _Choice("provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"),
+    "provider": _Choice(
+        "provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"
+    ),
     "context.summary_model": _Choice("summary_model", ("off", "provider"), "let {} sum up conversations"),
     "retrieval.vectors": _Choice("embedding_model", ("off",), "load the embedding model in {}"),
 }
@@ -230,30 +232,33 @@ def _listed(root: Path) -> dict[str, bool]:
         for entry in filter(None, printed.split("\0")):
             path, tracked = entry[2:].rstrip("/"), not entry.startswith("?")
             inner = _walked(root, root / path) if (root / path).is_dir() and not (root / path).is_symlink() else [path]
-            listed |= {each: tracked for each in inner}
+            listed |= dict.fromkeys(inner, tracked)
     if MANIFEST not in listed:  # no repository, or one that leaves out the whole store
         listed = dict.fromkeys(_walked(root, root), False)
     return listed
 
 
 def _walked(root: Path, folder: Path) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
+    for name, folders, names in os.walk(folder):
+        place = Path(name)
         folders[:] = [name for name in folders if name not in (".git", ".memkit")]
-        links = [name for name in folders if os.path.islink(os.path.join(place, name))]
-        yield from (os.path.relpath(os.path.join(place, name), root) for name in (*names, *links))
+        links = [name for name in folders if (place / name).is_symlink()]
+        yield from ((place / name).relative_to(root).as_posix() for name in (*names, *links))
 
 
 def _content_digest(path: Path) -> str:
     with suppress(OSError):
         if path.is_symlink():
-            return _digest(["link", os.readlink(path)])
+            return _digest(["link", str(path.readlink())])
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return "gone"
     except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be read, and what is trusted depends on it: {error.strerror}.") from error
+        raise EnvironmentFault(
+            f"{path} cannot be read, and what is trusted depends on it: {error.strerror}."
+        ) from error
 
 
 def _digest(data: Any) -> str:

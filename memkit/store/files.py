@@ -68,4 +68,6 @@ def make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         sync_folder(folder.parent)
     except OSError as error:
-        raise EnvironmentFault(f"{folder} cannot be made: {error.strerror or error}. Nothing was kept there.") from error
+        raise EnvironmentFault(
+            f"{folder} cannot be made: {error.strerror or error}. Nothing was kept there."
+        ) from error

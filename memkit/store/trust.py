@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class NotTrusted(EnvironmentFault):
 
 
 class Trust:
-    """What a person said about the store at ``root``; nothing is kept in memory, so that every change counts at once."""
+    """What a person said about the store at ``root``; nothing is kept in memory, so every change counts at once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
@@ -79,7 +79,7 @@ class Trust:
 
     def require_evaluator(self, path: Path) -> None:
         """Raise ``NotTrusted`` unless the store is trusted and the file at ``path`` is one of its evaluators."""
-        shown = os.path.relpath(path.resolve(), self.root)
+        shown = os.path.relpath(path, self.root)
         what = f"{shown} lies in a store and would run with your rights"
         if shown not in (demands := self.require(what)).evaluators:
             raise NotTrusted(
@@ -142,14 +142,20 @@ class Trust:
         return found
 
     @contextmanager
-    def in_step(self, *, by_person: bool) -> Iterator[None]:
-        """Let a trusted store stay so over a change of its settings that a person makes with memkit in the block."""
+    def in_step(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Let a trusted store stay so over a change of its settings that a person makes with memkit in the block.
+
+        Where the word cannot be kept the change stands all the same, and ``tell`` is told.
+        """
         before = self.demands()
-        was_trusted = by_person and self.holds(before)
+        was_trusted = self.holds(before)
         yield
         after = self.demands()
         if was_trusted and after.allows and after.digest != before.digest and _only_settings(before, after):
-            self.give(after)
+            try:
+                self.give(after)
+            except EnvironmentFault as error:
+                tell(str(error))
 
     def _kept(self) -> Iterator[Mapping[str, Any]]:
         """Yield what is kept about this store, wherever it lay then."""
@@ -191,8 +197,10 @@ def _read(path: Path) -> Mapping[str, Any] | None:
     data = None
     with suppress(OSError, ValueError, RecursionError):
         data = json.loads(path.read_text(encoding="utf-8"))
-    known = isinstance(data, dict) and isinstance(data.get("digest"), str) and isinstance(data.get("parts"), dict)
-    return data if known and isinstance(data.get("folder"), list) else None
+    kinds = {"digest": str, "parts": dict, "folder": list}
+    if not isinstance(data, dict) or not all(isinstance(data.get(key), kind) for key, kind in kinds.items()):
+        return None
+    return data
 
 
 def _only_settings(before: Demands, after: Demands) -> bool:

@@ -19,9 +19,11 @@ from memkit.evolution.runs.outcome import Evolved
 from memkit.evolution.runs.record import RunRecord, Settings, settle
 from memkit.evolution.runs.task_files import digests, task_files
 from memkit.evolution.runs.workshop import Workshop
-from memkit.evolution.task import Task, find_task
+from memkit.evolution.task import EVALUATOR, Task, find_task
 from memkit.llm.patience import Patience
 from memkit.sandbox import usable_runtime
+from memkit.store.layout import MANIFEST
+from memkit.store.trust import Trust
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         audience: Who watches.
 
     Raises:
+        NotTrusted: What is to run unconfined lies in a store, and nobody trusted it.
         UsageError: The task makes no sense.
         EvolveError: The program to start from is none that can be varied.
         SandboxUnavailable: Programs cannot be confined here.
@@ -54,6 +57,8 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
     """
     task = find_task(request.program, request.evaluator)
     settings = _with_runtime(settle(request.settings, task))
+    named = request.evaluator or request.program / EVALUATOR
+    require_trusted_task(task, named, unsafe=settings.unsafe)
     files = task_files(task.program, task.evaluator, task.folder)
     places = runs_folder(root)
     path = request.out or places / new_run_name(task.name, datetime.now(UTC), places)
@@ -79,6 +84,23 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         return carry_on(
             folder, record, workshop.searcher, answers, audience or Audience(), _beginning(task), seed=task.seed
         )
+
+
+def require_trusted_task(task: Task, named: Path | None = None, *, unsafe: bool) -> None:
+    """Raise ``NotTrusted`` where code that will not be confined lies in a store that nobody trusted.
+
+    ``named`` is the evaluator as it was named, which may be a link that leads out of a store.
+    """
+    places = [task.evaluator] if named is None else [task.evaluator, named.parent.resolve() / named.name]
+    for path in places:
+        if (root := _store_of(path)) is not None:
+            Trust(root).require_evaluator(path)
+    if unsafe and (root := _store_of(task.program)) is not None:
+        Trust(root).require(f"{task.program.name} lies in a store and would run unconfined")
+
+
+def _store_of(path: Path) -> Path | None:
+    return next((folder for folder in path.parents if (folder / MANIFEST).is_file()), None)
 
 
 def _with_runtime(settings: Settings) -> Settings:

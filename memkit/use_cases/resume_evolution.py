@@ -19,6 +19,7 @@ from memkit.evolution.runs.workshop import Workshop
 from memkit.evolution.task import Task, find_task
 from memkit.llm.patience import Patience
 from memkit.terminal import counted
+from memkit.use_cases.evolve_program import require_trusted_task
 
 
 def resume_evolution(
@@ -39,6 +40,7 @@ def resume_evolution(
         audience: Who watches.
 
     Raises:
+        NotTrusted: What is to run unconfined lies in a store, and nobody trusted it.
         NotFound: There is no such run.
         RunChanged: The task changed since the run began.
         UsageError: The run has more generations already than it is to have.
@@ -51,6 +53,7 @@ def resume_evolution(
         after = found.checkpoint.generation if found.checkpoint else 0
         folder.individuals.require_whole(size=found.checkpoint.journal_bytes if found.checkpoint else 0)
         task = find_task(Path(record.folder or record.program), Path(record.evaluator))
+        require_trusted_task(task, unsafe=record.settings.unsafe)
         record = _with_task(record, task, after, accept_changes)
         _require_further(record, changes, after)
         record = _with_settings(record, changes, after)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import click
 
 from memkit.cli.file_history import detached_findings
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.trust import with_trust
 from memkit.skills import PROFILES
 from memkit.terminal import one_line
 from memkit.use_cases.export_skill import export_skill
@@ -53,7 +55,8 @@ def import_command(front: Front, path: Path, name: str | None, accept_findings: 
     nothing is written (exit 1). So it is with text that looks hostile, until you have read it. Nothing of it is run.
     """
     root = front.root
-    done = import_skill(root, path, name=name, accept_findings=accept_findings, dry_run=dry_run)
+    importing = partial(import_skill, root, path, name=name, accept_findings=accept_findings, dry_run=dry_run)
+    done = with_trust(front, importing)
     findings = list(_import_findings(done, str(path)))
     if not front.json:
         for finding in findings:

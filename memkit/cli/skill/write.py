@@ -8,6 +8,7 @@ import click
 
 from memkit.cli.file_history import answer_commit, answer_rollback, bump_option, detached_findings, note_option
 from memkit.cli.output import Front, MemkitCommand, diagnostic
+from memkit.cli.trust import with_trust
 from memkit.skills.skill import SKILL, read_skill
 from memkit.store.bump import Part
 from memkit.use_cases.accept_skill import accept_skill
@@ -39,7 +40,8 @@ def new(front: Front, name: str) -> None:
 def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
     """Bring the skill NAME back to VERSION (or to a commit) if its checks pass, as a new commit."""
     root = front.root
-    answer_rollback(front, root, roll_back_skill(root, name, version, checked=not skip_checks))
+    done = with_trust(front, lambda: roll_back_skill(root, name, version, checked=not skip_checks))
+    answer_rollback(front, root, done)
 
 
 @click.command("commit", cls=MemkitCommand)
@@ -55,7 +57,8 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
     """
     root = front.root
     accept = None if skip_checks else lambda document: accept_skill(root, read_skill(document.data))
-    answer_commit(front, root, commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
+    done = with_trust(front, lambda: commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
+    answer_commit(front, root, done)
 
 
 @click.command("check", cls=MemkitCommand)
@@ -63,7 +66,8 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
-    results = check_skills(front.root, name)
+    root = front.root
+    results = with_trust(front, lambda: check_skills(root, name))
     failed = [(skill, result) for skill, found in results for result in found if not result.passed]
     data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
     lines = [
