@@ -20,7 +20,7 @@ from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.shards import sync_folder
 from memkit.store.config import read_manifest
 from memkit.store.files import make_private, write_whole
-from memkit.store.layout import user_folder
+from memkit.store.layout import keys_home
 from memkit.store.manifest import change_manifest
 
 SIZE = 32
@@ -39,16 +39,6 @@ class KeysElsewhere(EnvironmentFault):
     """Report that the store has keys, and that they are not on this machine."""
 
     code = "keys_elsewhere"
-
-
-def keys_home() -> Path:
-    """Return the folder below which the keys of all stores lie; raises ``UsageError`` where it is a relative path."""
-    named = os.environ.get("MEMKIT_KEYS")
-    if named:
-        if not Path(named).is_absolute():
-            raise UsageError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
-        return Path(named)
-    return user_folder() / "keys"
 
 
 class KeyRing:

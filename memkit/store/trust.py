@@ -1,6 +1,6 @@
 """Trust in a store: a person's word, kept outside of it, that it may run and ask what it does now.
 
-The word is for one store and one digest (``Demands.digest``), and lies in the user's configuration directory. When
+The word is for one store and one digest (``Demands.digest``), and lies beside the user's keys. When
 anything that counts changes, the digest is another one and the store is as it was before: read, and not believed.
 Going back to what was trusted earlier is a change like any other, because only the last word counts.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from memkit.errors import EnvironmentFault
 from memkit.store.allowances import Demands, demands_of
 from memkit.store.files import make_private, write_whole
-from memkit.store.layout import user_folder
+from memkit.store.layout import keys_home
 from memkit.terminal import one_line
 
 VARIABLE = "MEMKIT_TRUST"
@@ -117,7 +117,7 @@ class Trust:
         home = self._home()
         if home is None:
             raise EnvironmentFault(
-                f"{user_folder()} lies in the store itself, where no trust is kept. For one run, set "
+                f"{keys_home()} lies in the store itself, where no trust is kept. For one run, set "
                 f"{VARIABLE}={demands.digest}"
             )
         data = {"root": str(self.root), "folder": self._folder(), "digest": demands.digest, "parts": demands.parts}
@@ -181,7 +181,7 @@ class Trust:
 
     def _home(self) -> Path | None:
         """Return where trust is kept; None where that lies in the store, which could so vouch for itself."""
-        home = user_folder() / "trust"
+        home = keys_home() / "trust"
         return None if home.resolve().is_relative_to(self.root) else home
 
 

@@ -15,7 +15,6 @@ from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
 from memkit.privacy.journal import Intent, Journal, Replacement
-from memkit.privacy.keys import keys_home
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
@@ -28,7 +27,7 @@ from memkit.runtime.memory.sealing import shown
 from memkit.runtime.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.runtime.memory.tombstones import burials
 from memkit.store.files import write_whole
-from memkit.store.layout import cache_folder, state_folder
+from memkit.store.layout import cache_folder, keys_home, state_folder
 from memkit.store.plumbing import require_git
 from memkit.use_cases.make_store import starter_files
 from memkit.workspace import Workspace
