@@ -21,6 +21,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.store.config import Settings, load_settings
+from memkit.store.file_bytes import file_bytes
 from memkit.store.git import Git
 from memkit.store.layout import MANIFEST
 from memkit.store.schema_files import SCHEMA_FILES
@@ -29,13 +30,16 @@ from memkit.store.yaml import YamlError, load_yaml
 OUTBOX = ("tee", "-a", "outbox.jsonl")
 """What the starter's tool runs: memkit ships it, so it needs nobody's word."""
 _PEOPLES = {"skills", "policies", "domains"}
-_OWN = {"archive", "outputs", ".memkit", ".git"}
-"""Folders that memkit and git write; a file there counts only where something that runs names it."""
+_OWN = {"archive", "outputs", ".memkit"}
+"""Folders that memkit writes; a file there counts only where it is what a tool or check runs."""
 _TEXTS = {".yaml", ".yml", ".json", ".jsonl", ".csv", ".hddl"}
 """What skills, policies and domains are written in."""
-_LINES = {".jsonl", ".log", ".csv", ".tsv", ".db", ".sqlite", ".sqlite3"}
-"""What tools write; where git does not track it, it is this machine's own."""
-_WORD = re.compile(r"[^\s'\"=;|&()<>:,]+")
+_CODE = {
+    ".bash", ".bat", ".cjs", ".class", ".dll", ".dylib", ".fish", ".jar", ".jl", ".js", ".lua", ".mjs", ".mk", ".php",
+    ".pl", ".pm", ".ps1", ".py", ".pyc", ".pyd", ".pyz", ".r", ".rb", ".sh", ".so", ".ts", ".wasm", ".zsh",
+}  # fmt: skip
+_RECIPES = {"makefile", "gnumakefile", "justfile", "rakefile", "package.json"}
+"""Files, in small letters, that programs take orders from without being told their names."""
 _JUDGES = re.compile(rb"^(?:async )?def evaluate", re.MULTILINE)
 _EVALUATOR = "evaluator.py"
 
@@ -122,13 +126,13 @@ class _Reading:
         self._read_choices()
         self._read_tools()
         self._read_checks()
-        runs = any(allowance.kind in ("tool", "check") for allowance in self._allows)
         listed = _listed(self._root)
-        evaluators = frozenset(path for path in listed if _counts(path, listed[path]) and self._judges(path))
+        own = {path for path, tracked in listed.items() if _counts(self._root, path, tracked)}
+        evaluators = frozenset(path for path in own if self._judges(path))
         for path in sorted(evaluators):
             self._allow("evaluator", f"run {path} to judge programs that evolve")
-        counted = {path for path, tracked in listed.items() if _counts(path, tracked)} if runs or evaluators else set()
-        for path in sorted(counted | self._named_files(listed)):
+        runs = any(allowance.kind in ("tool", "check", "evaluator") for allowance in self._allows)
+        for path in sorted((own if runs else set()) | self._named):
             self._parts[f"file {path}"] = _content_digest(self._root / path)
         return Demands(tuple(self._allows), self._parts, evaluators, frozenset(self._checks))
 
@@ -145,7 +149,7 @@ class _Reading:
             if model is not None:
                 self._parts["setting model"] = _digest(str(model))
             self._allow(choice.kind, choice.words.format(value if model is None else f"{value} (model {model})"))
-            self._named.add(value.partition(":")[2])  # such as the file of a script
+            self._name([value.partition(":")[2]])  # such as the file of a script
 
     def _read_tools(self) -> None:
         for tool in own_tools(self._root, self._settings["tools"]):
@@ -167,23 +171,17 @@ class _Reading:
                 self._name(run)
 
     def _name(self, run: Sequence[str]) -> None:
-        for word in run:
-            self._named.update([word, *_WORD.findall(word)])
+        """Note the first file that a list names, which is the program or its text; what follows is told to that.
 
-    def _named_files(self, listed: Mapping[str, bool]) -> set[str]:
-        """Return the files that are named, by path from the store; of others' programs only the name counts."""
-        found = set()
-        for word in filter(None, self._named):
-            try:
-                place = Path(os.path.normpath(self._root / word))
-                path = os.path.relpath(place, self._root)
-                is_file = place.is_file()
-            except (OSError, ValueError):
-                continue
-            is_lines = place.suffix in _LINES and not listed.get(path, False)
-            if is_file and not is_lines and (place.is_relative_to(self._root) or not Path(word).is_absolute()):
-                found.add(path)
-        return found
+        What git tracks counts anyway, and what else looks like code; ``tee`` is told where to write.
+        """
+        for word in run if run[0] != OUTBOX[0] else ():
+            place = Path(os.path.normpath(self._root / word))
+            is_here = place.is_relative_to(self._root) or not Path(word).is_absolute()
+            with suppress(OSError, ValueError):
+                if is_here and place.is_file():
+                    self._named.add(os.path.relpath(place, self._root))
+                    return
 
     def _judges(self, path: str) -> bool:
         if not path.endswith(".py"):
@@ -191,36 +189,50 @@ class _Reading:
         if PurePosixPath(path).name == _EVALUATOR:
             return True
         try:
-            return _JUDGES.search((self._root / path).read_bytes()) is not None
-        except OSError:
+            return _JUDGES.search(file_bytes(self._root / path)) is not None
+        except (OSError, ValueError):
             return False
 
 
 def _checks_in(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield name and command of each check in a skill's file; of one that does not load, nothing runs."""
     try:
-        text = path.read_bytes()
+        text = file_bytes(path)
         # A key may be written with escapes, as "check\x73".
         data = load_yaml(text, name=path.name).data if b"checks" in text or b"\\" in text else None
-    except (OSError, YamlError):
+    except (OSError, ValueError, YamlError):
         return
     checks = data.get("checks") if isinstance(data, dict) else None
     for check in checks if isinstance(checks, list) else ():
-        if isinstance(check, dict) and isinstance(run := check.get("run"), list):
+        if isinstance(check, dict) and isinstance(run := check.get("run"), list) and run:
             yield str(check.get("name")), [str(word) for word in run]
 
 
-def _counts(path: str, tracked: bool) -> bool:
-    """Return whether code of the store could import, start or read the file as code.
+def _counts(root: Path, path: str, tracked: bool) -> bool:
+    """Return whether code of the store could import, start or obey the file.
 
-    Everything could, but for texts that people read, what memkit itself writes, and what this machine made of it.
+    Of what git tracks, which a pull can change, everything could but texts for people and what memkit itself writes.
+    Of the rest, which is this machine's own, only what looks like code: tools leave their files where they run.
     """
     place = PurePosixPath(path)
-    if place.parts[0] in _OWN or path == MANIFEST or path in SCHEMA_FILES.values() or place.suffix == ".md":
+    if place.parts[0] in _OWN or place.parts[0].startswith(".git") or place.suffix == ".md":
+        return False
+    if path == MANIFEST or path in SCHEMA_FILES.values():
         return False
     if place.parts[0] in _PEOPLES and place.suffix in _TEXTS:
         return False
-    return tracked or not (place.suffix in _LINES or "__pycache__" in place.parts)
+    return tracked or ("__pycache__" not in place.parts and _looks_like_code(root / path))
+
+
+def _looks_like_code(path: Path) -> bool:
+    if path.suffix.lower() in _CODE or path.name.lower() in _RECIPES or path.is_symlink():
+        return True
+    with suppress(OSError):
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return os.fstat(file.fileno()).st_mode & 0o111 != 0 or file.read(2) == b"#!"
+    return True
 
 
 def _listed(root: Path) -> dict[str, bool]:
@@ -234,23 +246,24 @@ def _listed(root: Path) -> dict[str, bool]:
             inner = _walked(root, root / path) if (root / path).is_dir() and not (root / path).is_symlink() else [path]
             listed |= dict.fromkeys(inner, tracked)
     if MANIFEST not in listed:  # no repository, or one that leaves out the whole store
-        listed = dict.fromkeys(_walked(root, root), False)
+        listed = dict.fromkeys(_walked(root, root), True)
     return listed
 
 
 def _walked(root: Path, folder: Path) -> Iterator[str]:
     for name, folders, names in os.walk(folder):
         place = Path(name)
-        folders[:] = [name for name in folders if name not in (".git", ".memkit")]
+        folders[:] = [name for name in folders if name not in (".git", ".memkit", "__pycache__")]
         links = [name for name in folders if (place / name).is_symlink()]
         yield from ((place / name).relative_to(root).as_posix() for name in (*names, *links))
 
 
 def _content_digest(path: Path) -> str:
-    with suppress(OSError):
+    try:
         if path.is_symlink():
             return _digest(["link", str(path.readlink())])
-    try:
+        if path.exists() and not path.is_file():
+            return "special"  # a pipe would be read for ever
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:

@@ -257,6 +257,8 @@ def test_a_killed_run_says_how_far_it_came(store: Path, capsys: pytest.CaptureFi
     with journal.open("a") as file:
         file.write('{"run": "torn')
     manifest.write_text(manifest.read_text().replace("[sleep, '10']", "['true']"))
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
+    capsys.readouterr()
 
     assert run(["skill", "stats", "greet", "--json", "--store", str(store)]) == 0
     counted = json.loads(capsys.readouterr().out)["data"]

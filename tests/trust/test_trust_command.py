@@ -266,6 +266,7 @@ def test_whatever_could_run_voids_the_trust(path: str, content: str, foreign: Pa
         ("outputs/x/agent.py", "X = 1\n"),
         ("tools/__pycache__/note.cpython-311.pyc", "local"),
         ("seen.jsonl", "{}\n"),
+        ("left-by-a-tool", "once\n"),
         ("ignored/tool.py", "X = 1\n"),
     ],
 )
