@@ -11,7 +11,7 @@ import click
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.lint.interface import Finding, LintReport
-from memkit.lint.rules import RULES
+from memkit.lint.rules import RULES, faults
 from memkit.store.layout import find_store
 from memkit.use_cases.lint_store import Fixing, lint_store
 
@@ -71,7 +71,7 @@ def lint(
 ) -> None:
     """Check the store, or only PATHS: skills, policies, domains, memkit.yaml and the archive.
 
-    Exit code 0: clean, 1: findings, 2: bad usage, 3: nothing to check.
+    Exit code 0: clean or notes alone, 1: findings, 2: bad usage, 3: nothing to check.
     """
     if fix and diff:
         raise UsageError("--diff shows what --fix would do. Give one of them.")
@@ -105,7 +105,7 @@ def lint(
         data["diff"] = report.diff
     text = "" if front.json else _formatted(report, form)
     diagnostics = [_diagnostic(finding, report) for finding in report.findings]
-    front.answer(data, text, ok=not report.findings, diagnostics=diagnostics)
+    front.answer(data, text, ok=not faults(report.findings), diagnostics=diagnostics)
 
 
 def _write_schemas(front: Front) -> None:

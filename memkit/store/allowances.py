@@ -77,7 +77,7 @@ class Demands:
 
 
 @dataclass(frozen=True)
-class _Choice:
+class Choice:
     """A setting by which a store chooses what is asked or loaded."""
 
     kind: str
@@ -86,12 +86,10 @@ class _Choice:
     words: str
 
 
-CHOICES: Mapping[str, _Choice] = {
-    "provider": _Choice(
-        "provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"
-    ),
-    "context.summary_model": _Choice("summary_model", ("off", "provider"), "let {} sum up conversations"),
-    "retrieval.vectors": _Choice("embedding_model", ("off",), "load the embedding model in {}"),
+CHOICES: Mapping[str, Choice] = {
+    "provider": Choice("provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"),
+    "context.summary_model": Choice("summary_model", ("off", "provider"), "let {} sum up conversations"),
+    "retrieval.vectors": Choice("embedding_model", ("off",), "load the embedding model in {}"),
 }
 
 
@@ -104,11 +102,31 @@ def own_tools(root: Path, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[st
     """Return the declared tools that are the store's own, and not what memkit ships."""
     # The starter appends to a file of the store; as a link out of it, it would append to anything.
     links_out = os.path.lexists(root / OUTBOX[-1]) and (root / OUTBOX[-1]).is_symlink()
-    return [tool for tool in tools if links_out or not _is_shipped(tool.get("run"))]
+    return [tool for tool in tools if links_out or not is_shipped(tool.get("run"))]
 
 
-def _is_shipped(run: Any) -> bool:
+def is_shipped(run: Any) -> bool:
+    """Return whether a tool runs just what the starter's tool does."""
     return isinstance(run, list | tuple) and tuple(run) == OUTBOX
+
+
+def choice_allowance(key: str, value: str) -> Allowance:
+    """Return what a setting of ``CHOICES`` asks for."""
+    return Allowance(CHOICES[key].kind, CHOICES[key].words.format(value))
+
+
+def tool_allowance(tool: Mapping[str, Any]) -> Allowance:
+    """Return what a declared tool asks for."""
+    run = tool["run"]
+    if isinstance(run, str):
+        module, _, function = run.partition(":")
+        return Allowance("tool", f"import {module} and call {function}, for the tool {tool['name']}")
+    return Allowance("tool", f"run `{shlex.join(run)}`, for the tool {tool['name']}")
+
+
+def check_allowance(skill: str, run: Sequence[str]) -> Allowance:
+    """Return what a check of a skill asks for."""
+    return Allowance("check", f"run `{shlex.join(run)}`, to check the skill {skill}")
 
 
 class _Reading:
@@ -130,14 +148,11 @@ class _Reading:
         own = {path for path, tracked in listed.items() if _counts(self._root, path, tracked)}
         evaluators = frozenset(path for path in own if self._judges(path))
         for path in sorted(evaluators):
-            self._allow("evaluator", f"run {path} to judge programs that evolve")
+            self._allows.append(Allowance("evaluator", f"run {path} to judge programs that evolve"))
         runs = any(allowance.kind in ("tool", "check", "evaluator") for allowance in self._allows)
         for path in sorted((own if runs else set()) | self._named):
             self._parts[f"file {path}"] = _content_digest(self._root / path)
         return Demands(tuple(self._allows), self._parts, evaluators, frozenset(self._checks))
-
-    def _allow(self, kind: str, what: str) -> None:
-        self._allows.append(Allowance(kind, what))
 
     def _read_choices(self) -> None:
         for key, choice in CHOICES.items():
@@ -148,26 +163,22 @@ class _Reading:
             model = self._settings["model"] if key == "provider" else None
             if model is not None:
                 self._parts["setting model"] = _digest(str(model))
-            self._allow(choice.kind, choice.words.format(value if model is None else f"{value} (model {model})"))
+            self._allows.append(choice_allowance(key, value if model is None else f"{value} (model {model})"))
             self._name([value.partition(":")[2]])  # such as the file of a script
 
     def _read_tools(self) -> None:
         for tool in own_tools(self._root, self._settings["tools"]):
-            name, run = str(tool["name"]), tool["run"]
-            self._parts[f"tool {name}"] = _digest(dict(tool))
-            if isinstance(run, str):
-                module, _, function = run.partition(":")
-                self._allow("tool", f"import {module} and call {function}, for the tool {name}")
-            else:
-                self._allow("tool", f"run `{shlex.join(run)}`, for the tool {name}")
-                self._name(run)
+            self._parts[f"tool {tool['name']}"] = _digest(dict(tool))
+            self._allows.append(tool_allowance(tool))
+            if not isinstance(tool["run"], str):
+                self._name(tool["run"])
 
     def _read_checks(self) -> None:
         for path in sorted((self._root / "skills").glob("*.yaml")):
             for name, run in _checks_in(path):
                 self._parts[f"check of {path.stem}: {name}"] = _digest([name, *run])
                 self._checks.add(tuple(run))
-                self._allow("check", f"run `{shlex.join(run)}`, to check the skill {path.stem}")
+                self._allows.append(check_allowance(path.stem, run))
                 self._name(run)
 
     def _name(self, run: Sequence[str]) -> None:
