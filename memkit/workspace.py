@@ -178,15 +178,18 @@ class Workspace:
         if is_stores and self.settings["provider"] != "reference":
             chosen = one_line(str(self.settings["provider"]), 120)
             self.trust.require(f"This store would ask {chosen}", INSTEAD)
-        configured = str(self.settings["provider"]).partition(":")[0]
-        # The configured model is one of the configured vendor's; another vendor has none of its name.
-        is_known = configured in ("reference", (provider or configured).partition(":")[0])
         return open_model(
             provider or self.settings["provider"],
-            model or (self.settings["model"] if is_known else None),
+            model or self._model_name(provider or str(self.settings["provider"])),
             folder=self.root if is_stores else Path.cwd(),
             patience=patience or Patience.of(self.settings.section("requests")),
         )
+
+    def _model_name(self, provider: str) -> str | None:
+        """Return the configured model where it is one of this provider's; another vendor has none of its name."""
+        configured, name = str(self.settings["provider"]).partition(":")[0], self.settings["model"]
+        is_known = configured in ("reference", provider.partition(":")[0])
+        return name if name and is_known and provider != "reference" and self.may_use("model") else None
 
     @cached_property
     def embedder(self) -> LocalEmbedder:

@@ -9,6 +9,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic, yes_or_no
 from memkit.cli.persons import require_person
+from memkit.cli.typed import forget_typed_ahead
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.store.allowances import Demands
 from memkit.store.layout import find_store
@@ -63,8 +64,7 @@ def with_trust(front: Front, deed: Callable[[], Answer]) -> Answer:
     except NotTrusted as refused:
         if not front.interactive:
             raise
-        front.note(f"memkit: {refused}")
-        if not yes_or_no(_question(refused.trust, refused.demands)):
+        if not _agrees(refused.trust, refused.demands):
             raise
         refused.trust.give(refused.demands)
         return deed()
@@ -96,8 +96,13 @@ def _confirm(front: Front, trust: Trust, demands: Demands, *, is_answered: bool)
         raise UsageError(
             "Nobody can be asked here. 'memkit trust --show' says what it would allow; then add --yes or --digest D."
         )
-    if not yes_or_no(_question(trust, demands)):
+    if not _agrees(trust, demands):
         raise NegativeAnswer("Not trusted. Nothing was changed.")
+
+
+def _agrees(trust: Trust, demands: Demands) -> bool:
+    forget_typed_ahead()
+    return yes_or_no(_question(trust, demands))
 
 
 def _question(trust: Trust, demands: Demands) -> str:

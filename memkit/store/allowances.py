@@ -49,7 +49,7 @@ class Allowance:
     """One thing that a trusted store may do."""
 
     kind: str
-    """``provider``, ``summary_model``, ``embedding_model``, ``tool``, ``check`` or ``evaluator``."""
+    """``provider``, ``model``, ``summary_model``, ``embedding_model``, ``tool``, ``check`` or ``evaluator``."""
     what: str
     """In plain words, to go on after "It may"."""
 
@@ -88,6 +88,7 @@ class Choice:
 
 CHOICES: Mapping[str, Choice] = {
     "provider": Choice("provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"),
+    "model": Choice("model", (), "ask that provider, or the one you name, for the model {}"),
     "context.summary_model": Choice("summary_model", ("off", "provider"), "let {} sum up conversations"),
     "retrieval.vectors": Choice("embedding_model", ("off",), "load the embedding model in {}"),
 }
@@ -156,15 +157,12 @@ class _Reading:
 
     def _read_choices(self) -> None:
         for key, choice in CHOICES.items():
-            value = str(self._settings[key])
-            if not self._settings.is_chosen(key) or value in choice.harmless:
+            value = self._settings[key]
+            if value is None or value in choice.harmless or not self._settings.is_chosen(key):
                 continue
-            self._parts[f"setting {key}"] = _digest(value)
-            model = self._settings["model"] if key == "provider" else None
-            if model is not None:
-                self._parts["setting model"] = _digest(str(model))
-            self._allows.append(choice_allowance(key, value if model is None else f"{value} (model {model})"))
-            self._name([value.partition(":")[2]])  # such as the file of a script
+            self._parts[f"setting {key}"] = _digest(str(value))
+            self._allows.append(choice_allowance(key, str(value)))
+            self._name([str(value).partition(":")[2]])  # such as the file of a script
 
     def _read_tools(self) -> None:
         for tool in own_tools(self._root, self._settings["tools"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from conftest import CHECKED, Ask, commit, git  # type: ignore[import-not-found]
 
 from memkit.cli.main import run
 from memkit.evolution.task import find_task
+from memkit.testing import FakeServer
 from memkit.use_cases.evolve_program import require_trusted_task
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
@@ -114,10 +115,29 @@ def test_a_provider_by_flag_needs_no_trust_where_the_store_has_no_tools(
     manifest = store / "memkit.yaml"
     manifest.write_text(manifest.read_text() + "provider: anthropic\nmodel: dear\n")
 
+    assert [each["kind"] for each in ask("trust", "--show", code=1)["data"]["allows"]] == ["provider", "model"]
+
     mine = f"scripted:{tmp_path / 'mine.yaml'}"
     assert ask("chat", "-p", "hello", "--provider", mine)["data"]["message"] == "mine"
     monkeypatch.setenv("MEMKIT_PROVIDER", mine)
     assert ask("chat", "-p", "hello")["data"]["message"] == "mine"
+
+
+def test_the_model_of_a_store_is_asked_for_only_where_trusted(
+    store: Path, model_server: Callable[..., FakeServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a provider that serves many vendors' models, its name decides where the words go."""
+    server = model_server("chat", ["a", "b"])
+    manifest = store / "memkit.yaml"
+    manifest.write_text(manifest.read_text() + "model: elsewhere/model\n")
+    chat = ["chat", "-p", "hello", "--provider", "openai", "--store", str(store)]
+
+    assert run(chat) == 0
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
+    assert run(chat) == 0
+    asked = [conversation.model for conversation in server.asked]
+    assert asked[0] != "elsewhere/model"
+    assert asked[-1] == "elsewhere/model"
 
 
 def test_the_files_of_a_store_start_at_the_store(
