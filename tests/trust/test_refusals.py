@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import CHECKED, Ask, commit, git  # type: ignore[import-not-found]
+from foreign_store import CHECKED, Ask, commit, git
 
 from memkit.cli.main import run
 from memkit.evolution.task import find_task

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from conftest import Ask, commit, git  # type: ignore[import-not-found]
+from foreign_store import Ask, commit, git
 
 from memkit.cli.main import run
 from memkit.cli.persons import AGENTS
