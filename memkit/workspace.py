@@ -16,11 +16,9 @@ from memkit.runtime.memory.record import Origin
 from memkit.runtime.memory.sealing import NoSealer, Sealer
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.runtime.memory.times import seconds_before
-from memkit.store.allowances import own_tools
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
-from memkit.store.trust import Trust
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
     from memkit.store.git import Git
     from memkit.store.last_good import LastGood
     from memkit.store.sessions import SessionBook
+    from memkit.store.trust import Trust
 
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
@@ -73,7 +72,6 @@ class Workspace:
         with suppress(OSError):  # a store that cannot be written can still be read
             (root / ".memkit").mkdir(mode=0o700, exist_ok=True)
         self.settings: Settings = load_settings(root)
-        self.trust = Trust(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
@@ -84,6 +82,13 @@ class Workspace:
         from memkit.store.git import Git
 
         return Git(self.root)
+
+    @cached_property
+    def trust(self) -> Trust:
+        """Return what a person said about the store."""
+        from memkit.store.trust import Trust
+
+        return Trust(self.root)
 
     @cached_property
     def archive(self) -> ArchivalStore:
@@ -279,6 +284,8 @@ class Workspace:
     @property
     def own_tools(self) -> frozenset[str]:
         """Return the names of the declared tools that are the store's own, so that a person has to trust it first."""
+        from memkit.store.allowances import own_tools
+
         return frozenset(str(tool["name"]) for tool in own_tools(self.root, self.settings["tools"]))
 
     def require_tools(self) -> None:
