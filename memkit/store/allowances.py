@@ -158,26 +158,30 @@ class _Reading:
     def _read_choices(self) -> None:
         for key, choice in CHOICES.items():
             value = self._settings[key]
-            if value is None or value in choice.harmless or not self._settings.is_chosen(key):
+            if not value or value in choice.harmless or not self._settings.is_chosen(key):
                 continue
-            self._parts[f"setting {key}"] = _digest(str(value))
+            self._part(f"setting {key}", str(value))
             self._allows.append(choice_allowance(key, str(value)))
             self._name([str(value).partition(":")[2]])  # such as the file of a script
 
     def _read_tools(self) -> None:
-        for tool in own_tools(self._root, self._settings["tools"]):
-            self._parts[f"tool {tool['name']}"] = _digest(dict(tool))
+        for number, tool in enumerate(own_tools(self._root, self._settings["tools"]), 1):
+            self._part(f"tool {tool['name']}", [number, dict(tool)])
             self._allows.append(tool_allowance(tool))
             if not isinstance(tool["run"], str):
                 self._name(tool["run"])
 
     def _read_checks(self) -> None:
         for path in sorted((self._root / "skills").glob("*.yaml")):
-            for name, run in _checks_in(path):
-                self._parts[f"check of {path.stem}: {name}"] = _digest([name, *run])
+            for number, (name, run) in enumerate(_checks_in(path), 1):
+                self._part(f"check of {path.stem}: {name}", [number, name, *run])
                 self._checks.add(tuple(run))
                 self._allows.append(check_allowance(path.stem, run))
                 self._name(run)
+
+    def _part(self, name: str, content: Any) -> None:
+        """Note a thing that counts; of two that have one name both do."""
+        self._parts[name] = _digest([self._parts.get(name), content])
 
     def _name(self, run: Sequence[str]) -> None:
         """Note the first file that a list names, which is the program or its text; what follows is told to that.

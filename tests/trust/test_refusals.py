@@ -305,6 +305,29 @@ def test_a_check_hidden_by_escapes_is_seen(foreign: Path, ask: Ask, mark: Path) 
     assert not mark.exists()
 
 
+@pytest.mark.parametrize("first", ["tool", "check"])
+def test_what_has_the_name_of_another_thing_counts_as_well(first: str, store: Path, ask: Ask, mark: Path) -> None:
+    """Of two tools or checks of one name neither can change behind the other."""
+    manifest, skill = store / "memkit.yaml", store / "skills/walk.yaml"
+    run_words = ["true", "true"]
+
+    def written() -> str:
+        tools = [f"  - {{name: mark, description: M., run: [sh, -c, {word}]}}\n" for word in run_words]
+        checks = ", ".join(f"{{name: c, run: [sh, -c, {word}]}}" for word in run_words)
+        manifest.write_text(start + ("".join(tools) if first == "tool" else ""))
+        skill.write_text(CHECKED.partition("checks:")[0] + (f"checks: [{checks}]\n" if first == "check" else ""))
+        shown: str = ask("trust", "--show", "--store", str(store), code=1)["data"]["digest"]
+        return shown
+
+    start = manifest.read_text()
+    before = written()
+    run_words[0] = "false"
+    changed = written()
+    run_words.reverse()
+
+    assert len({before, changed, written()}) == 3
+
+
 @pytest.mark.parametrize("hidden", [".gitignore", ".git/info/exclude"])
 def test_a_store_that_ignores_itself_counts_whole(hidden: str, foreign: Path, ask: Ask) -> None:
     """Nobody takes files out of the account by telling git to look away."""
