@@ -309,7 +309,7 @@ def test_a_check_hidden_by_escapes_is_seen(foreign: Path, ask: Ask, mark: Path) 
 def test_what_has_the_name_of_another_thing_counts_as_well(first: str, store: Path, ask: Ask, mark: Path) -> None:
     """Of two tools or checks of one name neither can change behind the other."""
     manifest, skill = store / "memkit.yaml", store / "skills/walk.yaml"
-    run_words = ["true", "true"]
+    run_words = ["date", "date"]
 
     def written() -> str:
         tools = [f"  - {{name: mark, description: M., run: [sh, -c, {word}]}}\n" for word in run_words]
@@ -321,7 +321,7 @@ def test_what_has_the_name_of_another_thing_counts_as_well(first: str, store: Pa
 
     start = manifest.read_text()
     before = written()
-    run_words[0] = "false"
+    run_words[0] = "id"
     changed = written()
     run_words.reverse()
 
