@@ -17,6 +17,8 @@ from memkit.store.trust import NotTrusted, Trust
 from memkit.terminal import counted, one_line
 
 Answer = TypeVar("Answer")
+MOST, WIDTH = 20, 400
+"""How much is shown before a question: so much that the question stays in sight."""
 _NOTHING = "This store names nothing that runs or is asked, so there is nothing to allow."
 
 
@@ -107,17 +109,20 @@ def _agrees(trust: Trust, demands: Demands) -> bool:
 
 def _question(trust: Trust, demands: Demands) -> str:
     changed = trust.changed(demands)
-    lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *_listed(demands)]
+    lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *_listed(demands, MOST, WIDTH)]
     files = sum(name.startswith("file ") for name in demands.parts)
-    if files:
-        lines.append(f"All of that runs with your rights, and could use {counted(files, 'file')} of the store as code.")
+    used = f", or to the {counted(files, 'file')} of it that this could use," if files else ""
+    lines.append(f"That runs with your rights. Any change to it{used} is asked about again.")
     if changed:
-        lines.append(f"Changed since you trusted it last: {_named(changed)}.")
+        lines.append(f"Changed since you trusted it last: {_named(changed[:MOST])}.")
     return "\n".join([*lines, "Trust it?"])
 
 
-def _listed(demands: Demands) -> list[str]:
-    return [f"  {allowance.kind:16} {one_line(allowance.what)}" for allowance in demands.allows]
+def _listed(demands: Demands, most: int | None = None, width: int = 0) -> list[str]:
+    shown = demands.allows[:most]
+    left = len(demands.allows) - len(shown)
+    lines = [f"  {allowance.kind:16} {one_line(allowance.what, width)}" for allowance in shown]
+    return [*lines, *([f"  and {left} more: 'memkit trust --show' lists all"] if left else [])]
 
 
 def _named(changed: list[str]) -> str:
