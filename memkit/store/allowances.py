@@ -29,11 +29,12 @@ from memkit.store.yaml import YamlError, load_yaml
 
 OUTBOX = ("tee", "-a", "outbox.jsonl")
 """What the starter's tool runs: memkit ships it, so it needs nobody's word."""
-_PEOPLES = {"skills", "policies", "domains"}
-_OWN = {"archive", "outputs", ".memkit"}
-"""Folders that memkit writes; a file there counts only where it is what a tool or check runs."""
+_OUTPUTS = "outputs"
+"""Where memkit writes whole projects, which count only where something that runs names the folder."""
+_WRITTEN = {"skills", "policies", "domains", "archive", ".github"}
 _TEXTS = {".yaml", ".yml", ".json", ".jsonl", ".csv", ".hddl"}
-"""What skills, policies and domains are written in."""
+"""What lies in such folders, beside code that somebody put there."""
+_OF_GIT = {".gitignore", ".gitattributes", ".gitmodules", ".gitkeep"}
 _CODE = {
     ".bash", ".bat", ".cjs", ".class", ".dll", ".dylib", ".fish", ".jar", ".jl", ".js", ".lua", ".mjs", ".mk", ".php",
     ".pl", ".pm", ".ps1", ".py", ".pyc", ".pyd", ".pyz", ".r", ".rb", ".sh", ".so", ".ts", ".wasm", ".zsh",
@@ -138,7 +139,10 @@ class _Reading:
         self._settings = settings
         self._allows: list[Allowance] = []
         self._parts: dict[str, str] = {}
+        self._words: set[str] = set()
+        """All that tools and checks are started with."""
         self._named: set[str] = set()
+        """The files that are started, by path in the store."""
         self._checks: set[tuple[str, ...]] = set()
 
     def demands(self) -> Demands:
@@ -146,7 +150,12 @@ class _Reading:
         self._read_tools()
         self._read_checks()
         listed = _listed(self._root)
-        own = {path for path, tracked in listed.items() if _counts(self._root, path, tracked)}
+        left_out = {".memkit"} if any(_OUTPUTS in word for word in self._words) else {".memkit", _OUTPUTS}
+        own = {
+            path
+            for path, tracked in listed.items()
+            if path.partition("/")[0] not in left_out and _counts(self._root, path, tracked)
+        }
         evaluators = frozenset(path for path in own if self._judges(path))
         for path in sorted(evaluators):
             self._allows.append(Allowance("evaluator", f"run {path} to judge programs that evolve"))
@@ -168,8 +177,7 @@ class _Reading:
         for number, tool in enumerate(own_tools(self._root, self._settings["tools"]), 1):
             self._part(f"tool {tool['name']}", [number, dict(tool)])
             self._allows.append(tool_allowance(tool))
-            if not isinstance(tool["run"], str):
-                self._name(tool["run"])
+            self._name([tool["run"]] if isinstance(tool["run"], str) else tool["run"])
 
     def _read_checks(self) -> None:
         for path in sorted((self._root / "skills").glob("*.yaml")):
@@ -188,6 +196,7 @@ class _Reading:
 
         What git tracks counts anyway, and what else looks like code; ``tee`` is told where to write.
         """
+        self._words.update(run)
         for word in run if run[0] != OUTBOX[0] else ():
             place = Path(os.path.normpath(self._root / word))
             is_here = place.is_relative_to(self._root) or not Path(word).is_absolute()
@@ -228,11 +237,9 @@ def _counts(root: Path, path: str, tracked: bool) -> bool:
     Of the rest, which is this machine's own, only what looks like code: tools leave their files where they run.
     """
     place = PurePosixPath(path)
-    if place.parts[0] in _OWN or place.parts[0].startswith(".git") or place.suffix == ".md":
+    if path == MANIFEST or path in SCHEMA_FILES.values() or place.suffix == ".md" or place.name in _OF_GIT:
         return False
-    if path == MANIFEST or path in SCHEMA_FILES.values():
-        return False
-    if place.parts[0] in _PEOPLES and place.suffix in _TEXTS:
+    if place.parts[0] in _WRITTEN and place.suffix in _TEXTS:
         return False
     return tracked or ("__pycache__" not in place.parts and _looks_like_code(root / path))
 

@@ -243,6 +243,9 @@ def test_a_change_beside_a_setting_is_not_kept_with_it(foreign: Path, ask: Ask) 
         ("task/helper.py", "X = 1\n"),
         ("other/evaluator.py", "def evaluate(path): return 2.0\n"),
         ("skills/helper.py", "X = 1\n"),
+        ("archive/helper.py", "X = 1\n"),
+        (".github/helper.py", "X = 1\n"),
+        (".gitlike/helper.py", "X = 1\n"),
     ],
 )
 def test_whatever_could_run_voids_the_trust(path: str, content: str, foreign: Path, ask: Ask, mark: Path) -> None:
@@ -280,6 +283,18 @@ def test_what_cannot_run_keeps_the_trust(path: str, content: str, foreign: Path,
     ask("memory", "search", "tea", "--user", "ada")
 
     ask("trust", "--show")
+
+
+def test_what_lies_in_outputs_counts_where_something_runs_it(foreign: Path, ask: Ask) -> None:
+    """Memkit writes projects there, so it counts only where a tool or check names it."""
+    (foreign / "outputs/x").mkdir()
+    manifest = foreign / "memkit.yaml"
+    tool = '  - {name: x, description: X., run: [sh, -c, "cd outputs/x && python agent.py"]}\nprovider'
+    manifest.write_text(manifest.read_text().replace("provider", tool, 1))
+    ask("trust", "--yes")
+    (foreign / "outputs/x/helper.py").write_text("X = 1\n")
+
+    ask("trust", "--show", code=1)
 
 
 def test_tracked_byte_code_counts(foreign: Path, ask: Ask) -> None:
