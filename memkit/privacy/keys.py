@@ -19,7 +19,7 @@ from memkit.errors import EnvironmentFault, UsageError
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.shards import sync_folder
 from memkit.store.config import read_manifest
-from memkit.store.files import make_private, write_whole
+from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
 from memkit.store.manifest import change_manifest
 
@@ -171,7 +171,7 @@ class KeyRing:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        make_private(self.home)
+        make_user_only(self.home)
         with locked(self.home / "lock", timeout=_SECONDS):
             yield
 
@@ -204,5 +204,5 @@ class KeyRing:
 
 def _store_file(path: Path, key: bytes) -> None:
     """Put a key on the disk for this user only."""
-    make_private(path.parent)
+    make_user_only(path.parent)
     write_whole(path, key, mode=0o600)

@@ -55,7 +55,7 @@ def whole_file(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
         raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def make_private(folder: Path) -> None:
+def make_user_only(folder: Path) -> None:
     """Make a folder, and those above it that are missing, for this user only.
 
     Raises:
@@ -63,7 +63,7 @@ def make_private(folder: Path) -> None:
     """
     if folder.is_dir():
         return
-    make_private(folder.parent)
+    make_user_only(folder.parent)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         sync_folder(folder.parent)

@@ -17,7 +17,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.store.allowances import Demands, demands_of
-from memkit.store.files import make_private, write_whole
+from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
 from memkit.terminal import one_line
 
@@ -122,7 +122,7 @@ class Trust:
             )
         data = {"root": str(self.root), "folder": self._folder(), "digest": demands.digest, "parts": demands.parts}
         try:
-            make_private(home)
+            make_user_only(home)
             write_whole(self._file(home), json.dumps(data, indent=1).encode(), mode=0o600)
         except EnvironmentFault as error:
             raise EnvironmentFault(
