@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
+from memkit.cli.arguments import forget_typed_ahead
 from memkit.cli.output import Front, MemkitCommand, diagnostic, yes_or_no
 from memkit.cli.persons import require_person
-from memkit.cli.typed import forget_typed_ahead
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.store.allowances import Demands
 from memkit.store.layout import find_store

@@ -25,7 +25,7 @@ from memkit.skills.procedures import StoreProcedures
 from memkit.store.config import DEFAULT
 from memkit.store.layout import MANIFEST, state_folder
 from memkit.store.trust import NotTrusted
-from memkit.use_cases.rename_session import require_name
+from memkit.use_cases.sessions import require_name
 from memkit.workspace import LEFT_ASIDE, Workspace
 
 NOBODY = ""

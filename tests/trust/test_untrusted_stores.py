@@ -12,7 +12,7 @@ from foreign_store import CHECKED, Ask, commit, git
 from memkit.cli.main import run
 from memkit.evolution.task import find_task
 from memkit.testing import FakeServer
-from memkit.use_cases.evolve_program import require_trusted_task
+from memkit.use_cases.evolution import require_trusted_task
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 
