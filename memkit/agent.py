@@ -32,7 +32,7 @@ from memkit.runtime.loop.core import (
     Tools,
 )
 from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import Approval, Model, Settle
+from memkit.runtime.loop.interface import JSON, Approval, CallKey, Model, Settle
 from memkit.runtime.loop.journal import Resumed
 from memkit.runtime.loop.off_record import PromptHeld
 from memkit.runtime.loop.plan_run import PlanningTools
@@ -72,6 +72,8 @@ class Parts:
     learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
     """Methods that a model proposed earlier, by domain."""
     tools: Sequence[DeclaredTool] = ()
+    objection: Callable[[str], str | None] = lambda name: None
+    """Says why a declared tool may not run now; asked before each call of one."""
     procedures: Procedures | None = None
     """The store's skills, policies and learned methods, for the agent to read."""
     observe: Callable[[dict[str, Any]], None] | None = None
@@ -322,9 +324,10 @@ class ReferenceAgent:
         planner = HybridPlanner(htn=planners, proposals=proposals)
         host = Host(self.setting.approve, self.setting.settle, self.setting.listen, self._observed)
         remembers = isinstance(memory_tools, MemoryTools)
-        tools = Tools(
+        tools = _ObjectingTools(
             memory_tools, parts.guard, config=self._config, host=host, consent=self.consent if remembers else None
         )
+        tools.withdrawn = parts.objection
         if remembers:
             tools.offer([retraction_tool(self.take_back, tools.books)])
         tools.offer(PlanningTools(planner, searcher=formula_searcher, keep=tools.books.keep_plan).tools())
@@ -376,6 +379,23 @@ class ReferenceAgent:
             asked = masked(str(event["query"])) if event.get("query") is not None and kept else None
             told = {key: recordable(event[key]) if kept else None for key in TOLD if key in event}
             self.parts.observe({**event, **who, "query": asked, **told})
+
+
+class _ObjectingTools(Tools):
+    """Tools that ask before each call whether it may still run: a store can change under a long talk."""
+
+    withdrawn: Callable[[str], str | None]
+    """Says why a tool may not run any more, or None."""
+
+    def carry_out(
+        self, name: str, args: Mapping[str, JSON] | str, decision: str, key: CallKey | None = None
+    ) -> tuple[str, bool]:
+        """Run a call that may run, and enter it; one that there is an objection to fails with that."""
+        against = self.withdrawn(name)
+        if against is None:
+            return super().carry_out(name, args, decision, key)
+        self.books.called(name, args, against, error=True, decision=decision)
+        return against, True
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:

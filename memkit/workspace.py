@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,6 +20,7 @@ from memkit.runtime.memory.times import seconds_before
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
+from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.embeddings.local import LocalEmbedder
@@ -38,10 +39,14 @@ if TYPE_CHECKING:
     from memkit.store.git import Git
     from memkit.store.last_good import LastGood
     from memkit.store.sessions import SessionBook
+    from memkit.store.trust import Trust
 
 Clock = Callable[[], datetime]
 Notice = Callable[[str], None]
 
+INSTEAD = ", or leave it out with '--provider reference'"
+"""How to talk to a store that nobody trusted."""
+LEFT_ASIDE = "Left aside, because nobody trusted this store here ('memkit trust --show'): {}."
 BATCH = 100
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 
@@ -80,6 +85,13 @@ class Workspace:
         return Git(self.root)
 
     @cached_property
+    def trust(self) -> Trust:
+        """Return what a person said about the store."""
+        from memkit.store.trust import Trust
+
+        return Trust(self.root)
+
+    @cached_property
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
         return self._opened(
@@ -116,9 +128,7 @@ class Workspace:
         return self._opened(None, log=log, sealer=self.sealer)
 
     def _opened(self, root: Path | None, **more: Any) -> ArchivalStore:
-        asks_model = (
-            self.settings["write.contradiction_model"] == "provider" and self.settings["provider"] != "reference"
-        )
+        asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()
         return ArchivalStore(root, gate=self._gate_with_model() if asks_model else None, **self._usual | more)
 
     @property
@@ -128,8 +138,26 @@ class Workspace:
             "settings": self.memory_settings,
             "clock": self.clock,
             "tombstone_key": lambda: self.keys.store_key(),
-            "vectors": None if self.settings["retrieval.vectors"] == "off" else lambda: self.vectors,
+            "vectors": (lambda: self.vectors) if self._has_vectors else None,
         }
+
+    @cached_property
+    def _has_vectors(self) -> bool:
+        return self.settings["retrieval.vectors"] != "off" and self.may_use("retrieval.vectors")
+
+    def may_use(self, key: str) -> bool:
+        """Return whether a setting may choose what is asked or loaded: the store did not choose it, or is trusted.
+
+        Where it may not, that is told; what can do without goes on.
+        """
+        if not self.settings.is_chosen(key) or self.trust.holds():
+            return True
+        self.notice(LEFT_ASIDE.format(f"{key} {one_line(str(self.settings[key]), 120)}"))
+        return False
+
+    def may_ask_provider(self) -> bool:
+        """Return whether there is a language model that may be asked in passing, besides the reference model."""
+        return self.settings["provider"] != "reference" and self.may_use("provider")
 
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""
@@ -143,25 +171,39 @@ class Workspace:
     def language_model(
         self, provider: str | None = None, model: str | None = None, patience: Patience | None = None
     ) -> Model:
-        """Return the configured language model, or the one that is named; raises ``EnvironmentFault`` without a key."""
+        """Return the configured language model, or the one that is named.
+
+        Raises:
+            NotTrusted: The store chose it, and nobody trusted the store.
+            EnvironmentFault: There is no key.
+        """
         from memkit.llm.patience import Patience
         from memkit.llm.providers import open_model
 
-        configured = str(self.settings["provider"]).partition(":")[0]
-        # The configured model is one of the configured vendor's; another vendor has none of its name.
-        is_known = configured in ("reference", (provider or configured).partition(":")[0])
+        is_stores = provider is None and self.settings.is_chosen("provider")
+        if is_stores and self.settings["provider"] != "reference":
+            chosen = one_line(str(self.settings["provider"]), 120)
+            self.trust.require(f"This store would ask {chosen}", INSTEAD)
         return open_model(
             provider or self.settings["provider"],
-            model or (self.settings["model"] if is_known else None),
-            folder=Path.cwd(),
+            model or self._model_name(provider or str(self.settings["provider"])),
+            folder=self.root if is_stores else Path.cwd(),
             patience=patience or Patience.of(self.settings.section("requests")),
         )
+
+    def _model_name(self, provider: str) -> str | None:
+        """Return the configured model where it is one of this provider's; another vendor has none of its name."""
+        configured, name = str(self.settings["provider"]).partition(":")[0], self.settings["model"]
+        is_known = configured in ("reference", provider.partition(":")[0])
+        return name if name and is_known and provider != "reference" and self.may_use("model") else None
 
     @cached_property
     def embedder(self) -> LocalEmbedder:
         """Return the model that ``retrieval.vectors`` names, loaded from its folder."""
         from memkit.embeddings.local import LocalEmbedder
 
+        if self.settings.is_chosen("retrieval.vectors"):
+            self.trust.require("This store would load the embedding model that retrieval.vectors names")
         return LocalEmbedder(self.root / Path(self.settings["retrieval.vectors"]).expanduser())
 
     @cached_property
@@ -239,6 +281,18 @@ class Workspace:
 
         given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent")
         return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
+
+    @property
+    def own_tools(self) -> frozenset[str]:
+        """Return the names of the declared tools that are the store's own, so that a person has to trust it first."""
+        from memkit.store.allowances import own_tools
+
+        return frozenset(str(tool["name"]) for tool in own_tools(self.root, self.settings["tools"]))
+
+    def require_tools(self) -> None:
+        """Raise ``NotTrusted`` where the store has tools of its own and nobody trusted it."""
+        if own := self.own_tools:
+            self.trust.require(f"This store would run {_tools(own)}", INSTEAD)
 
     @property
     def recall(self) -> RecallMemory:
@@ -392,6 +446,11 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
+
+
+def _tools(names: Collection[str]) -> str:
+    first, *more = sorted(names)
+    return f"the tool {first}" + (f" and {len(more)} more" if more else "")
 
 
 def _subject(pending: int) -> str:

@@ -30,7 +30,18 @@ ROOMY = 3 << 30
 A commit and a record wait until they are on the disk, which is nothing that a test could see and a third of the time.
 """
 _FREE = re.compile(r"^(MemAvailable): +(\d+) kB$", re.MULTILINE)
-_SCRUBBED = ("MEMKIT_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "LANGSMITH_", "LANGCHAIN_", "GIT_")
+_SCRUBBED = (
+    "MEMKIT_",
+    "OPENAI_",
+    "ANTHROPIC_",
+    "CLAUDE",
+    "LANGSMITH_",
+    "LANGCHAIN_",
+    "GIT_",
+    "CODEX_",
+    "CURSOR_",
+    "GEMINI_",
+)
 
 PROPERTIES = "MEMKIT_PROPERTIES"
 """The variable that says which examples the tests of properties try: ``fixed``, as everywhere, or ``new`` ones."""

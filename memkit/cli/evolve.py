@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion
 from memkit.cli.progress import GenerationProgress, Stopping
 from memkit.cli.store import store_if_any
+from memkit.cli.trust import with_trust
 from memkit.errors import UsageError
 from memkit.evolution.runs.carrying import Audience
 from memkit.evolution.runs.evolution import INTERRUPTED
@@ -132,7 +134,8 @@ def evolve(front: Front, /, program: Path | None, resume: str | None, **given: A
         if resume is not None:
             _require_fitting(context, program)
             changes = {name: given[name] for name in _CHANGEABLE if _is_given(context, name)}
-            found = resume_evolution(
+            evolving = partial(
+                resume_evolution,
                 resume,
                 {**changes, "budget": _budget(given)},
                 accept_changes=given["accept_changes"],
@@ -140,8 +143,8 @@ def evolve(front: Front, /, program: Path | None, resume: str | None, **given: A
                 audience=audience,
             )
         else:
-            request = _request(context, program, given)
-            found = evolve_program(request, root=root, audience=audience)
+            evolving = partial(evolve_program, _request(context, program, given), root=root, audience=audience)
+        found = with_trust(front, evolving)
     for note in found.notes:
         front.note(note)
     interrupted = found.stopped == INTERRUPTED

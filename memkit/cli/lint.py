@@ -72,8 +72,9 @@ def lint(
 ) -> None:
     """Check the store, or only PATHS: skills, policies, domains, memkit.yaml and the archive.
 
-    Exit code 0: clean, 1: findings, 2: bad usage, 3: nothing to check.
+    Exit code 0: clean or notes alone, 1: findings, 2: bad usage, 3: nothing to check.
     """
+    from memkit.lint.rules import faults
     from memkit.use_cases.lint import Fixing, lint_store
 
     if fix and diff:
@@ -108,7 +109,7 @@ def lint(
         data["diff"] = report.diff
     text = "" if front.json else _formatted(report, form)
     diagnostics = [_diagnostic(finding, report) for finding in report.findings]
-    front.answer(data, text, ok=not report.findings, diagnostics=diagnostics)
+    front.answer(data, text, ok=not faults(report.findings), diagnostics=diagnostics)
 
 
 def _write_schemas(front: Front) -> None:

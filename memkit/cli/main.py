@@ -18,6 +18,7 @@ from memkit.terminal import harmless
 COMMANDS: Commands = {
     "init": ("memkit.cli.store:init", "Make a store: memory, skills and policies as text in a git repository."),
     "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
+    "trust": ("memkit.cli.trust:trust", "Let this store run its tools and ask its provider, as they are now."),
     "memory": ("memkit.cli.memory.group:memory", "Add, search, correct and govern long-term memory."),
     "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
     "consent": ("memkit.cli.privacy:consent", "Grant, withdraw and list consent to long-term memory."),

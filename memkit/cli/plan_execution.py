@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from memkit.cli.approval import Approvals
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
 from memkit.cli.plan import Wish, explanation_data, plan_lines
 from memkit.cli.store import store_if_any
+from memkit.cli.trust import with_trust
 from memkit.runtime.htn.core import Action, Domain, HTNPlanner, Problem, Result
 from memkit.terminal import counted, harmless, one_line
 from memkit.use_cases.carry_out_plan import (
@@ -36,13 +38,15 @@ _SHOWN = ("started", "done", "failed", "denied", "observed", "plan", "resumed", 
 
 def carry_out(front: Front, wish: Wish, planner: HTNPlanner, problem: Problem) -> None:
     """Carry a plan for a problem out, and print how it went."""
-    _print(front, wish, carry_out_plan(planner, problem, _how(front, wish), workspace=_workspace(front)))
+    carrying = partial(carry_out_plan, planner, problem, _how(front, wish), workspace=_workspace(front))
+    _print(front, wish, with_trust(front, carrying))
 
 
 def go_on(front: Front, wish: Wish, planner_for: Callable[[Domain], HTNPlanner]) -> None:
     """Go on with the run that was named; ``planner_for`` gives what plans anew where that is needed."""
     run = wish.resume or ""
-    _print(front, wish, resume_run(run, _how(front, wish), workspace=_workspace(front), planner_for=planner_for))
+    going_on = partial(resume_run, run, _how(front, wish), workspace=_workspace(front), planner_for=planner_for)
+    _print(front, wish, with_trust(front, going_on))
 
 
 def foresee(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion
+from memkit.cli.persons import agent_at_work
+from memkit.cli.trust import with_trust
 from memkit.errors import MemkitError, NoStore, UsageError
 from memkit.runtime.memory.interface import Problem
 from memkit.store.config import Setting, load_settings
 from memkit.store.layout import find_store
 from memkit.store.setting_meanings import meaning_of
 from memkit.store.shard_text import as_it_is, readable
+from memkit.store.trust import Trust
 from memkit.terminal import shell_word
 
 # ``memkit init``: make a store.
@@ -235,7 +239,7 @@ def rebuild(front: Front, vectors: bool) -> None:
     if vectors:
         from memkit.use_cases.upkeep import rebuild_vectors
 
-        rebuild_vectors(front.workspace)
+        with_trust(front, lambda: rebuild_vectors(front.workspace))
     else:
         front.workspace.archive.rebuild()
     _tell(front, "Rebuilt: ")
@@ -297,7 +301,9 @@ def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
     from memkit.use_cases.store import change_setting
 
-    change = change_setting(front.workspace, key, value)
+    by_person = agent_at_work() is None
+    with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
+        change = change_setting(front.workspace, key, value)
     data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
     shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]
     notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []

@@ -24,7 +24,8 @@ class Rule:
     extra: Mapping[str, str] = field(default_factory=dict)
     """Other files of the store that both examples need, by path."""
     severity: str = "error"
-    """``error``: memkit cannot use the file or would misread it; ``warning``: it works, and a person should look."""
+    """``error``: memkit cannot use the file or would misread it; ``warning``: it works, and a person should look;
+    ``note``: it is as it should be, and a person should know. Notes alone are no failure."""
     fix: str = ""
     """What ``--fix`` does, empty when it does nothing."""
     unsafe_fix: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from memkit.errors import UsageError
-from memkit.lint.interface import Rule
+from memkit.lint.interface import Finding, Rule
 from memkit.lint.rules_archive import ARCHIVE_RULES
 from memkit.lint.rules_files import DOMAIN_RULES, POLICY_RULES
 from memkit.lint.rules_security import SECURITY_RULES
@@ -33,6 +33,11 @@ def get_rule(code: str) -> Rule:
         near = nearest(code.upper(), list(RULES)) or " 'memkit rule' lists them."
         raise UsageError(f"There is no rule {code!r}.{near}")
     return rule
+
+
+def faults(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings but for notes, which tell what is as it should be."""
+    return [finding for finding in findings if RULES[finding.code].severity != "note"]
 
 
 def chosen_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[str]:

@@ -11,6 +11,7 @@ _POLICY = (
 )
 _VERSIONED = _POLICY + 'version: "1.1.0"\nchangelog: [{version: "1.1.0", changes: Asks.}]\n'
 _PLACE = "policies/no_deletes.yaml"
+_OUTBOX = "[tee, -a, outbox.jsonl]"
 _NEXT = {"policies/no_losses.yaml": _POLICY.replace("no_deletes", "no_losses")}
 _DOMAIN = (
     "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
@@ -258,7 +259,7 @@ DOMAIN_RULES = (
         _DOMAIN.replace("add: [lit]}", "add: [lit], tool: lamp_swich}"),
         _DOMAIN.replace("add: [lit]}", "add: [lit], tool: lamp_switch}"),
         "domains/lamp.yaml",
-        extra={"memkit.yaml": "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n"},
+        extra={"memkit.yaml": f"name: test\ntools: [{{name: lamp_switch, description: Notes it., run: {_OUTBOX}}}]\n"},
         severity="warning",
         unsafe_fix="writes the name that is nearest",
     ),

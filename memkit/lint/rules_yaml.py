@@ -182,4 +182,15 @@ YAML_RULES = (
         "The file skills/walk.yaml alone.",
         _SKILL,
     ),
+    Rule(
+        "MKY018",
+        "needs-trust",
+        "The file names what runs or is asked once a person trusts the store.",
+        "Nothing of a store starts a process, imports a module or chooses a provider before `memkit trust`. What it "
+        "would be is said here, where a change of it is reviewed. A note does not fail a run of lint.",
+        "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n",
+        "name: test\ntools: [{name: outbox, description: Keeps a message., run: [tee, -a, outbox.jsonl]}]\n",
+        "memkit.yaml",
+        severity="note",
+    ),
 )

@@ -12,6 +12,7 @@ from memkit.lint.policy_rules import policy_file_findings
 from memkit.lint.security.check import Danger, hidden_dangers, secret_dangers, skill_dangers
 from memkit.lint.skill_rules import skill_file_findings
 from memkit.lint.suppressions import suppressions
+from memkit.lint.trust_rules import manifest_demands, skill_demands
 from memkit.policies.files import policy_findings
 from memkit.policies.tables import load_table
 from memkit.skills.skill import skill_findings
@@ -80,10 +81,13 @@ def _from_yaml(finding: YamlFinding, file: Checked) -> Finding:
 
 
 def _check_skill(file: Checked) -> Iterator[Finding]:
-    yield from _coded(skill_findings(file.document, file.name), file, _SKILL)
+    findings = list(skill_findings(file.document, file.name))
+    yield from _coded(findings, file, _SKILL)
     yield from _placed(skill_dangers(file.document), file)
     if isinstance(file.document.data, dict):
         yield from skill_file_findings(file)
+        if not findings:
+            yield from skill_demands(file, file.document.data)
 
 
 def _check_policy(file: Checked) -> Iterator[Finding]:
@@ -110,8 +114,11 @@ def _check_manifest(file: Checked) -> Iterator[Finding]:
     data = file.document.data
     if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
         raise StoreFault(f"{file.source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
-    yield from _coded(check(data, load_schema("memkit")), file, _SETTINGS)
+    findings = check(data, load_schema("memkit"))
+    yield from _coded(findings, file, _SETTINGS)
     yield from _placed(_everywhere(file), file)
+    if not findings:
+        yield from manifest_demands(file, data)
 
 
 def _check_table(file: Checked) -> None:

@@ -19,7 +19,8 @@ from memkit.errors import EnvironmentFault, UsageError
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.shards import sync_folder
 from memkit.store.config import read_manifest
-from memkit.store.files import write_whole
+from memkit.store.files import make_user_only, write_whole
+from memkit.store.layout import keys_home
 from memkit.store.manifest import change_manifest
 
 SIZE = 32
@@ -38,19 +39,6 @@ class KeysElsewhere(EnvironmentFault):
     """Report that the store has keys, and that they are not on this machine."""
 
     code = "keys_elsewhere"
-
-
-def keys_home() -> Path:
-    """Return the folder below which the keys of all stores lie; raises ``UsageError`` where it is a relative path."""
-    named = os.environ.get("MEMKIT_KEYS")
-    if named:
-        if not Path(named).is_absolute():
-            raise UsageError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
-        return Path(named)
-    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
-    base = config if config.is_absolute() else Path("~/.config").expanduser()
-    return base / "memkit" / "keys"
 
 
 class KeyRing:
@@ -183,7 +171,7 @@ class KeyRing:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        _make_private(self.home)
+        make_user_only(self.home)
         with locked(self.home / "lock", timeout=_SECONDS):
             yield
 
@@ -216,17 +204,5 @@ class KeyRing:
 
 def _store_file(path: Path, key: bytes) -> None:
     """Put a key on the disk for this user only."""
-    _make_private(path.parent)
+    make_user_only(path.parent)
     write_whole(path, key, mode=0o600)
-
-
-def _make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for this user only."""
-    if folder.is_dir():
-        return
-    _make_private(folder.parent)
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        sync_folder(folder.parent)
-    except OSError as error:
-        raise EnvironmentFault(f"{folder} cannot be made: {error.strerror or error}. No key was made.") from error

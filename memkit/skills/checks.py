@@ -10,6 +10,7 @@ from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.bound import ToolFailure, run_declared
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.skills.skill import FOLDER, Check, Skill
+from memkit.store.trust import Trust
 from memkit.terminal import one_line
 
 SECONDS = 60.0
@@ -31,12 +32,16 @@ def run_checks(skill: Skill, root: Path, guard: Guard) -> Iterator[CheckResult]:
 
     A command runs in the store as a declared tool does: bounded in time and output, with its children, and with the
     skill's name, version and path as JSON on its standard input.
+
+    Raises:
+        NotTrusted: A check is a command, and nobody trusted the store.
     """
     for check in skill.checks:
         yield _command(check, skill, root) if check.call is None else _decision(check, guard)
 
 
 def _command(check: Check, skill: Skill, root: Path) -> CheckResult:
+    Trust(root).require_command(check.run, f"The check {check.name!r:.80} of the skill {skill.name} is a command")
     about = {"skill": skill.name, "version": skill.version, "path": f"{FOLDER}/{skill.name}.yaml"}
     tool = DeclaredTool(f"the check {check.name!r}", "", run=check.run, timeout=SECONDS)
     try:

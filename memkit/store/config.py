@@ -107,6 +107,10 @@ class Settings:
         """Return the value of a dotted key such as ``context.max_tokens``."""
         return self.values[key].value
 
+    def is_chosen(self, key: str) -> bool:
+        """Return whether it is the store that chose the value, and nobody who runs this."""
+        return self.values[key].origin == MANIFEST
+
     def section(self, name: str) -> dict[str, Any]:
         """Return one section as a nested mapping, such as ``retrieval`` with its ``weights``."""
         return tree(

@@ -54,3 +54,21 @@ def whole_file(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
             scratch.unlink(missing_ok=True)
     except OSError as error:
         raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def make_user_only(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for this user only.
+
+    Raises:
+        EnvironmentFault: It cannot be made.
+    """
+    if folder.is_dir():
+        return
+    make_user_only(folder.parent)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise EnvironmentFault(
+            f"{folder} cannot be made: {error.strerror or error}. Nothing was kept there."
+        ) from error

@@ -90,6 +90,23 @@ def _looked_at(root: Path) -> Path:
     return root
 
 
+def keys_home() -> Path:
+    """Return the folder of what this user keeps about stores outside of them: their keys, and which are trusted.
+
+    Raises:
+        UsageError: ``MEMKIT_KEYS`` is a relative path.
+    """
+    named = os.environ.get("MEMKIT_KEYS")
+    if named:
+        if not Path(named).is_absolute():
+            raise UsageError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
+        return Path(named)
+    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
+    base = config if config.is_absolute() else Path("~/.config").expanduser()
+    return base / "memkit" / "keys"
+
+
 def _from_environment() -> Path | None:
     value = os.environ.get("MEMKIT_STORE")
     return Path(value) if value else None

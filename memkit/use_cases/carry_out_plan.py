@@ -69,13 +69,14 @@ def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, work
     """Plan a problem and carry the plan out; nothing is begun where a step could not even be tried.
 
     Raises:
+        NotTrusted: The store has tools of its own, and nobody trusted it.
         UsageError: Outside of a store nobody said where the run is kept.
     """
     runs = plan_runs(how.runs, workspace)
     result = solve_explained(planner, problem)
     if not result.found:
         return CarriedOut(result, _nothing("run", result.outcome, result.reasons), False)
-    toolbox = _toolbox(workspace, how)
+    toolbox = _running_toolbox(workspace, how)
     if obstacles := _obstacles(planner, problem, result, toolbox, how):
         return CarriedOut(result, _nothing("run", REFUSED, obstacles), False)
     now = workspace.clock() if workspace else utc_now()
@@ -96,11 +97,12 @@ def resume_run(
     The domain is the one that the run began with; ``planner_for`` gives the planner over it that plans anew.
 
     Raises:
+        NotTrusted: The store has tools of its own, and nobody trusted it.
         NotFound: There is no such run.
         JournalError: Another process carries it out, or its journal is damaged.
     """
     run = plan_runs(how.runs, workspace).find(name)
-    return _carried_out(run, planner_for(run.domain), _toolbox(workspace, how), how)
+    return _carried_out(run, planner_for(run.domain), _running_toolbox(workspace, how), how)
 
 
 def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
@@ -173,6 +175,13 @@ def _nothing(mode: str, outcome: str, reasons: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _running_toolbox(workspace: Workspace | None, how: Carrying) -> Tools:
+    """Return the tools of the store's agent; raises ``NotTrusted`` where some are the store's and nobody trusted it."""
+    if workspace is not None:
+        workspace.require_tools()
+    return _toolbox(workspace, how)
+
+
 def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> Tools:
     """Return the tools of the store's agent, the same that a chat has; outside of a store there are none."""
     if workspace is None:
@@ -181,7 +190,8 @@ def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -
         )
 
     def without_traces(parts: Parts) -> Parts:
-        return replace(parts, guard=workspace.guard, observe=None) if dry else parts
+        # What is only shown runs nothing, so it tells of all tools, whoever trusts them.
+        return replace(parts, guard=workspace.guard, observe=None, tools=workspace.tools) if dry else parts
 
     agent = open_chat(
         workspace,

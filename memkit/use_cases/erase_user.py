@@ -17,7 +17,6 @@ from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
 from memkit.privacy.journal import Intent, Journal, Replacement
-from memkit.privacy.keys import keys_home
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
@@ -31,7 +30,7 @@ from memkit.runtime.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.runtime.memory.tombstones import burials
 from memkit.store.files import write_whole
 from memkit.store.git_process import require_git
-from memkit.store.layout import cache_folder, require_writable_inside, state_folder
+from memkit.store.layout import cache_folder, keys_home, require_writable_inside, state_folder
 from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace
 

@@ -22,10 +22,12 @@ from memkit.evolution.runs.outcome import Evolved
 from memkit.evolution.runs.record import RunRecord, Settings, settle
 from memkit.evolution.runs.task_files import differences, digests, task_files
 from memkit.evolution.runs.workshop import Workshop
-from memkit.evolution.task import Task, find_task
+from memkit.evolution.task import EVALUATOR, Task, find_task
 from memkit.llm.patience import Patience
 from memkit.sandbox import usable_runtime
 from memkit.store.files import write_whole
+from memkit.store.layout import MANIFEST
+from memkit.store.trust import Trust
 from memkit.terminal import counted
 
 # Evolve a program, judged by nothing but its evaluator.
@@ -54,6 +56,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         audience: Who watches.
 
     Raises:
+        NotTrusted: What is to run unconfined lies in a store, and nobody trusted it.
         UsageError: The task makes no sense.
         EvolveError: The program to start from is none that can be varied.
         SandboxUnavailable: Programs cannot be confined here.
@@ -61,6 +64,8 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
     """
     task = find_task(request.program, request.evaluator)
     settings = _with_runtime(settle(request.settings, task))
+    named = request.evaluator or request.program / EVALUATOR
+    require_trusted_task(task, named, unsafe=settings.unsafe)
     files = task_files(task.program, task.evaluator, task.folder)
     places = runs_folder(root)
     path = request.out or places / new_run_name(task.name, datetime.now(UTC), places)
@@ -86,6 +91,23 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         return carry_on(
             folder, record, workshop.searcher, answers, audience or Audience(), _beginning(task), seed=task.seed
         )
+
+
+def require_trusted_task(task: Task, named: Path | None = None, *, unsafe: bool) -> None:
+    """Raise ``NotTrusted`` where code that will not be confined lies in a store that nobody trusted.
+
+    ``named`` is the evaluator as it was named, which may be a link that leads out of a store.
+    """
+    places = [task.evaluator] if named is None else [task.evaluator, named.parent.resolve() / named.name]
+    for path in places:
+        if (root := _store_of(path)) is not None:
+            Trust(root).require_evaluator(path)
+    if unsafe and (root := _store_of(task.program)) is not None:
+        Trust(root).require(f"{task.program.name} lies in a store and would run unconfined")
+
+
+def _store_of(path: Path) -> Path | None:
+    return next((folder for folder in path.parents if (folder / MANIFEST).is_file()), None)
 
 
 def _with_runtime(settings: Settings) -> Settings:
@@ -133,6 +155,7 @@ def resume_evolution(
         audience: Who watches.
 
     Raises:
+        NotTrusted: What is to run unconfined lies in a store, and nobody trusted it.
         NotFound: There is no such run.
         RunChanged: The task changed since the run began.
         UsageError: The run has more generations already than it is to have.
@@ -145,6 +168,7 @@ def resume_evolution(
         after = found.checkpoint.generation if found.checkpoint else 0
         folder.individuals.require_whole(size=found.checkpoint.journal_bytes if found.checkpoint else 0)
         task = find_task(Path(record.folder or record.program), Path(record.evaluator))
+        require_trusted_task(task, unsafe=record.settings.unsafe)
         record = _with_task(record, task, after, accept_changes)
         _require_further(record, changes, after)
         record = _with_settings(record, changes, after)

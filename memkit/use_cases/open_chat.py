@@ -15,16 +15,18 @@ from memkit.llm.summaries import open_summariser
 from memkit.plan_runs import PlanRuns
 from memkit.runtime.htn.core import Method
 from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import Approval, Settle
+from memkit.runtime.loop.interface import Approval, DeclaredTool, Settle
 from memkit.runtime.loop.procedures import Procedure
 from memkit.runtime.memory.errors import Refused
 from memkit.runtime.memory.gate import event_problems
 from memkit.runtime.memory.record import Origin
 from memkit.runtime.memory.times import parse_duration
 from memkit.skills.procedures import StoreProcedures
-from memkit.store.layout import state_folder
+from memkit.store.config import DEFAULT
+from memkit.store.layout import MANIFEST, state_folder
+from memkit.store.trust import NotTrusted
 from memkit.use_cases.sessions import require_name
-from memkit.workspace import Workspace
+from memkit.workspace import LEFT_ASIDE, Workspace
 
 NOBODY = ""
 """The user of a conversation that nobody is named for."""
@@ -71,6 +73,7 @@ def open_chat(
 
     Raises:
         NotFound: There is no such session to go on with or to fork.
+        NotTrusted: The store chose who is asked, or has tools of its own, and nobody trusted it.
         UsageError: The name cannot be given, or the fork would take the place of a session.
         Refused: A name holds a secret.
     """
@@ -106,7 +109,7 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
     learned = {
         name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice) for name, domain in domains.items()
     }
-    provider = provider or settings["provider"]
+    tools = _tools(workspace, provider)
     opened, spent = workspace.language_model(provider, model), dict[str, int]()
     return Parts(
         archive=workspace.archive,
@@ -118,15 +121,16 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         persona=settings["persona"],
         domains=domains,
         learned=learned,
-        tools=workspace.tools,
+        tools=tools,
+        objection=lambda tool: _objection(workspace, tool),
         procedures=StoreProcedures(lambda: workspace.skills, lambda: _rules_and_methods(workspace, learned)),
         observe=workspace.audit.append,
         sealer=workspace.sealer,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
         summarise=open_summariser(
-            settings["context.summary_model"],
-            provider,
+            _summary_model(workspace),
+            provider or settings["provider"],
             opened,
             workspace.language_model,
             spent=spent,
@@ -134,6 +138,36 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         ),
         spent=spent,
     )
+
+
+def _tools(workspace: Workspace, provider: str | None) -> list[DeclaredTool]:
+    """Return the tools that may run; without trust the reference model that somebody asked for has those of memkit."""
+    own, settings = workspace.own_tools, workspace.settings
+    named = provider or (
+        settings["provider"] if settings.values["provider"].origin not in (MANIFEST, DEFAULT) else None
+    )
+    if not own or named != "reference":
+        workspace.require_tools()
+    elif not workspace.trust.holds():
+        workspace.notice(LEFT_ASIDE.format(f"the tools {', '.join(sorted(own))}"))
+        return [tool for tool in workspace.tools if tool.name not in own]
+    return workspace.tools
+
+
+def _objection(workspace: Workspace, tool: str) -> str | None:
+    """Return why a declared tool may not run now, though it could when the conversation began."""
+    try:
+        if tool in workspace.own_tools:
+            workspace.require_tools()
+    except NotTrusted as refused:
+        return str(refused)
+    return None
+
+
+def _summary_model(workspace: Workspace) -> str:
+    """Return what is to sum up; what the store chose for that, only where it is trusted."""
+    chosen = str(workspace.settings["context.summary_model"])
+    return chosen if chosen in ("off", "provider") or workspace.may_use("context.summary_model") else "off"
 
 
 def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Method]]) -> Iterator[Procedure]:

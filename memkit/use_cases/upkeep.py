@@ -131,7 +131,7 @@ def consolidate_memory(
 
 def _retelling(workspace: Workspace) -> Retelling | None:
     """Return the configured model's way to tell events; the reference model has none of its own."""
-    return None if workspace.settings["provider"] == "reference" else Retelling(workspace.language_model())
+    return Retelling(workspace.language_model()) if workspace.may_ask_provider() else None
 
 
 def _letters() -> str:

@@ -53,6 +53,10 @@ def record(folder: Path) -> dict[str, str]:
     (store / "policies" / "ask_before_sending.yaml").write_text(POLICY, encoding="utf-8")
     with (store / "memkit.yaml").open("a", encoding="utf-8") as settings:
         settings.write(TOOL)
+    subprocess.run(
+        [sys.executable, "-m", "memkit", "trust", "--yes", "--store", str(store)],
+        env=environment, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
     names: dict[str, str] = {}
     scenes = yaml.safe_load(SCRIPT.read_text(encoding="utf-8"))
     return {

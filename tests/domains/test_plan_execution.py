@@ -92,10 +92,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def declare(root: Path, *tools: dict[str, Any]) -> None:
-    """Write the tools of the store."""
+    """Write the tools of the store, and trust it to run them."""
     manifest = yaml.safe_load((root / "memkit.yaml").read_text())
     apart = json.loads(json.dumps(tools))  # what two of them share would be written as an alias
     (root / "memkit.yaml").write_text(yaml.safe_dump({**manifest, "tools": apart}))
+    assert run(["trust", "--yes", "--store", str(root)]) == 0
 
 
 def calls(root: Path, name: str) -> int:

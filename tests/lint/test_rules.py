@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memkit.cli.main import run
 from memkit.lint.rules import RULES
 from memkit.resources import resource
 from memkit.use_cases.lint import lint_store
@@ -147,4 +148,19 @@ def test_every_rule_says_what_why_bad_and_good() -> None:
     """No page has an empty part, and names are unique."""
     assert all(rule.what and rule.why and rule.bad and rule.good and rule.example for rule in RULES.values())
     assert len({rule.name for rule in RULES.values()}) == len(RULES)
-    assert {rule.severity for rule in RULES.values()} <= {"error", "warning"}
+    assert {rule.severity for rule in RULES.values()} <= {"error", "warning", "note"}
+
+
+def test_what_would_run_is_noted_and_fails_nothing(put: Put, codes: Codes, store: Path) -> None:
+    """Tools, a provider, a model and commands of checks are named; what memkit ships and sound defaults are not."""
+    put(
+        "memkit.yaml",
+        "name: test\nprovider: anthropic\nretrieval: {vectors: /models/x}\ncontext: {summary_model: provider}\n"
+        "tools: [{name: a, description: A., run: [sh, a.sh]}, {name: b, description: B., run: 'b:c'}]\n",
+    )
+    put("skills/walk.yaml", SKILL + "checks: [{name: c, run: [sh, c.sh]}]\n")
+
+    assert codes() == ["MKY018"] * 5
+    assert run(["lint", "--store", str(store)]) == 0
+    put("skills/walk.yaml", SKILL + "checks: [{name: c, run: [sh, c.sh]}]\nstep: x\n")
+    assert run(["lint", "--store", str(store)]) == 1

@@ -171,6 +171,7 @@ def test_the_configured_model_is_not_asked_of_another_vendor(store: Path, model_
         model_server(protocol, [])
     with (store / "memkit.yaml").open("a") as manifest:
         manifest.write("provider: openai\nmodel: qwen3\n")
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
     workspace = open_workspace(store)
 
     asked: list[Any] = [workspace.language_model(name) for name in (None, "openai", "anthropic")]

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.privacy.keys import KeyRing, KeysElsewhere, keys_home
+from memkit.privacy.keys import KeyRing, KeysElsewhere
 from memkit.store.git import Git
+from memkit.store.layout import keys_home
 
 
 @pytest.fixture

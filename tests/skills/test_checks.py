@@ -42,7 +42,9 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def call(store: Path, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
-    """Run a skill command, expect an exit code and return the envelope."""
+    """Run a skill command in a store that is trusted as it is now, expect an exit code and return the envelope."""
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
+    capsys.readouterr()
     assert run(["skill", *words, "--json", "--store", str(store)]) == code
     body: dict[str, Any] = json.loads(capsys.readouterr().out)
     return body
@@ -180,7 +182,6 @@ def test_a_rollback_passes_the_checks_of_the_version_it_brings(
 ) -> None:
     """What was right then may be wrong today."""
     change(greeting, "Say 'hello'.", "Say 'good morning'.")
-    change(greeting, "\n  - name: the greeting is there\n    run: [test, -e, greeting.txt]", "")
     call(greeting, capsys, "commit", "greet", "--bump", "patch")
     (greeting / "greeting.txt").unlink()
     before = (greeting / "skills" / "greet.yaml").read_text()

@@ -243,6 +243,7 @@ def test_a_killed_run_says_how_far_it_came(store: Path, capsys: pytest.CaptureFi
     manifest = store / "memkit.yaml"
     nap = "  - {name: nap, description: Sleep., run: [sleep, '10'], open_world: false}\n"
     manifest.write_text(manifest.read_text() + nap)
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
     journal = store / ".memkit" / "state" / "skills" / "greet.jsonl"
     command = [sys.executable, "-m", "memkit", "skill", "run", "greet", "--store", str(store)]
     child = subprocess.Popen(command, start_new_session=True)
@@ -256,6 +257,8 @@ def test_a_killed_run_says_how_far_it_came(store: Path, capsys: pytest.CaptureFi
     with journal.open("a") as file:
         file.write('{"run": "torn')
     manifest.write_text(manifest.read_text().replace("[sleep, '10']", "['true']"))
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
+    capsys.readouterr()
 
     assert run(["skill", "stats", "greet", "--json", "--store", str(store)]) == 0
     counted = json.loads(capsys.readouterr().out)["data"]

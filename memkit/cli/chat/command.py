@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from memkit.cli.chat.pages import Outlet, Showing, open_page
 from memkit.cli.chat.talk import answer_lines, print_event, run_heartbeat, run_one_turn, talk, whole_input
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.trust import with_trust
 from memkit.errors import UsageError
 from memkit.use_cases.open_chat import open_chat
 
@@ -54,7 +56,8 @@ def chat(
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
     outlet = Outlet(print_event) if events else None if page is None else Outlet(Showing(page))
     still = page.still if page else lambda: None
-    opened = open_chat(
+    opening = partial(
+        open_chat,
         workspace,
         user=user,
         provider=provider,
@@ -65,6 +68,7 @@ def chat(
         listen=outlet,
         **begins,
     )
+    opened = with_trust(front, opening)
     conversation = Conversation(workspace, opened, outlet=outlet)
     if consents and user is not None and not opened.consent.granted():
         workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from memkit.cli.file_history import (
 )
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.trust import with_trust
 from memkit.skills import PROFILES, Skill
 from memkit.store.bump import Part
 from memkit.terminal import one_line
@@ -115,7 +117,8 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
     from memkit.use_cases.skills import roll_back_skill
 
     root = front.root
-    answer_rollback(front, root, roll_back_skill(root, name, version, checked=not skip_checks))
+    done = with_trust(front, lambda: roll_back_skill(root, name, version, checked=not skip_checks))
+    answer_rollback(front, root, done)
 
 
 @click.command("commit", cls=MemkitCommand)
@@ -135,7 +138,8 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 
     root = front.root
     accept = None if skip_checks else lambda document: accept_skill(root, read_skill(document.data))
-    answer_commit(front, root, commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
+    done = with_trust(front, lambda: commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
+    answer_commit(front, root, done)
 
 
 @click.command("check", cls=MemkitCommand)
@@ -146,7 +150,8 @@ def check(front: Front, name: str | None) -> None:
     from memkit.skills.skill import SKILL
     from memkit.use_cases.skills import check_skills
 
-    results = check_skills(front.root, name)
+    root = front.root
+    results = with_trust(front, lambda: check_skills(root, name))
     failed = [(skill, result) for skill, found in results for result in found if not result.passed]
     data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
     lines = [
@@ -294,7 +299,8 @@ def import_command(front: Front, path: Path, name: str | None, accept_findings: 
     from memkit.use_cases.import_skill import import_skill
 
     root = front.root
-    done = import_skill(root, path, name=name, accept_findings=accept_findings, dry_run=dry_run)
+    importing = partial(import_skill, root, path, name=name, accept_findings=accept_findings, dry_run=dry_run)
+    done = with_trust(front, importing)
     findings = list(_import_findings(done, str(path)))
     if not front.json:
         for finding in findings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.trust import with_trust
 from memkit.skills.following import COMPLETED, Step
 from memkit.skills.request import Request
 from memkit.skills.runs import SUCCEEDED, Statistics
@@ -49,7 +51,8 @@ def run(
     """
     workspace = front.workspace
     values = {key: str(value) for key, value in read_pairs(args, "--arg").items()}
-    done = run_skill(
+    running = partial(
+        run_skill,
         workspace,
         name,
         Request(given, values, from_step, resume, dry_run),
@@ -61,6 +64,7 @@ def run(
         approve=Approvals() if front.interactive else None,
         tell=_progress(front),
     )
+    done = with_trust(front, running)
     front.answer(_data(done), _run_lines(done, dry_run), ok=done.outcome == SUCCEEDED, diagnostics=_findings(done))
 
 

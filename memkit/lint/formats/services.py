@@ -7,8 +7,11 @@ import html
 import json
 
 from memkit.lint.interface import LintReport
-from memkit.lint.rules import RULES
+from memkit.lint.rules import RULES, faults
 from memkit.terminal import one_line
+
+_GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
+_GITLAB = {"error": "major", "warning": "minor", "note": "info"}
 
 
 def github_report(report: LintReport) -> str:
@@ -17,7 +20,7 @@ def github_report(report: LintReport) -> str:
     for finding in report.findings:
         place = f"file={_property(report.shown(finding.path))},line={finding.line},col={finding.column}"
         title = _property(f"{finding.code} ({RULES[finding.code].name})")
-        lines.append(f"::{RULES[finding.code].severity} {place},title={title}::{_data(finding.message)}")
+        lines.append(f"::{_GITHUB[RULES[finding.code].severity]} {place},title={title}::{_data(finding.message)}")
     return "\n".join(lines)
 
 
@@ -35,7 +38,7 @@ def gitlab_report(report: LintReport) -> str:
                 "check_name": finding.code,
                 "description": finding.message,
                 "fingerprint": hashlib.sha256(f"{text}\0{seen[text]}".encode("utf-8", "surrogateescape")).hexdigest(),
-                "severity": "major" if RULES[finding.code].severity == "error" else "minor",
+                "severity": _GITLAB[RULES[finding.code].severity],
                 "location": {"path": path, "lines": {"begin": finding.line}},
             }
         )
@@ -43,10 +46,10 @@ def gitlab_report(report: LintReport) -> str:
 
 
 def junit_report(report: LintReport) -> str:
-    """Return JUnit XML: a case for each file, failed when anything was found in it."""
-    cases = []
+    """Return JUnit XML: a case for each file, failed when anything but notes was found in it."""
+    cases, wrong = [], faults(report.findings)
     for path in report.files:
-        found = [finding for finding in report.findings if finding.path == path]
+        found = [finding for finding in wrong if finding.path == path]
         failures = "".join(
             f"<failure type={_attribute(finding.code)} message={_attribute(finding.message)}>"
             f"line {finding.line}, column {finding.column}</failure>"
@@ -54,7 +57,7 @@ def junit_report(report: LintReport) -> str:
         )
         name = _attribute(report.shown(path))
         cases.append(f'  <testcase classname="memkit.lint" name={name}>{failures}</testcase>')
-    failed = len({finding.path for finding in report.findings})
+    failed = len({finding.path for finding in wrong})
     head = f'<testsuite name="memkit lint" tests="{len(report.files)}" failures="{failed}" errors="0">'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"])
 

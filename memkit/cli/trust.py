@@ -1,0 +1,141 @@
+"""``memkit trust``: say that a store may run and ask what it names; and ask about it where that is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from memkit.cli.arguments import forget_typed_ahead
+from memkit.cli.output import Front, MemkitCommand, diagnostic, yes_or_no
+from memkit.cli.persons import require_person
+from memkit.errors import NegativeAnswer, UsageError
+from memkit.store.allowances import Demands
+from memkit.store.layout import find_store
+from memkit.store.trust import NotTrusted, Trust
+from memkit.terminal import counted, one_line
+
+Answer = TypeVar("Answer")
+MOST, WIDTH = 20, 400
+"""How much is shown before a question: so much that the question stays in sight."""
+_NOTHING = "This store names nothing that runs or is asked, so there is nothing to allow."
+
+
+@click.command("trust", cls=MemkitCommand)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--show", is_flag=True, help="Say what it would allow and whether it is allowed (exit 1 when not).")
+@click.option("--digest", metavar="D", help="Trust it if what it would allow has this digest, and do not ask.")
+@click.option("--revoke", is_flag=True, help="Take the word back.")
+@click.pass_obj
+def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool) -> None:
+    """Let this store run its tools and checks and ask its provider, as they are now; any change is asked about again.
+
+    The word is kept outside of the store, on this machine alone. Without it every command still reads, lints, reviews
+    and adds memory. Where nobody can be asked, name the digest that --show prints: --digest, or MEMKIT_TRUST.
+    """
+    if show + revoke + (digest is not None) > 1 or (yes and (show or revoke)):
+        raise UsageError("Give one of --yes, --show, --digest and --revoke.")
+    trust = Trust(find_store(front.store))
+    if revoke:
+        _revoke(front, trust)
+    demands = trust.demands()
+    if show:
+        _show(front, trust, demands)
+    require_person("'memkit trust'")
+    if digest is not None and digest.strip().lower() != demands.digest:
+        raise NegativeAnswer(
+            f"What this store would run or ask has another digest: {demands.digest}. Nothing was trusted; look with "
+            "'memkit trust --show'."
+        )
+    if demands.allows:
+        _confirm(front, trust, demands, is_answered=yes or digest is not None)
+        trust.give(demands)
+    told = f"Trusted: {_number(demands)}. Any change to that is asked about again." if demands.allows else _NOTHING
+    front.answer(_data(demands, trusted=True), told)
+
+
+def with_trust(front: Front, deed: Callable[[], Answer]) -> Answer:
+    """Do what may need trust in the store; where it is missing and a person is here, ask once and do it then.
+
+    Raises:
+        NotTrusted: Nobody can be asked, or the answer is no.
+    """
+    try:
+        return deed()
+    except NotTrusted as refused:
+        if not front.interactive:
+            raise
+        if not _agrees(refused.trust, refused.demands):
+            raise
+        refused.trust.give(refused.demands)
+        return deed()
+
+
+def _revoke(front: Front, trust: Trust) -> None:
+    was_kept = trust.take_back()
+    demands = trust.demands()
+    told = "The word for this store is taken back." if was_kept else "Nobody had trusted this store here."
+    front.answer(_data(demands, trusted=trust.holds(demands)), told)
+
+
+def _show(front: Front, trust: Trust, demands: Demands) -> None:
+    trusted, changed = trust.holds(demands), trust.changed(demands)
+    lines = [_NOTHING] if not demands.allows else [f"This store {'may' if trusted else 'would'}:", *_listed(demands)]
+    if not trusted:
+        lines.append(
+            "Nobody here said that it may." if not changed else f"Changed since it was trusted: {_named(changed)}."
+        )
+    lines.append(f"digest: {demands.digest}")
+    findings = [diagnostic("changed", f"Changed since it was trusted: {name}") for name in changed]
+    front.answer(_data(demands, trusted=trusted), lines, ok=trusted, diagnostics=findings)
+
+
+def _confirm(front: Front, trust: Trust, demands: Demands, *, is_answered: bool) -> None:
+    if is_answered:
+        return
+    if not front.interactive:
+        raise UsageError(
+            "Nobody can be asked here. 'memkit trust --show' says what it would allow; then add --yes or --digest D."
+        )
+    if not _agrees(trust, demands):
+        raise NegativeAnswer("Not trusted. Nothing was changed.")
+
+
+def _agrees(trust: Trust, demands: Demands) -> bool:
+    forget_typed_ahead()
+    return yes_or_no(_question(trust, demands))
+
+
+def _question(trust: Trust, demands: Demands) -> str:
+    changed = trust.changed(demands)
+    lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *_listed(demands, MOST, WIDTH)]
+    files = sum(name.startswith("file ") for name in demands.parts)
+    used = f", or to the {counted(files, 'file')} of it that this could use," if files else ""
+    lines.append(f"That runs with your rights. Any change to it{used} is asked about again.")
+    if changed:
+        lines.append(f"Changed since you trusted it last: {_named(changed[:MOST])}.")
+    return "\n".join([*lines, "Trust it?"])
+
+
+def _listed(demands: Demands, most: int | None = None, width: int = 0) -> list[str]:
+    shown = demands.allows[:most]
+    left = len(demands.allows) - len(shown)
+    lines = [f"  {allowance.kind:16} {one_line(allowance.what, width)}" for allowance in shown]
+    return [*lines, *([f"  and {left} more: 'memkit trust --show' lists all"] if left else [])]
+
+
+def _named(changed: list[str]) -> str:
+    return ", ".join(one_line(name) for name in changed)
+
+
+def _number(demands: Demands) -> str:
+    return counted(len(demands.allows), "thing")
+
+
+def _data(demands: Demands, *, trusted: bool) -> dict[str, Any]:
+    return {
+        "digest": demands.digest,
+        "trusted": trusted,
+        "allows": [allowance.to_data() for allowance in demands.allows],
+    }

@@ -1,0 +1,299 @@
+"""What a store would run, import or ask if it could: all that a person has to agree to, and a digest of it.
+
+A store may come from anywhere. Its ``memkit.yaml`` can name a provider, a model's folder and tools, its skills carry
+commands as checks, and an evaluator of evolution is code. Each of these is an ``Allowance``. What they name, and what
+such code could import or start, is read as well: the digest changes when any of it does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from memkit.errors import EnvironmentFault
+from memkit.store.config import Settings, load_settings
+from memkit.store.file_bytes import file_bytes
+from memkit.store.git import Git
+from memkit.store.layout import MANIFEST
+from memkit.store.schema_files import SCHEMA_FILES
+from memkit.store.yaml import YamlError, load_yaml
+
+OUTBOX = ("tee", "-a", "outbox.jsonl")
+"""What the starter's tool runs: memkit ships it, so it needs nobody's word."""
+_OUTPUTS = "outputs"
+"""Where memkit writes whole projects, which count only where something that runs names the folder."""
+_WRITTEN = {"skills", "policies", "domains", "archive", ".github"}
+_TEXTS = {".yaml", ".yml", ".json", ".jsonl", ".csv", ".hddl"}
+"""What lies in such folders, beside code that somebody put there."""
+_OF_GIT = {".gitignore", ".gitattributes", ".gitmodules", ".gitkeep"}
+_CODE = {
+    ".bash", ".bat", ".cjs", ".class", ".dll", ".dylib", ".fish", ".jar", ".jl", ".js", ".lua", ".mjs", ".mk", ".php",
+    ".pl", ".pm", ".ps1", ".py", ".pyc", ".pyd", ".pyz", ".r", ".rb", ".sh", ".so", ".ts", ".wasm", ".zsh",
+}  # fmt: skip
+_RECIPES = {"makefile", "gnumakefile", "justfile", "rakefile", "package.json"}
+"""Files, in small letters, that programs take orders from without being told their names."""
+_JUDGES = re.compile(rb"^(?:async )?def evaluate", re.MULTILINE)
+_EVALUATOR = "evaluator.py"
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """One thing that a trusted store may do."""
+
+    kind: str
+    """``provider``, ``model``, ``summary_model``, ``embedding_model``, ``tool``, ``check`` or ``evaluator``."""
+    what: str
+    """In plain words, to go on after "It may"."""
+
+    def to_data(self) -> dict[str, str]:
+        """Return it as JSON shows it."""
+        return {"kind": self.kind, "what": self.what}
+
+
+@dataclass(frozen=True)
+class Demands:
+    """All that a store would run or ask."""
+
+    allows: tuple[Allowance, ...]
+    parts: Mapping[str, str]
+    """Each thing that counts, such as ``tool deploy`` or ``file tools/deploy.py``, with a digest of it."""
+    evaluators: frozenset[str] = field(default_factory=frozenset)
+    """Files that may judge what evolves, by path in the store."""
+    checks: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
+    """The commands of skills' checks."""
+
+    @cached_property
+    def digest(self) -> str:
+        """Return what stands for all of it, and for nothing else."""
+        return _digest(dict(self.parts))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting by which a store chooses what is asked or loaded."""
+
+    kind: str
+    harmless: tuple[str, ...]
+    """Values that ask nobody, or nobody else."""
+    words: str
+
+
+CHOICES: Mapping[str, Choice] = {
+    "provider": Choice("provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"),
+    "model": Choice("model", (), "ask that provider, or the one you name, for the model {}"),
+    "context.summary_model": Choice("summary_model", ("off", "provider"), "let {} sum up conversations"),
+    "retrieval.vectors": Choice("embedding_model", ("off",), "load the embedding model in {}"),
+}
+
+
+def demands_of(root: Path) -> Demands:
+    """Return what the store at ``root`` would run or ask, as its files are now and whatever the environment says."""
+    return _Reading(root.resolve(), load_settings(root, {})).demands()
+
+
+def own_tools(root: Path, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the declared tools that are the store's own, and not what memkit ships."""
+    # The starter appends to a file of the store; as a link out of it, it would append to anything.
+    links_out = os.path.lexists(root / OUTBOX[-1]) and (root / OUTBOX[-1]).is_symlink()
+    return [tool for tool in tools if links_out or not is_shipped(tool.get("run"))]
+
+
+def is_shipped(run: Any) -> bool:
+    """Return whether a tool runs just what the starter's tool does."""
+    return isinstance(run, list | tuple) and tuple(run) == OUTBOX
+
+
+def choice_allowance(key: str, value: str) -> Allowance:
+    """Return what a setting of ``CHOICES`` asks for."""
+    return Allowance(CHOICES[key].kind, CHOICES[key].words.format(value))
+
+
+def tool_allowance(tool: Mapping[str, Any]) -> Allowance:
+    """Return what a declared tool asks for."""
+    run = tool["run"]
+    if isinstance(run, str):
+        module, _, function = run.partition(":")
+        return Allowance("tool", f"import {module} and call {function}, for the tool {tool['name']}")
+    return Allowance("tool", f"run `{shlex.join(run)}`, for the tool {tool['name']}")
+
+
+def check_allowance(skill: str, run: Sequence[str]) -> Allowance:
+    """Return what a check of a skill asks for."""
+    return Allowance("check", f"run `{shlex.join(run)}`, to check the skill {skill}")
+
+
+class _Reading:
+    """Reads one store once."""
+
+    def __init__(self, root: Path, settings: Settings) -> None:
+        self._root = root
+        self._settings = settings
+        self._allows: list[Allowance] = []
+        self._parts: dict[str, str] = {}
+        self._words: set[str] = set()
+        """All that tools and checks are started with."""
+        self._named: set[str] = set()
+        """The files that are started, by path in the store."""
+        self._checks: set[tuple[str, ...]] = set()
+
+    def demands(self) -> Demands:
+        self._read_choices()
+        self._read_tools()
+        self._read_checks()
+        listed = _listed(self._root)
+        left_out = {".memkit"} if any(_OUTPUTS in word for word in self._words) else {".memkit", _OUTPUTS}
+        own = {
+            path
+            for path, tracked in listed.items()
+            if path.partition("/")[0] not in left_out and _counts(self._root, path, tracked)
+        }
+        evaluators = frozenset(path for path in own if self._judges(path))
+        for path in sorted(evaluators):
+            self._allows.append(Allowance("evaluator", f"run {path} to judge programs that evolve"))
+        runs = any(allowance.kind in ("tool", "check", "evaluator") for allowance in self._allows)
+        for path in sorted((own if runs else set()) | self._named):
+            self._parts[f"file {path}"] = _content_digest(self._root / path)
+        return Demands(tuple(self._allows), self._parts, evaluators, frozenset(self._checks))
+
+    def _read_choices(self) -> None:
+        for key, choice in CHOICES.items():
+            value = self._settings[key]
+            if not value or value in choice.harmless or not self._settings.is_chosen(key):
+                continue
+            self._part(f"setting {key}", str(value))
+            self._allows.append(choice_allowance(key, str(value)))
+            self._name([str(value).partition(":")[2]])  # such as the file of a script
+
+    def _read_tools(self) -> None:
+        for number, tool in enumerate(own_tools(self._root, self._settings["tools"]), 1):
+            self._part(f"tool {tool['name']}", [number, dict(tool)])
+            self._allows.append(tool_allowance(tool))
+            self._name([tool["run"]] if isinstance(tool["run"], str) else tool["run"])
+
+    def _read_checks(self) -> None:
+        for path in sorted((self._root / "skills").glob("*.yaml")):
+            for number, (name, run) in enumerate(_checks_in(path), 1):
+                self._part(f"check of {path.stem}: {name}", [number, name, *run])
+                self._checks.add(tuple(run))
+                self._allows.append(check_allowance(path.stem, run))
+                self._name(run)
+
+    def _part(self, name: str, content: Any) -> None:
+        """Note a thing that counts; of two that have one name both do."""
+        self._parts[name] = _digest([self._parts.get(name), content])
+
+    def _name(self, run: Sequence[str]) -> None:
+        """Note the first file that a list names, which is the program or its text; what follows is told to that.
+
+        What git tracks counts anyway, and what else looks like code; ``tee`` is told where to write.
+        """
+        self._words.update(run)
+        for word in run if run[0] != OUTBOX[0] else ():
+            place = Path(os.path.normpath(self._root / word))
+            is_here = place.is_relative_to(self._root) or not Path(word).is_absolute()
+            with suppress(OSError, ValueError):
+                if is_here and place.is_file():
+                    self._named.add(os.path.relpath(place, self._root))
+                    return
+
+    def _judges(self, path: str) -> bool:
+        if not path.endswith(".py"):
+            return False
+        if PurePosixPath(path).name == _EVALUATOR:
+            return True
+        try:
+            return _JUDGES.search(file_bytes(self._root / path)) is not None
+        except (OSError, ValueError):
+            return False
+
+
+def _checks_in(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield name and command of each check in a skill's file; of one that does not load, nothing runs."""
+    try:
+        text = file_bytes(path)
+        # A key may be written with escapes, as "check\x73".
+        data = load_yaml(text, name=path.name).data if b"checks" in text or b"\\" in text else None
+    except (OSError, ValueError, YamlError):
+        return
+    checks = data.get("checks") if isinstance(data, dict) else None
+    for check in checks if isinstance(checks, list) else ():
+        if isinstance(check, dict) and isinstance(run := check.get("run"), list) and run:
+            yield str(check.get("name")), [str(word) for word in run]
+
+
+def _counts(root: Path, path: str, tracked: bool) -> bool:
+    """Return whether code of the store could import, start or obey the file.
+
+    Of what git tracks, which a pull can change, everything could but texts for people and what memkit itself writes.
+    Of the rest, which is this machine's own, only what looks like code: tools leave their files where they run.
+    """
+    place = PurePosixPath(path)
+    if path == MANIFEST or path in SCHEMA_FILES.values() or place.suffix == ".md" or place.name in _OF_GIT:
+        return False
+    if place.parts[0] in _WRITTEN and place.suffix in _TEXTS:
+        return False
+    return tracked or ("__pycache__" not in place.parts and _looks_like_code(root / path))
+
+
+def _looks_like_code(path: Path) -> bool:
+    if path.suffix.lower() in _CODE or path.name.lower() in _RECIPES or path.is_symlink():
+        return True
+    with suppress(OSError):
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return os.fstat(file.fileno()).st_mode & 0o111 != 0 or file.read(2) == b"#!"
+    return True
+
+
+def _listed(root: Path) -> dict[str, bool]:
+    """Return the files of the store, each with whether git tracks it; what git ignores is this machine's own."""
+    git = Git(root)
+    listed: dict[str, bool] = {}
+    if git.is_repository():
+        printed = git.run("ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
+        for entry in filter(None, printed.split("\0")):
+            path, tracked = entry[2:].rstrip("/"), not entry.startswith("?")
+            inner = _walked(root, root / path) if (root / path).is_dir() and not (root / path).is_symlink() else [path]
+            listed |= dict.fromkeys(inner, tracked)
+    if MANIFEST not in listed:  # no repository, or one that leaves out the whole store
+        listed = dict.fromkeys(_walked(root, root), True)
+    return listed
+
+
+def _walked(root: Path, folder: Path) -> Iterator[str]:
+    for name, folders, names in os.walk(folder):
+        place = Path(name)
+        folders[:] = [name for name in folders if name not in (".git", ".memkit", "__pycache__")]
+        links = [name for name in folders if (place / name).is_symlink()]
+        yield from ((place / name).relative_to(root).as_posix() for name in (*names, *links))
+
+
+def _content_digest(path: Path) -> str:
+    try:
+        if path.is_symlink():
+            return _digest(["link", str(path.readlink())])
+        if path.exists() and not path.is_file():
+            return "special"  # a pipe would be read for ever
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return "gone"
+    except OSError as error:
+        raise EnvironmentFault(
+            f"{path} cannot be read, and what is trusted depends on it: {error.strerror}."
+        ) from error
+
+
+def _digest(data: Any) -> str:
+    text = json.dumps(data, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

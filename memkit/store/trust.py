@@ -1,0 +1,209 @@
+"""Trust in a store: a person's word, kept outside of it, that it may run and ask what it does now.
+
+The word is for one store and one digest (``Demands.digest``), and lies beside the user's keys. When
+anything that counts changes, the digest is another one and the store is as it was before: read, and not believed.
+Going back to what was trusted earlier is a change like any other, because only the last word counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault
+from memkit.store.allowances import Demands, demands_of
+from memkit.store.files import make_user_only, write_whole
+from memkit.store.layout import keys_home
+from memkit.terminal import one_line
+
+VARIABLE = "MEMKIT_TRUST"
+"""Names the digest that is trusted in a run in which nobody can be asked."""
+_SHOWN = 3
+"""Changes that a message names."""
+
+
+class NotTrusted(EnvironmentFault):
+    """Report that a store would run or ask something, and that nobody here said that it may."""
+
+    code = "not_trusted"
+
+    def __init__(self, message: str, trust: Trust, demands: Demands) -> None:
+        super().__init__(message)
+        self.trust = trust
+        self.demands = demands
+
+
+class Trust:
+    """What a person said about the store at ``root``; nothing is kept in memory, so every change counts at once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    def demands(self) -> Demands:
+        """Return what the store would run or ask now."""
+        return demands_of(self.root)
+
+    def holds(self, demands: Demands | None = None) -> bool:
+        """Return whether the store may do what it demands: a person said so, or there is nothing to allow."""
+        demands = demands or self.demands()
+        if not demands.allows:
+            return True
+        return os.environ.get(VARIABLE, "").strip().lower() == demands.digest or any(
+            kept["digest"] == demands.digest for kept in self._kept()
+        )
+
+    def require(self, what: str, instead: str = "") -> Demands:
+        """Return the store's demands where they are trusted.
+
+        Args:
+            what: What is about to happen, as a clause.
+            instead: How else to go on, as a clause.
+
+        Raises:
+            NotTrusted: They are not.
+        """
+        demands = self.demands()
+        if not self.holds(demands):
+            raise self._refusal(demands, what, instead)
+        return demands
+
+    def require_command(self, run: Sequence[str], what: str) -> None:
+        """Raise ``NotTrusted`` unless the store is trusted and ``run`` is a check of one of its skills."""
+        if tuple(run) not in (demands := self.require(what)).checks:
+            raise self._refusal(demands, what, "")
+
+    def require_evaluator(self, path: Path) -> None:
+        """Raise ``NotTrusted`` unless the store is trusted and the file at ``path`` is one of its evaluators."""
+        shown = os.path.relpath(path, self.root)
+        what = f"{shown} lies in a store and would run with your rights"
+        if shown not in (demands := self.require(what)).evaluators:
+            raise NotTrusted(
+                f"{what}, and it is none of the evaluators that 'memkit trust' told of. Call it evaluator.py, or give "
+                "it a function evaluate of its own, and trust the store anew.",
+                self,
+                demands,
+            )
+
+    def _refusal(self, demands: Demands, what: str, instead: str) -> NotTrusted:
+        changed = self.changed(demands)
+        why = "nobody trusted this store here"
+        if changed:
+            named = ", ".join(one_line(name, 80) for name in changed[:_SHOWN])
+            more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+            why = f"the store changed since it was trusted ({named}{more})"
+        return NotTrusted(
+            f"{what}, and {why}. Look with 'memkit trust --show', allow it with 'memkit trust'{instead}.", self, demands
+        )
+
+    def changed(self, demands: Demands) -> list[str]:
+        """Return the names of what is not as it was when a person last trusted this store; none where nobody did."""
+        last = next(self._kept(), None)
+        if last is None or last["digest"] == demands.digest:
+            return []
+        before, now = last["parts"], demands.parts
+        return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+
+    def give(self, demands: Demands) -> None:
+        """Keep a person's word for just these demands; an earlier one of this store is replaced.
+
+        Raises:
+            EnvironmentFault: It cannot be kept.
+        """
+        home = self._home()
+        if home is None:
+            raise EnvironmentFault(
+                f"{keys_home()} lies in the store itself, where no trust is kept. For one run, set "
+                f"{VARIABLE}={demands.digest}"
+            )
+        data = {"root": str(self.root), "folder": self._folder(), "digest": demands.digest, "parts": demands.parts}
+        try:
+            make_user_only(home)
+            write_whole(self._file(home), json.dumps(data, indent=1).encode(), mode=0o600)
+        except EnvironmentFault as error:
+            raise EnvironmentFault(
+                f"The trust cannot be kept: {str(error).partition('. ')[0].rstrip('.')}. For one run, set "
+                f"{VARIABLE}={demands.digest}"
+            ) from error
+
+    def take_back(self) -> bool:
+        """Forget what was said about this store, and return whether anything was."""
+        found = False
+        for path, _ in self._records():
+            try:
+                path.unlink()
+            except OSError as error:
+                raise EnvironmentFault(f"{path} cannot be removed: {error.strerror or error}.") from error
+            found = True
+        return found
+
+    @contextmanager
+    def in_step(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Let a trusted store stay so over a change of its settings that a person makes with memkit in the block.
+
+        Where the word cannot be kept the change stands all the same, and ``tell`` is told.
+        """
+        before = self.demands()
+        was_trusted = self.holds(before)
+        yield
+        after = self.demands()
+        if was_trusted and after.allows and after.digest != before.digest and _only_settings(before, after):
+            try:
+                self.give(after)
+            except EnvironmentFault as error:
+                tell(str(error))
+
+    def _kept(self) -> Iterator[Mapping[str, Any]]:
+        """Yield what is kept about this store, wherever it lay then."""
+        yield from (data for _, data in self._records())
+
+    def _records(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+        home = self._home()
+        if home is None:
+            return
+        own = self._file(home)
+        for path in (own, *sorted(set(_files(home)) - {own})):
+            data = _read(path)
+            # A store that moved is known by its folder, which a copy does not share.
+            if data is not None and (path == own or data["folder"] == self._folder()):
+                yield path, data
+
+    def _file(self, home: Path) -> Path:
+        return home / f"{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:32]}.json"
+
+    def _folder(self) -> list[int]:
+        found = self.root.stat()
+        return [found.st_dev, found.st_ino]
+
+    def _home(self) -> Path | None:
+        """Return where trust is kept; None where that lies in the store, which could so vouch for itself."""
+        home = keys_home() / "trust"
+        return None if home.resolve().is_relative_to(self.root) else home
+
+
+def _files(home: Path) -> list[Path]:
+    try:
+        return list(home.glob("*.json"))
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> Mapping[str, Any] | None:
+    """Return a record; of one that is gone or damaged nothing is believed."""
+    data = None
+    with suppress(OSError, ValueError, RecursionError):
+        data = json.loads(path.read_text(encoding="utf-8"))
+    kinds = {"digest": str, "parts": dict, "folder": list}
+    if not isinstance(data, dict) or not all(isinstance(data.get(key), kind) for key, kind in kinds.items()):
+        return None
+    return data
+
+
+def _only_settings(before: Demands, after: Demands) -> bool:
+    """Return whether nothing but settings, and files that these name now, differ."""
+    names = {name for name in {*before.parts, *after.parts} if before.parts.get(name) != after.parts.get(name)}
+    return all(name.startswith("setting ") or (name.startswith("file ") and name not in before.parts) for name in names)
