@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
+from memkit.runtime.memory import machine_key
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.shards import sync_folder
 from memkit.store.config import read_manifest
@@ -42,15 +43,10 @@ class KeysElsewhere(EnvironmentFault):
 
 def keys_home() -> Path:
     """Return the folder below which the keys of all stores lie; raises ``UsageError`` where it is a relative path."""
-    named = os.environ.get("MEMKIT_KEYS")
-    if named:
-        if not Path(named).is_absolute():
-            raise UsageError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
-        return Path(named)
-    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
-    base = config if config.is_absolute() else Path("~/.config").expanduser()
-    return base / "memkit" / "keys"
+    try:
+        return machine_key.keys_home()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 class KeyRing:

@@ -51,16 +51,6 @@ def require_inside(root: Path, path: Path, shown: str) -> None:
         raise UsageError(f"{shown}:1:1: The file is a link out of the store, where no history keeps it.", path=shown)
 
 
-def state_folder(root: Path) -> Path:
-    """Return the folder of what this machine is in the middle of."""
-    return root / ".memkit" / "state"
-
-
-def cache_folder(root: Path) -> Path:
-    """Return the folder of what can be deleted and is rebuilt."""
-    return root / ".memkit" / "cache"
-
-
 def _from_environment() -> Path | None:
     value = os.environ.get("MEMKIT_STORE")
     return Path(value) if value else None

@@ -11,6 +11,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.privacy import key_file
 from memkit.privacy.keys import KeyRing
+from memkit.runtime.memory.clone import cache_folder
 from tests.privacy.conftest import Ask
 
 PASSPHRASE = "correct horse battery staple"
@@ -177,7 +178,7 @@ def test_destroying_a_key_asks_first(told: Path, ask: Ask) -> None:
 def test_a_destroyed_key_takes_the_clear_text_of_the_index_along(told: Path, ask: Ask) -> None:
     """No file of the store shows the text any more, and other users' stays."""
     ask("memory", "search", "lithium", "--user", "ada")
-    cache = told / ".memkit" / "cache"
+    cache = cache_folder(told)
     assert any(b"lithium" in path.read_bytes() for path in cache.rglob("*") if path.is_file())
 
     code, answer = ask("key", "destroy", "--user", "ada", "--yes")

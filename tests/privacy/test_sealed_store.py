@@ -11,6 +11,7 @@ import pytest
 
 from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.clone import cache_folder, state_folder
 from tests.privacy.conftest import Ask
 
 WORDS = ("lithium", "Lisbon", "quietly", "ailment", "clinic.example")
@@ -99,7 +100,7 @@ def test_a_key_that_leaves_takes_the_clear_index_along_and_brings_it_back(
     lived: Path, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index of the user is another file at the next look, without a word of what it held."""
-    users = lived / ".memkit" / "cache" / "users"
+    users = cache_folder(lived) / "users"
     ask("memory", "search", "lithium", "--user", "ada")
     assert any(b"lithium" in path.read_bytes() for path in users.iterdir())
 
@@ -163,7 +164,7 @@ def test_a_session_is_sealed_on_the_disk_and_goes_on(
     said = ("chat", "--user", "ada", "--session", "s1")
     assert ask(*said, "--consent", "-p", "My cat is called Grimalkin")[0] == 0
 
-    kept = list((sealing / ".memkit" / "state" / "sessions").rglob("*.json*"))
+    kept = list((state_folder(sealing) / "sessions").rglob("*.json*"))
     assert kept
     assert not any(b"Grimalkin" in path.read_bytes() for path in kept)
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}

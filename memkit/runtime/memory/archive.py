@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .archive_reader import ArchiveReader, unobserved
 from .audience import in_place_of
+from .clone import claim
 from .errors import ArchiveError, LongTermOff, NotAllowed, Refused
 from .index_database import explained
 from .interface import Decision, Gate, Reason, Tombstone
@@ -66,6 +67,9 @@ class ArchivalStore(ArchiveReader):
         root = Path(path) if path is not None else None
         if root is not None and root.exists() and not root.is_dir():
             raise ArchiveError(f"{root} is not a directory, so it cannot be a store.")
+        if root is not None:
+            for told in claim(root):
+                observe({"event": "clone", "reason": told})
         if log is None and root is not None:
             log = ShardLog(root, clock=clock, writer=writer, branch=branch, observe=observe, timeout=lock_timeout)
         super().__init__(
