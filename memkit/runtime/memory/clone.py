@@ -66,7 +66,8 @@ def cache_folder(store: Path) -> Path:
 
 def lock_file(store: Path) -> Path:
     """Return the lock of everybody who writes to this work tree, whosever clone they take it for."""
-    return store / MACHINE / "lock"
+    machine = store / MACHINE
+    return _passing(store) / "lock" if machine.is_symlink() else machine / "lock"
 
 
 def claim(store: Path) -> list[str]:
