@@ -357,8 +357,6 @@ class Workspace:
         self.audit.append(event)
         if event["event"] == "torn":
             self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
-        if event["event"] == "clone":
-            self.notice(event["reason"])
 
     @property
     def _pending_file(self) -> Path:

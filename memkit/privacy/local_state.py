@@ -1,4 +1,4 @@
-"""What this machine holds on a person under ``.memkit/state/``: sessions, steps, counts, the audit log, torn lines."""
+"""What this machine holds on a person in the state of a store: sessions, steps, counts, the audit log, torn lines."""
 
 from __future__ import annotations
 

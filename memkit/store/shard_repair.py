@@ -1,7 +1,7 @@
 """Repair what merges, editors and crashes did to the shards, without losing a line or a byte.
 
 A shard is rewritten whole (beside, synced, renamed) while the store's lock is held. What stood there is kept under
-``.memkit/state/repaired/``, and what was no line under ``.memkit/state/torn/`` as well.
+``repaired/`` of the clone's state, and what was no line under ``torn/`` as well.
 """
 
 from __future__ import annotations

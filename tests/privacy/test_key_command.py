@@ -11,6 +11,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.privacy import key_file
 from memkit.privacy.keys import KeyRing
+from memkit.runtime.memory import machine_key
 from memkit.runtime.memory.clone import cache_folder
 from tests.privacy.conftest import Ask
 
@@ -114,7 +115,7 @@ def test_a_wrong_passphrase_and_a_changed_file_import_nothing(
 
     assert (code, answer["diagnostics"][0]["code"]) == (1, "negative")
     assert "passphrase does not open" in answer["diagnostics"][0]["message"]
-    assert not (tmp_path / "elsewhere").exists()
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == [machine_key.NAME]
 
 
 @pytest.mark.parametrize(

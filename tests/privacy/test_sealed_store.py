@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.privacy.keys import KeyRing
+from memkit.runtime.memory import machine_key
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.clone import cache_folder, state_folder
 from tests.privacy.conftest import Ask
@@ -106,7 +107,8 @@ def test_a_key_that_leaves_takes_the_clear_index_along_and_brings_it_back(
 
     without_keys(monkeypatch, tmp_path)
     ask("memory", "search", "lithium", "--user", "ada")
-    left = [word for word in WORDS for path in users.iterdir() if word.encode() in path.read_bytes()]
+    files = [path for path in (lived / ".memkit" / "cache").rglob("*") if path.is_file()]
+    left = [word for word in WORDS for path in files if word.encode() in path.read_bytes()]
     monkeypatch.delenv("MEMKIT_KEYS")
 
     assert left == []
@@ -252,4 +254,4 @@ def test_a_dry_run_of_an_import_makes_no_key(sealing: Path, ask: Ask, tmp_path: 
     assert ask("memory", "import", str(file), "--format", "memkit", "--dry-run")[0] == 0
 
     assert KeyRing(sealing).key_id is None
-    assert not KeyRing(sealing).home.exists()
+    assert [path.name for path in KeyRing(sealing).home.iterdir()] == [machine_key.NAME]

@@ -1,8 +1,9 @@
 """The one step in which an update changes files: a kill at any point loses nothing, and every update can be undone.
 
-Each update has a folder under ``.memkit/state/updates/``: ``before/`` holds every file that it replaces or deletes,
-``after/`` what is put in place, ``theirs/`` the template's side of conflicts that have no marks. The journal is on the
-disk before the first file is touched. Whoever comes after a kill takes back what was done, and does it anew.
+Each update has a folder under ``updates/`` of the project's state: ``before/`` holds every file that it replaces or
+deletes, ``after/`` what is put in place, ``theirs/`` the template's side of conflicts that have no marks. Its
+journal is on the disk before the first file is touched. Whoever comes after a kill takes back what was done, and does
+it anew.
 """
 
 from __future__ import annotations

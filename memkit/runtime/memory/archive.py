@@ -5,7 +5,7 @@ What only writing needs is imported by the first write: a search is a process of
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from .archive_reader import ArchiveReader, unobserved
 from .audience import in_place_of
-from .clone import claim
 from .errors import ArchiveError, LongTermOff, NotAllowed, Refused
 from .index_database import explained
 from .interface import Decision, Gate, Reason, Tombstone
@@ -68,8 +67,8 @@ class ArchivalStore(ArchiveReader):
         if root is not None and root.exists() and not root.is_dir():
             raise ArchiveError(f"{root} is not a directory, so it cannot be a store.")
         if root is not None:
-            for told in claim(root):
-                observe({"event": "clone", "reason": told})
+            with suppress(OSError):  # what this clone keeps for itself goes by the folder, so there has to be one
+                root.mkdir(parents=True, exist_ok=True)
         if log is None and root is not None:
             log = ShardLog(root, clock=clock, writer=writer, branch=branch, observe=observe, timeout=lock_timeout)
         super().__init__(

@@ -50,10 +50,15 @@ class Names(NamedTuple):
     by_path: str
 
 
+def own_state(store: Path) -> Path:
+    """Return where this clone's state lies, or will; raises ``NothingOfItsOwn`` where nobody could tell it."""
+    return _own_state(store, machine_key(store))
+
+
 def state_folder(store: Path) -> Path:
     """Return the folder of what this clone is in the middle of, or one that ends with the process."""
     try:
-        return _own_state(store, machine_key(store))
+        return own_state(store)
     except NothingOfItsOwn:
         return _passing(store) / STATE
 
@@ -148,8 +153,8 @@ def _settled(store: Path, key: bytes, names: Names) -> Iterator[str]:
     """Put everything in its place, and yield what there is to tell; the lock is held."""
     before = _own_state(store, key)
     own = before.with_name(names.by_inode)
-    is_new = not before.is_dir()
-    if before != own and not is_new:
+    is_new = not (before / AUDIT).is_dir()
+    if before != own and before.is_dir():
         before.rename(own)
     make_private(own / AUDIT)
     own.with_name(names.by_path).write_text(f"{own.name}\n", encoding="ascii")

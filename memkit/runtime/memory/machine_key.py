@@ -34,6 +34,9 @@ def machine_key(store: Path) -> bytes:
     """Return the key, made on first use; raises ``NothingOfItsOwn`` where there can be none outside of ``store``."""
     try:
         home = keys_home()
+    except (ValueError, RuntimeError) as error:
+        raise NothingOfItsOwn(str(error).rstrip(".")) from None
+    try:
         if Path(os.path.realpath(home)).is_relative_to(os.path.realpath(store)):
             raise NothingOfItsOwn(f"the keys of this user would lie in the store itself ({home})")
         with suppress(FileNotFoundError):
@@ -41,9 +44,7 @@ def machine_key(store: Path) -> bytes:
         _make(home)
         return _read(home / NAME)
     except OSError as error:
-        raise NothingOfItsOwn(f"{error.filename} cannot be read or made: {error.strerror or error}") from None
-    except (ValueError, RuntimeError) as error:
-        raise NothingOfItsOwn(str(error).rstrip(".")) from None
+        raise NothingOfItsOwn(f"{error.filename or home} cannot be read or made: {error.strerror or error}") from None
 
 
 def _read(path: Path) -> bytes:

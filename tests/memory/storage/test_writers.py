@@ -14,6 +14,7 @@ from memkit.runtime.memory.archive import ArchivalStore
 
 def add(root: Path, text: str) -> None:
     """Store a fact in a run of its own."""
+    clone.claim(root)
     with ArchivalStore(root, gate=OpenGate()) as store:
         note(store, text)
 
