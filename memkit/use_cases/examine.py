@@ -84,13 +84,15 @@ def _store(given: Path | None) -> Iterator[Check]:
         wanted = given is not None or "MEMKIT_STORE" in os.environ
         yield Check("store", not wanted, str(error) if wanted else f"not looked at. {error}")
         return
+    told: list[str] = []
     try:
-        workspace = open_workspace(root)
+        workspace = open_workspace(root, notice=told.append)
     except MemkitError as error:
         yield Check("store", False, str(error))
         return
     with workspace:
         yield Check("store", True, str(root))
+        yield from (Check("opening", False, news) for news in told)
         yield _tried("repository", lambda: _repository(workspace.git))
         yield _tried("git identity", lambda: _identity(workspace.git))
         yield _tried("archive", lambda: _archive(workspace))
