@@ -134,6 +134,7 @@ def plant(stranger: Path, machine: Path, journal: dict[str, object]) -> None:
         (place / "skills").mkdir(exist_ok=True)
         begun = {"event": "begin", "run": "r", "at": "2026", "version": "1", "digest": "d", "session_id": "quokka"}
         (place / "skills" / "quokka.jsonl").write_text(json.dumps({**begun, "user_id": "ada", "first": 1}) + "\n")
+    (machine / ".gitignore").write_text("!*\n")
     for place in (machine / "cache", machine / "cache" / "0123456789abcdef0123456789abcdef"):
         shutil.copytree(stranger / "cache", place, dirs_exist_ok=True)
 
@@ -188,6 +189,8 @@ def test_nothing_foreign_is_carried_out_or_served(
             assert FOREIGN not in printed.out.replace("my quokka called", ""), (name, words)
             assert "Grimalkin" not in printed.out, (name, words)
         assert seen(outside) == before, name
+        assert (here / ".memkit").stat().st_mode & 0o077 == 0, name
+        assert (here / ".memkit" / ".gitignore").read_text() == "*\n", name
         assert (here / "memkit.yaml").read_bytes() == manifest, name
         assert said.count("memkit sessions adopt") == (1 if how in ("pulled", "used here") else 2), said
 
@@ -207,12 +210,12 @@ def test_what_this_clone_wrote_itself_is_gone_on_with(
     assert json.loads(capsys.readouterr().out)["data"]["resumed"]
 
 
-@pytest.mark.parametrize("part", ["", "state", "cache", "lock", "claim", "state/audit", ".gitignore"])
+@pytest.mark.parametrize("part", ["", "state", "cache", "lock", "state/audit", ".gitignore"])
 def test_links_are_not_followed_out(part: str, store: Path, outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever lies there as a link is not written through; reading works all the same."""
     place = store / ".memkit" / part if part else store / ".memkit"
     place.parent.mkdir(parents=True, exist_ok=True)
-    target = outside / ".bashrc" if part in ("lock", "claim", ".gitignore") else outside / "photos"
+    target = outside / ".bashrc" if part in ("lock", ".gitignore") else outside / "photos"
     place.symlink_to(target)
     before = seen(outside)
 

@@ -13,13 +13,12 @@ inodes. A copy is at neither, and begins anew.
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import ArchiveError, NothingOfItsOwn
-from .locking import locked
+from .errors import NothingOfItsOwn
 from .machine_key import machine_key
 from .private_folders import MACHINE, make_private
 
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
 STATE, CACHE = "state", "cache"
 AUDIT = "audit"
 """What people and scripts read of the state: a link beside the clones' folders leads there, and no program takes it."""
+IGNORE, IGNORED = ".gitignore", "*\n"
 LETTERS = 32
 """Of a clone's name."""
 MOST = 10
 """So many folders of others are kept; what comes then stays where it lies, as unread, until a person looks at it."""
-_LOCK_SECONDS = 10.0
 _PASSING: "dict[Path, TemporaryDirectory[str]]" = {}
 """By store: the folder of this process alone, where the clone can keep nothing of its own."""
 
@@ -86,14 +85,13 @@ def claim(store: Path) -> list[str]:
         own, names = _own_state(store, key), _names(store, key)
         if _is_settled(own, names):
             return []
-        with locked(store / MACHINE / "claim", timeout=_LOCK_SECONDS):
-            return list(_settled(store, key, names))
+        return list(_settled(store, key, names))
     except NothingOfItsOwn as error:
         if store in _PASSING:  # told before
             return []
         _passing(store)
         return [f"Nothing of this machine's is read or kept, such as sessions: {error}."]
-    except (OSError, ArchiveError):
+    except OSError:  # it cannot be written, or another process puts it in its place just now
         return []
 
 
@@ -144,23 +142,23 @@ def _own_state(store: Path, key: bytes) -> Path:
 def _is_settled(own: Path, names: Names) -> bool:
     try:
         known = own.name == names.by_inode and (own.parent / names.by_path).is_file()
-        return known and own.is_dir() and _has_audit_link(own) and not _loose(own)
+        return known and own.is_dir() and _has_audit_link(own) and _ignores_itself(own) and not _loose(own)
     except OSError:
         return False
 
 
 def _settled(store: Path, key: bytes, names: Names) -> Iterator[str]:
-    """Put everything in its place, and yield what there is to tell; the lock is held."""
+    """Put everything in its place, and yield what there is to tell; another process may be doing the same."""
     before = _own_state(store, key)
     own = before.with_name(names.by_inode)
     is_new = not (before / AUDIT).is_dir()
     if before != own and before.is_dir():
         before.rename(own)
     make_private(own / AUDIT)
-    own.with_name(names.by_path).write_text(f"{own.name}\n", encoding="ascii")
-    ignore = store / MACHINE / ".gitignore"
-    if not os.path.lexists(ignore):
-        ignore.write_text("*\n", encoding="utf-8")  # also where no other .gitignore names this folder
+    _put(own.with_name(names.by_path), f"{own.name}\n")
+    (store / MACHINE).chmod(0o700)  # git makes what it checks out readable for everybody
+    if not _ignores_itself(own):
+        _put(own.parent.with_name(IGNORE), IGNORED)
     others = foreign_states(store)
     if is_new:
         _drop_caches(store, own.name)
@@ -185,7 +183,11 @@ def _set_aside(own: Path, loose: list[Path], *, room: bool) -> Iterator[str]:
     kept = own.with_name(os.urandom(LETTERS // 2).hex())
     kept.mkdir(mode=0o700)
     for path in loose:
-        path.rename(kept / path.name)
+        with suppress(FileNotFoundError):  # another process was faster
+            path.rename(kept / path.name)
+    with suppress(OSError):
+        kept.rmdir()
+        return
     yield f"{told} It is kept in {kept}; if it is yours: memkit sessions adopt {kept.name}"
 
 
@@ -205,15 +207,30 @@ def _drop_caches(store: Path, name: str) -> None:
                 path.unlink()
 
 
+def _put(place: Path, content: str) -> None:
+    """Let ``place`` be a file with this content, whatever file or link it was."""
+    _replace(place, lambda beside: beside.write_text(content, encoding="ascii"))
+
+
 def _link(place: Path, target: str) -> None:
-    """Let ``place`` be a link to ``target``, whatever link it was."""
+    """Let ``place`` be a link to ``target``, whatever file or link it was."""
+    _replace(place, lambda beside: beside.symlink_to(target))
+
+
+def _replace(place: Path, make: Callable[[Path], object]) -> None:
     beside = place.with_name(os.urandom(LETTERS // 2).hex())
-    beside.symlink_to(target)
+    make(beside)
     try:
         beside.replace(place)
     except OSError:
         beside.unlink()
         raise
+
+
+def _ignores_itself(own: Path) -> bool:
+    """Return whether git leaves the whole folder alone, also where no other ``.gitignore`` names it."""
+    ignore = own.parent.with_name(IGNORE)
+    return not ignore.is_symlink() and ignore.is_file() and ignore.read_bytes() == IGNORED.encode()
 
 
 def _has_audit_link(own: Path) -> bool:
