@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import MemkitError, UsageError
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.archive_reader import ArchiveReader
-from memkit.runtime.memory.private_folders import MACHINE, make_private
+from memkit.runtime.memory.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.record import Origin
 from memkit.runtime.memory.sealing import NoSealer, Sealer
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.runtime.memory.times import seconds_before
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
-from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
+from memkit.store.layout import MANIFEST, find_store
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -59,8 +58,14 @@ def utc_now() -> datetime:
 def open_workspace(given: Path | None = None, *, clock: Clock = utc_now, notice: Notice | None = None) -> Workspace:
     """Open the store at ``given``, or the nearest one; raises ``StoreFault`` where there is none."""
     root = find_store(given)
+    for told in claim(root):
+        (notice or _unheard)(told)
     _finish_erasure(root, notice)
     return Workspace(root, clock=clock, notice=notice)
+
+
+def _unheard(message: str) -> None:
+    """Tell nobody."""
 
 
 class Workspace:
@@ -69,9 +74,7 @@ class Workspace:
     def __init__(self, root: Path, *, clock: Clock = utc_now, notice: Notice | None = None) -> None:
         self.root = root
         self.clock = clock
-        self.notice = notice or (lambda message: None)
-        with suppress(OSError):  # a store that cannot be written can still be read
-            make_private(root / MACHINE)
+        self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
         self._past: list[ArchiveReader] = []
@@ -411,8 +414,6 @@ class Workspace:
         self.audit.append(event)
         if event["event"] == "torn":
             self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
-        if event["event"] == "writer":
-            self.notice(f"This store is a copy ({event['reason']}), so it writes to shards of its own from now on.")
 
     @property
     def _pending_file(self) -> Path:

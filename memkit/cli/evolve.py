@@ -116,7 +116,7 @@ class Price(click.ParamType[tuple[float, float]]):
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="The run's folder (default: .memkit/state/evolve/ of the store, else memkit-runs/).",
+    help="The run's folder (default: evolve/ in this clone's state, else memkit-runs/).",
 )
 @click.option("--resume", metavar="RUN", help=f"Go on with a run: {RUN_OPTION_HINT}.")
 @click.option("--accept-changes", is_flag=True, help="Resume although program or evaluator changed.")

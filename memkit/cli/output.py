@@ -44,10 +44,13 @@ class Front:
 
         Its settings are read all the same: what a newer memkit wrote, or what is damaged, is not judged.
         """
+        from memkit.runtime.memory.clone import claim
         from memkit.store.config import load_settings
         from memkit.store.layout import find_store
 
         root = find_store(self.store)
+        for told in claim(root):
+            self.note(told)
         load_settings(root)
         return root
 

@@ -107,7 +107,8 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
         front.note("An update that was cut off was taken back first.")
         for path in done.taken_back:
             front.note(
-                f"{path} was edited since then and stayed as it is; .memkit/state/updates has what was there before."
+                f"{path} was edited since then and stayed as it is; updates/ in the project's state has what was there "
+                "before."
             )
     data = {
         "from": done.before,

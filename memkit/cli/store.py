@@ -167,7 +167,7 @@ def doctor(front: Front) -> None:
 
 
 @click.command("fsck", cls=MemkitCommand)
-@click.option("--fix", is_flag=True, help="Repair what needs nobody to decide; what goes is kept in .memkit/state/.")
+@click.option("--fix", is_flag=True, help="Repair what needs nobody to decide; the clone's state keeps what goes.")
 @click.pass_obj
 def fsck(front: Front, fix: bool) -> None:
     """Check every line of every shard and name what is wrong by file and line.

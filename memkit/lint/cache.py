@@ -1,16 +1,15 @@
 """Keep what was found, until a file, the program or the last commit changes.
 
-What is kept lies in the store's cache, which can be deleted. A store can come from a stranger together with such a file
-in it, so it counts only with a signature by a key of this machine that no store holds.
+What is kept lies in the clone's own cache, which can be deleted, and where no stranger can put anything.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from memkit import __version__
 from memkit.errors import MemkitError
 from memkit.lint.interface import Edit, Finding
 from memkit.lint.suppressions import Suppression
+from memkit.runtime.memory.clone import cache_folder
 from memkit.store.files import whole_file
-from memkit.store.layout import cache_folder
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DECIDING = (
@@ -34,34 +33,19 @@ class LintCache:
 
     def __init__(self, root: Path) -> None:
         self._folder = cache_folder(root) / "lint"
-        self._signer = None if _leads_elsewhere(self._folder, root) else _machine_key()
 
     def load(self, name: str) -> Any:
-        """Return what was kept under a name, or None when there is nothing that this machine wrote."""
-        if self._signer is None:
-            return None
+        """Return what was kept under a name, or None when there is nothing."""
         try:
-            signature, _, body = (self._folder / f"{name}.json").read_bytes().partition(b"\n")
-        except OSError:
+            return json.loads((self._folder / f"{name}.json").read_bytes())
+        except (OSError, ValueError):
             return None
-        if not hmac.compare_digest(signature, self._signature(name, body)):
-            return None
-        return json.loads(body)
 
     def keep(self, name: str, content: Any) -> None:
         """Keep ``content`` under a name; where it cannot be written, the next run works again."""
-        if self._signer is None:
-            return
         body = json.dumps(content, separators=(",", ":")).encode()
-        try:
-            with whole_file(self._folder / f"{name}.json") as file:
-                file.write(self._signature(name, body) + b"\n" + body)
-        except (OSError, MemkitError):
-            return
-
-    def _signature(self, name: str, body: bytes) -> bytes:
-        assert self._signer is not None
-        return hmac.new(self._signer, name.encode() + b"\0" + body, hashlib.sha256).hexdigest().encode()
+        with suppress(OSError, MemkitError), whole_file(self._folder / f"{name}.json") as file:
+            file.write(body)
 
 
 def digest(content: bytes) -> str:
@@ -117,30 +101,3 @@ def packed(found: Mapping[Path, Iterable[Finding]], root: Path) -> dict[str, lis
 def unpacked(data: Mapping[str, list[Any]], root: Path) -> dict[Path, list[Finding]]:
     """Return the findings by file."""
     return {root / path: [unpacked_finding(each, root / path) for each in found] for path, found in data.items()}
-
-
-def _leads_elsewhere(folder: Path, root: Path) -> bool:
-    return any(path.is_symlink() for path in (folder, *folder.parents) if path != root and root in path.parents)
-
-
-def _machine_key() -> bytes | None:
-    """Return the key that signs what this machine keeps, made when there is none; None where it cannot be kept."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    path = (Path(home) if home else Path.home() / ".cache") / "memkit" / "lint-key"
-    try:
-        if not path.is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = path.with_name(f".{path.name}.{os.getpid()}")
-            handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(os.urandom(32))
-            try:
-                os.link(scratch, path)  # of two runs that start together the first one's key stands
-            except FileExistsError:
-                pass
-            finally:
-                scratch.unlink()
-        key = path.read_bytes()
-    except (OSError, RuntimeError):  # RuntimeError: there is no home
-        return None
-    return key if len(key) == 32 else None

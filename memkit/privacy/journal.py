@@ -2,6 +2,9 @@
 
 Everything is built beside first. Until the journal says ``changing``, the old store stands and what was built is thrown
 away; from then on every step is a rename or a removal that can be done again, and whoever comes next finishes them.
+
+The journal names files by their way from the root of the work tree, and each is looked at again when its turn comes: it
+lies in there, outside of git's folder and behind no link. A journal that names anything else is set aside.
 """
 
 from __future__ import annotations
@@ -11,17 +14,18 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
+from memkit.runtime.memory.clone import cache_folder, lock_file, state_folder
 from memkit.runtime.memory.errors import StoreLocked
 from memkit.runtime.memory.locking import locked
+from memkit.runtime.memory.private_folders import MACHINE
 from memkit.runtime.memory.shards import sync_folder
-from memkit.store.layout import cache_folder, state_folder
 
 _FILE = "journal.json"
 _NEW, _OLD, _FILES = "git", "old", "files"
@@ -32,12 +36,18 @@ _LOCK, _OURS = "index.lock", b"memkit memory erase"
 _RENAME_EXCHANGE, _AT_FDCWD = 2, -100
 
 
+class JournalRefused(EnvironmentFault):
+    """Say why an interrupted erasure is not carried out."""
+
+    code = "journal-refused"
+
+
 @dataclass(frozen=True)
 class Replacement:
     """A file whose content is taken from beside, or that goes."""
 
     path: str
-    """Absolute."""
+    """From the root of the work tree, with slashes."""
     staged: str | None
     """The name of the new content; None to remove."""
 
@@ -46,14 +56,15 @@ class Replacement:
 class Intent:
     """What an erasure is about to change; nothing in it repeats a text or names the person."""
 
-    git_folder: str | None = None
+    above: int | None = None
+    """So many folders above the store lies the root of the work tree, with its ``.git``; None without a repository."""
     replacements: tuple[Replacement, ...] = ()
     owed: Mapping[str, Any] = field(default_factory=dict)
     """What is still to do when the files are changed: keyed digests, for the tombstones and the certificate."""
 
 
 class Journal:
-    """The working folder of one erasure under ``.memkit/state/erase/``."""
+    """The working folder of one erasure in this clone's state."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -68,10 +79,13 @@ class Journal:
 
     @property
     def intent(self) -> Intent:
-        """Return what is to be changed."""
-        data = (self._read() or {}).get("intent", {})
-        replacements = tuple(Replacement(**item) for item in data.get("replacements", ()))
-        return Intent(data.get("git_folder"), replacements, data.get("owed", {}))
+        """Return what is to be changed; raises ``JournalRefused`` where nobody can know that."""
+        try:
+            data = (self._read() or {}).get("intent", {})
+            replacements = tuple(Replacement(**item) for item in data.get("replacements", ()))
+            return Intent(data.get("above"), replacements, data.get("owed", {}))
+        except (TypeError, AttributeError):
+            raise JournalRefused(f"{self._path} does not read as one.") from None
 
     @property
     def new_repository(self) -> Path:
@@ -79,19 +93,36 @@ class Journal:
         return self.folder / _NEW
 
     @contextmanager
-    def preparing(self, git_folder: Path | None) -> Iterator[None]:
-        """Say that an erasure is being prepared; unless the block commits it, everything stays as it was."""
+    def preparing(self, top: Path | None) -> Iterator[None]:
+        """Say that an erasure is being prepared; unless the block commits it, everything stays as it was.
+
+        Args:
+            top: The root of the repository's work tree; None where the store lies in none.
+        """
+        if not self.folder.is_relative_to(self._store):
+            raise EnvironmentFault(
+                "This user's keys cannot be used, so an erasure that was interrupted could not be finished. "
+                "'memkit doctor' says why. Nothing was changed."
+            )
         self.discard()
         (self.folder / _FILES).mkdir(parents=True, mode=0o700)
-        self._write("building", Intent(str(git_folder) if git_folder else None))
+        self._write("building", self.meant(top, ()))
         try:
-            if git_folder:
-                _hold(git_folder)
+            if top:
+                _hold(top / ".git")
             yield
         except BaseException:
             if self.phase == "building":
                 self.discard()
             raise
+
+    def meant(
+        self, top: Path | None, replacements: Sequence[tuple[Path, str | None]], owed: Mapping[str, Any] | None = None
+    ) -> Intent:
+        """Return the intent to replace files below ``top`` by what was staged under a name."""
+        above = None if top is None else len(self._store.relative_to(top).parts)
+        files = ((path.relative_to(top or self._store).as_posix(), staged) for path, staged in replacements)
+        return Intent(above, tuple(Replacement(*each) for each in files), owed or {})
 
     def stage(self, number: int, content: bytes, like: Path) -> str:
         """Keep the new content of the file ``like`` beside, with its mode, and return its name."""
@@ -103,18 +134,21 @@ class Journal:
 
     def commit(self, intent: Intent) -> None:
         """Say that everything is built; from here on the change is finished, by this process or the next."""
-        if intent.git_folder:
+        if intent.above is not None:
             (self.new_repository / _MARK).touch()
         os.sync()  # what was built is many files; the next line must not be on the disk before them
         self._write("changing", intent)
 
     def change(self) -> None:
-        """Carry out the intent; every step can be done again."""
+        """Carry out the intent; every step can be done again. Raises ``JournalRefused`` before it does anything."""
         intent = self.intent
-        if intent.git_folder:
-            self._exchange(Path(intent.git_folder))
+        top = self._top(intent)
         for replacement in intent.replacements:
-            self._replace(replacement)
+            self._place(top, replacement)
+        if intent.above is not None:
+            self._exchange(top / ".git")
+        for replacement in intent.replacements:
+            self._replace(top, replacement)
         shutil.rmtree(cache_folder(self._store), ignore_errors=True)
         self._write("unproven", Intent(owed=intent.owed))
         for name in (_NEW, _OLD, _FILES):
@@ -122,11 +156,29 @@ class Journal:
 
     def discard(self) -> None:
         """Forget the erasure and what was built for it."""
-        held = self.intent.git_folder
-        if held and self.phase == "building":
-            _release(Path(held))
+        if self.phase == "building":
+            with suppress(JournalRefused, OSError):
+                _release(self._top(self.intent) / ".git")
         self._path.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def set_aside(self) -> Path:
+        """Put the erasure where nobody finishes it, and return where that is."""
+        return self.folder.rename(self.folder.with_name(f"refused-{os.urandom(4).hex()}"))
+
+    def _top(self, intent: Intent) -> Path:
+        """Return the root of the work tree; raises ``JournalRefused`` where no repository of the store's lies there."""
+        if intent.above is None:
+            return self._store
+        folders = (self._store, *self._store.parents)
+        if type(intent.above) is not int or not 0 <= intent.above < len(folders):
+            raise JournalRefused(f"The store lies in no repository that is {intent.above!r} folders above it.")
+        top = folders[intent.above]
+        nearer = any(os.path.lexists(folder / ".git") for folder in folders[: intent.above])
+        was_killed_between_two_renames = not os.path.lexists(top / ".git") and (self.folder / _OLD).is_dir()
+        if nearer or not (_is_folder(top / ".git") or was_killed_between_two_renames):
+            raise JournalRefused(f"{top} is not the root of the store's repository.")
+        return top
 
     def _exchange(self, current: Path) -> None:
         """Put the new repository in the place of the old one."""
@@ -141,17 +193,33 @@ class Journal:
             shutil.rmtree(self.folder / name, ignore_errors=True)
         (current / _MARK).unlink(missing_ok=True)
 
-    def _replace(self, replacement: Replacement) -> None:
-        path = Path(replacement.path)
+    def _replace(self, top: Path, replacement: Replacement) -> None:
+        path = self._place(top, replacement)
         if replacement.staged is not None:
             staged = self.folder / _FILES / replacement.staged
             if staged.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 staged.replace(path)
-        elif path.is_dir() and not path.is_symlink():
+        elif _is_folder(path):
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+
+    def _place(self, top: Path, replacement: Replacement) -> Path:
+        """Return the file that a replacement means, or raise ``JournalRefused`` for one that none of ours means."""
+        named, staged = replacement.path, replacement.staged
+        if not isinstance(named, str) or not (staged is None or (isinstance(staged, str) and staged.isdecimal())):
+            raise JournalRefused(f"{replacement} is none.")
+        parts = named.split("/")
+        if {"", ".", ".."} & set(parts) or ".git" in map(str.casefold, parts):
+            raise JournalRefused(f"{named!r} is no path of the work tree.")
+        path = top.joinpath(*parts)
+        behind = next((place for place in path.parents if top in place.parents and _bars(place)), None)
+        if behind is not None:
+            raise JournalRefused(f"{named!r} lies behind {behind}, which is no folder.")
+        if staged is None and _is_folder(path) and MACHINE not in parts:
+            raise JournalRefused(f"{named!r} is a folder.")
+        return path
 
     def _read(self) -> dict[str, Any] | None:
         try:
@@ -161,7 +229,7 @@ class Journal:
         return entry if isinstance(entry, dict) and "phase" in entry else None
 
     def _write(self, phase: str, intent: Intent) -> None:
-        data = {"git_folder": intent.git_folder, "replacements": [vars(item) for item in intent.replacements],
+        data = {"above": intent.above, "replacements": [vars(item) for item in intent.replacements],
                 "owed": dict(intent.owed)}  # fmt: skip
         beside = self._path.with_suffix(".new")
         with beside.open("w", encoding="utf-8") as file:
@@ -181,7 +249,7 @@ def resume(store: Path) -> str | None:
     if journal.phase in (None, "unproven"):
         return None
     try:
-        with locked(state_folder(store) / "lock", timeout=0.0):
+        with locked(lock_file(store), timeout=0.0):
             if journal.phase == "building":
                 journal.discard()
                 return "An erasure was interrupted before it changed anything. Start it again."
@@ -190,7 +258,18 @@ def resume(store: Path) -> str | None:
                 return UNPROVEN
     except StoreLocked:
         return None
+    except JournalRefused as error:
+        return f"An interrupted erasure was not finished. {error} It lies in {journal.set_aside()}. Start it again."
     return None
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _bars(path: Path) -> bool:
+    """Return whether something lies there that is no folder, such as a link to one."""
+    return os.path.lexists(path) and not _is_folder(path)
 
 
 def _hold(git_folder: Path) -> None:

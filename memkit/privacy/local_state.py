@@ -1,4 +1,4 @@
-"""What this machine holds on a person under ``.memkit/state/``: sessions, steps, counts, the audit log, torn lines."""
+"""What this machine holds on a person in the state of a store: sessions, steps, counts, the audit log, torn lines."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
 from memkit.privacy.census import Opened
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner
+from memkit.runtime.memory.clone import foreign_states, state_folder
 from memkit.runtime.memory.index_catalogue import file_stem, user_corpus
 from memkit.runtime.memory.index_database import SUFFIXES
-from memkit.store.layout import state_folder
 
 SESSION = ".json"
 _OWN_FOLDERS = ("erase",)
@@ -39,24 +39,27 @@ class StateChange:
 
 
 class LocalState:
-    """The files of one store's state, seen from one person."""
+    """The files of one store's state, seen from one person.
+
+    What other clones left there, or somebody who planted it, is no account of what was said; but it goes all the same.
+    """
 
     def __init__(self, store: Path, user_id: str, opened: Opened) -> None:
-        self._folder = state_folder(store)
+        self._folder, self._others = state_folder(store), foreign_states(store)
         self._user_id = user_id
         self._opened = opened
         self._digest = _digest(user_id)
 
     def texts(self) -> Iterator[str]:
         """Yield what the person said in sessions and searched for, as far as it is in clear."""
-        for path in self._files():
+        for path in _files(self._folder):
             for data in _objects(path):
                 if self._is_own(path, data):
                     yield from _words_of(self._opened(data))
 
     def texts_of_others(self) -> Iterator[str]:
         """Yield what the others said there."""
-        for path in self._files():
+        for path in _files(self._folder):
             for data in _objects(path):
                 if not self._is_own(path, data) and data.get("user_id"):
                     yield from _words_of(self._opened(data))
@@ -65,7 +68,7 @@ class LocalState:
         """Return the sessions in which the person spoke."""
         return {
             str(data["session_id"])
-            for path in self._files() for data in _objects(path)
+            for path in _files(self._folder) for data in _objects(path)
             if self._is_own(path, data) and data.get("session_id")
         }  # fmt: skip
 
@@ -74,20 +77,19 @@ class LocalState:
         own = {_digest(f"{self._user_id}\n{session}") for session in sessions} | {
             self._digest, file_stem(user_corpus(self._user_id))
         }  # fmt: skip
-        for path in self._files():
-            parts = path.relative_to(self._folder).parts
+        everybodys = (self._folder, *self._others)
+        for path, parts in ((path, path.relative_to(state).parts) for state in everybodys for path in _files(state)):
             kind = _COUNTED.get(parts[0], "other")
             if any(part.partition(".")[0] in own for part in parts):
                 yield StateChange(path, None, kind)
                 continue
             content = path.read_bytes()
-            rest = self._rest(path, content, belonging, scanner)
+            rest = self._rest(path, parts[0], content, belonging, scanner)
             if rest != content:
                 yield StateChange(path, rest, kind)
 
-    def _rest(self, path: Path, content: bytes, belonging: Belonging, scanner: Scanner) -> bytes | None:
+    def _rest(self, path: Path, folder: str, content: bytes, belonging: Belonging, scanner: Scanner) -> bytes | None:
         """Return what stays of a file; None when that is nothing."""
-        folder = path.relative_to(self._folder).parts[0]
         if not content:
             return content  # a lock
         if folder == "torn":
@@ -113,9 +115,10 @@ class LocalState:
     def _is_own(self, path: Path, data: Mapping[str, Any]) -> bool:
         return data.get("user_id") == self._user_id or self._digest in path.parts
 
-    def _files(self) -> list[Path]:
-        found = (path for path in sorted(self._folder.rglob("*")) if path.is_file() and not path.is_symlink())
-        return [path for path in found if path.relative_to(self._folder).parts[0] not in _OWN_FOLDERS]
+
+def _files(folder: Path) -> list[Path]:
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    return [path for path in found if path.relative_to(folder).parts[0] not in _OWN_FOLDERS]
 
 
 def _objects(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -16,7 +16,9 @@ from memkit.privacy.needles import Needles
 from memkit.privacy.remainder import Remainder
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Scanner, files_below
-from memkit.store.layout import MANIFEST, cache_folder
+from memkit.runtime.memory.clone import CACHE, cache_folder
+from memkit.runtime.memory.private_folders import MACHINE
+from memkit.store.layout import MANIFEST
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,18 @@ class Survey:
         return self.repository.top if self.repository else self.store
 
     @cached_property
+    def _own_cache(self) -> Path:
+        return cache_folder(self.store)
+
+    @cached_property
     def state_changes(self) -> list[StateChange]:
         """Return what changes under ``.memkit``; the cache of the store itself goes with every erasure."""
         found = []
         for store, state in zip(self.stores, self.states, strict=True):
             changes = list(state.changes(self.belonging, self.scanner, self.sessions))
             touched = changes or any(change.path.is_relative_to(store) for change in self.file_changes)
-            if store != self.store and touched and cache_folder(store).exists():
-                changes.append(StateChange(cache_folder(store), None, "caches"))
+            caches = sorted((store / MACHINE / CACHE).glob("*")) if touched else []
+            changes += [StateChange(cache, None, "caches") for cache in caches if cache != self._own_cache]
             found += changes
         return found
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
+from memkit.runtime.memory.clone import cache_folder
 from memkit.runtime.memory.private_folders import make_private
-from memkit.store.layout import MANIFEST, cache_folder
+from memkit.store.layout import MANIFEST
 
 FORMAT = 1
 """The store format that this version writes; a store with a higher number needs a newer memkit."""

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from memkit.errors import NoStore, StoreFault, UsageError
+from memkit.runtime.memory import machine_key
 from memkit.runtime.memory.errors import ArchiveError, LeadsOut
 from memkit.runtime.memory.inside import require_inside as leads_inside
 from memkit.runtime.memory.private_folders import require_private
@@ -71,16 +72,6 @@ def require_writable_inside(root: Path, path: Path) -> None:
         raise StoreFault(str(error)) from error
 
 
-def state_folder(root: Path) -> Path:
-    """Return the folder of what this machine is in the middle of."""
-    return root / ".memkit" / "state"
-
-
-def cache_folder(root: Path) -> Path:
-    """Return the folder of what can be deleted and is rebuilt."""
-    return root / ".memkit" / "cache"
-
-
 def _looked_at(root: Path) -> Path:
     """Return ``root`` once it is known that the machine's folder lies in it."""
     try:
@@ -96,15 +87,10 @@ def keys_home() -> Path:
     Raises:
         UsageError: ``MEMKIT_KEYS`` is a relative path.
     """
-    named = os.environ.get("MEMKIT_KEYS")
-    if named:
-        if not Path(named).is_absolute():
-            raise UsageError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
-        return Path(named)
-    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
-    base = config if config.is_absolute() else Path("~/.config").expanduser()
-    return base / "memkit" / "keys"
+    try:
+        return machine_key.keys_home()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _from_environment() -> Path | None:

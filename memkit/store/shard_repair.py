@@ -1,34 +1,33 @@
 """Repair what merges, editors and crashes did to the shards, without losing a line or a byte.
 
 A shard is rewritten whole (beside, synced, renamed) while the store's lock is held. What stood there is kept under
-``.memkit/state/repaired/``, and what was no line under ``.memkit/state/torn/`` as well.
+``repaired/`` of the clone's state, and what was no line under ``torn/`` as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
 from memkit.runtime.memory.check import Examined, dangling_events, examined
+from memkit.runtime.memory.clone import lock_file, state_folder
 from memkit.runtime.memory.interface import Problem
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.log import Log
 from memkit.runtime.memory.pieces import Piece, pieces
-from memkit.runtime.memory.shards import checked_writer, set_aside, sync_folder
-from memkit.runtime.memory.writer import clone_name, copied_from
+from memkit.runtime.memory.shards import set_aside, sync_folder
 from memkit.store.archive_files import misplaced, twins
 from memkit.store.committed import Loss, losses
 from memkit.store.files import write_whole
 from memkit.store.git import Git
-from memkit.store.layout import state_folder
 
 REPAIRED = frozenset(
     {
         "conflict-marker", "glued-line", "torn", "not-json", "bad-record", "bad-event", "bom", "crlf", "duplicate-line",
-        "deleted-shard", "missing-line", "edited-line", "copied-store",
+        "deleted-shard", "missing-line", "edited-line",
     }
 )  # fmt: skip
 """What a repair takes away; a newer memkit's event stays, and is then named again."""
@@ -49,7 +48,7 @@ class Findings:
 def find_problems(root: Path, log: Log, git: Git) -> Findings:
     """Return what is wrong with the shards of a store, with the files around them, and against what git has."""
     shards = {shard.path: shard for shard in examined(log)}
-    warnings = [*_copied(root), *dangling_events(shards)]
+    warnings = [*dangling_events(shards)]
     lost: list[Loss] = []
     try:
         lost = losses(git, shards)
@@ -70,27 +69,16 @@ def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[Problem]:
         EnvironmentFault: A shard or a copy cannot be written. Every shard is as it was, or repaired.
         StoreLocked: Another process held the lock for too long.
     """
-    with locked(state_folder(root) / "lock", timeout=LOCK_SECONDS):
+    with locked(lock_file(root), timeout=LOCK_SECONDS):
         findings = find_problems(root, log, git)
         shelf = _Shelf(root, f"{moment:%Y%m%dT%H%M%SZ}")
         fixed = [problem for problem in (*findings.warnings, *findings.problems) if problem.code in REPAIRED]
-        clone_name(state_folder(root), checked_writer, lambda event: None)
         for path in sorted(
             {problem.path for problem in fixed if problem.path in findings.shards}
             | {loss.shard.path for loss in findings.losses}
         ):
             shelf.rewrite(path, findings)
         return fixed + shelf.clear(findings)
-
-
-def _copied(root: Path) -> Iterator[Problem]:
-    original = copied_from(state_folder(root), checked_writer)
-    if original is not None:
-        message = (
-            f"This store is a copy of {original} and still has its name, under which both would append to one shard. "
-            "The next write takes a new name."
-        )
-        yield Problem("copied-store", ".memkit/state/writer", 0, message)
 
 
 class _Shelf:

@@ -16,12 +16,13 @@ from memkit.generate.source import installed_source
 from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
-from memkit.privacy.journal import Intent, Journal, Replacement
+from memkit.privacy.journal import Journal
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
 from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive import LOCK_SECONDS
+from memkit.runtime.memory.clone import cache_folder, lock_file
 from memkit.runtime.memory.lines import encode_line
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.record import new_id
@@ -30,7 +31,7 @@ from memkit.runtime.memory.shards import SHARD_LIMIT, ShardLog, shard_name
 from memkit.runtime.memory.tombstones import burials
 from memkit.store.files import write_whole
 from memkit.store.git_process import require_git
-from memkit.store.layout import cache_folder, keys_home, require_writable_inside, state_folder
+from memkit.store.layout import keys_home, require_writable_inside
 from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace
 
@@ -159,8 +160,8 @@ def _all_locked(store: Path, repository: Repository | None) -> Iterator[None]:
     """Hold the locks of the store and of those inside of it, which agents may be writing to."""
     with ExitStack() as locks:
         inside = stores_inside(store, repository.top if repository else store)
-        for each in (store, *(each for each in inside if state_folder(each).is_dir())):
-            locks.enter_context(locked(state_folder(each) / "lock", timeout=LOCK_SECONDS))
+        for each in (store, *(each for each in inside if lock_file(each).parent.is_dir())):
+            locks.enter_context(locked(lock_file(each), timeout=LOCK_SECONDS))
         yield
 
 
@@ -206,7 +207,8 @@ def _change(
 ) -> tuple[Rebuilt | None, Mapping[str, Any]]:
     """Build everything beside, then put it in its place; a kill in between leaves the old store or the new one."""
     repository = survey.repository
-    with journal.preparing(repository.folder if repository else None):
+    top = repository.top if repository else None
+    with journal.preparing(top):
         events = burials(key, survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id)
         changes = _with_tombstones(
             workspace, survey.file_changes, b"".join(encode_line(event.to_data()) for event in events)
@@ -219,11 +221,11 @@ def _change(
             "tombstones": len(events),
         }
         wanted = [*changes, *((change.path, change.content) for change in survey.state_changes)]
-        replacements = tuple(
-            Replacement(str(path), None if content is None else journal.stage(number, content, like=path))
+        replacements = [
+            (path, None if content is None else journal.stage(number, content, like=path))
             for number, (path, content) in enumerate(wanted)
-        )
-        journal.commit(Intent(str(repository.folder) if repository else None, replacements, owed))
+        ]
+        journal.commit(journal.meant(top, replacements, owed))
         journal.change()
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)

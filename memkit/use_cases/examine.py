@@ -14,6 +14,7 @@ from memkit.domains import load_domains
 from memkit.errors import MemkitError, NoStore, StoreFault
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
+from memkit.runtime.memory.clone import foreign_states, own_state
 from memkit.runtime.memory.errors import ArchiveError
 from memkit.runtime.memory.sealing import clear_lines
 from memkit.runtime.memory.tokens import counter
@@ -23,6 +24,7 @@ from memkit.store.git import Git
 from memkit.store.layout import find_store
 from memkit.store.session_repair import damaged_sessions
 from memkit.store.tracked import require_untracked
+from memkit.terminal import counted
 from memkit.use_cases.list_targets import list_targets
 from memkit.workspace import Workspace, open_workspace
 
@@ -86,16 +88,19 @@ def _store(given: Path | None) -> Iterator[Check]:
     except StoreFault as error:
         yield Check("store", False, str(error))
         return
+    told: list[str] = []
     try:
-        workspace = open_workspace(root)
+        workspace = open_workspace(root, notice=told.append)
     except MemkitError as error:
         yield Check("store", False, str(error))
         return
     with workspace:
         yield Check("store", True, str(root))
+        yield from (Check("opening", False, news) for news in told)
         yield _tried("repository", lambda: _repository(workspace.git))
         yield _tried("git identity", lambda: _identity(workspace.git))
         yield _tried("archive", lambda: _archive(workspace))
+        yield _tried("own state", lambda: _own_state(root))
         yield _tried("sessions", lambda: _sessions(root))
         fault = workspace.guard.fault
         yield Check("policies", fault is None, fault or "loaded")
@@ -136,6 +141,15 @@ def _archive(workspace: Workspace) -> str:
     if problems:
         raise StoreFault(f"{len(problems)} {'problem' if len(problems) == 1 else 'problems'}: run 'memkit fsck'")
     return "every line reads"
+
+
+def _own_state(root: Path) -> str:
+    own_state(root)
+    others = foreign_states(root)
+    if not others:
+        return "all of it is this clone's"
+    named = f": memkit sessions adopt {others[0].name}" if len(others) == 1 else ""
+    return f"this clone's, and {counted(len(others), 'folder')} of others that nobody reads{named}"
 
 
 def _sessions(root: Path) -> str:

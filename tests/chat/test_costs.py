@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import state_folder
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_damaged_account_costs_nothing_else(model_server: Any, talk: Any, stor
     """What is no count in a session file is left out, and the session goes on."""
     model_server("chat", ["One.", "Two."])
     talk("Hello, you.")
-    (kept,) = (store / ".memkit" / "state" / "sessions").glob("*.json")
+    (kept,) = (state_folder(store) / "sessions").glob("*.json")
     kept.write_text(json.dumps(json.loads(kept.read_text()) | {"usage": {"input": "many", "output": 4}}))
 
     data = talk("And now?")

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memkit.runtime.journal import DONE, LEAVE, RUN
 
 from memkit.agent import Parts, ReferenceAgent
 from memkit.cli.main import run
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.journal import DONE, LEAVE, RUN
+from memkit.runtime.memory.clone import state_folder
 from memkit.runtime.memory.turns import read_turns
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
@@ -100,18 +101,18 @@ class World:
     @property
     def journal(self) -> list[str]:
         """Return the operations in the journal of the session."""
-        files = self.store.glob(".memkit/state/checkpoints/*.jsonl")
+        files = state_folder(self.store).glob("checkpoints/*.jsonl")
         return [json.loads(line)["op"] for path in files for line in path.read_bytes().split(b"\n")[:-1]]
 
     def prompt(self) -> list[dict[str, Any]]:
         """Return what the session file holds."""
-        (path,) = self.store.glob(".memkit/state/sessions/*.json")
+        (path,) = state_folder(self.store).glob("sessions/*.json")
         messages: list[dict[str, Any]] = json.loads(path.read_text())["messages"]
         return messages
 
     def said(self) -> list[str]:
         """Return what recall memory holds of the user."""
-        turns = (turn for path in self.store.glob(".memkit/state/sessions/*/*.jsonl") for turn in read_turns(path))
+        turns = (turn for path in state_folder(self.store).glob("sessions/*/*.jsonl") for turn in read_turns(path))
         return [turn.text for turn in turns if turn.role == "user"]
 
 
@@ -175,7 +176,7 @@ def test_a_turn_that_dies_anywhere_goes_on_and_does_nothing_twice(agreed: Path, 
     asked = opened = 0
     for world in killed(agreed, tmp_path):
         was_opened = "opened" in world.journal
-        is_closed = bool(list(world.store.glob(".memkit/state/sessions/*.json")))
+        is_closed = bool(list(state_folder(world.store).glob("sessions/*.json")))
         sent_before = world.lines(world.sent)
 
         resumed = world.turn(None, answer=DONE if sent_before else RUN)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memkit.runtime.journal import DONE, LEAVE, RUN
 
 from memkit.agent import Parts, ReferenceAgent
 from memkit.agent_session import TurnStopped
@@ -26,7 +25,9 @@ from memkit.cli.chat.conversation import Outcomes
 from memkit.cli.main import run
 from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import JournalError, SessionInUse, TurnLeft
+from memkit.runtime.memory.clone import state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 
@@ -148,7 +149,7 @@ def leave_open(store: Path, text: str, *answers: Any, clock: Clock | None = None
 
 def lines_of(store: Path, folder: str = "sessions") -> str:
     """Return everything that lies in a folder of the store's state."""
-    files = [path for path in (store / ".memkit/state" / folder).rglob("*") if path.is_file()]
+    files = [path for path in (state_folder(store) / folder).rglob("*") if path.is_file()]
     return "\n".join(path.read_text("utf-8", "replace") for path in files)
 
 
@@ -218,7 +219,7 @@ def test_without_consent_there_is_no_journal(store: Path) -> None:
     with talking(store, "Hello.") as one, talking(store, "Hello.") as other:
         one.step("Hi")
         other.step("Hi")
-    assert not (store / ".memkit/state/checkpoints").exists()
+    assert not (state_folder(store) / "checkpoints").exists()
 
 
 def test_withdrawn_consent_empties_the_journal(agreed: Path) -> None:
@@ -245,7 +246,7 @@ def test_a_journal_that_was_deleted_under_a_talk_is_begun_anew(agreed: Path) -> 
     """Whoever tidies up ``.memkit/state`` takes no turn away that comes later."""
     with talking(agreed, "Fine.") as agent:
         agent.step("Hi")
-        for path in (agreed / ".memkit/state/checkpoints").iterdir():
+        for path in (state_folder(agreed) / "checkpoints").iterdir():
             path.unlink()
         in_a_child(lambda: (setattr(agent.session.journal, "closed", die), agent.step("Are you there?")))
     with talking(agreed, "Yes.") as agent:
@@ -370,7 +371,7 @@ def test_a_call_with_a_secret_is_not_made_from_the_journal(agreed: Path) -> None
 def test_a_damaged_journal_is_named(damage: bytes, agreed: Path) -> None:
     """Nobody can know what was done, so nothing is guessed; a last line that was cut short is no damage."""
     leave_open(agreed, "Hi", ("send", "fish"))
-    (path,) = (agreed / ".memkit/state/checkpoints").glob("*.jsonl")
+    (path,) = (state_folder(agreed) / "checkpoints").glob("*.jsonl")
     whole = path.read_bytes()
     path.write_bytes(whole + damage)
     with pytest.raises(JournalError, match=path.name), talking(agreed, "Hello."):
@@ -395,7 +396,7 @@ def test_a_damaged_journal_is_named(damage: bytes, agreed: Path) -> None:
 def test_a_step_that_makes_no_sense_is_damage(step: dict[str, Any], agreed: Path) -> None:
     """Somebody else wrote it: it is named, is set aside where that is asked for, and ends no program."""
     leave_open(agreed, "Hi", ("send", "fish"))
-    (path,) = (agreed / ".memkit/state/checkpoints").glob("*.jsonl")
+    (path,) = (state_folder(agreed) / "checkpoints").glob("*.jsonl")
     path.write_text(path.read_text() + json.dumps({"at": "2026-03-01T09:00:00+00:00", **step}) + "\n")
 
     with pytest.raises(JournalError, match=rf"{path.name} is damaged"), talking(agreed, "Hello."):
@@ -477,7 +478,7 @@ def test_a_task_that_cannot_be_read_is_over(agreed: Path) -> None:
     with talking(agreed, "Fine.") as agent:
         agent.tasks.start_task("move house")
         agent.step("Hi")
-    (path,) = (agreed / ".memkit/state/sessions").glob("*.json")
+    (path,) = (state_folder(agreed) / "sessions").glob("*.json")
     kept = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**kept, "working": {**kept["working"], "mood": "good"}}), encoding="utf-8")
 

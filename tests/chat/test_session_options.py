@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from memkit.cli.main import run
 from memkit.cli.sessions.picker import PAGE, pick
 from memkit.errors import NegativeAnswer
+from memkit.runtime.memory.clone import state_folder
 from memkit.store.sessions import SessionCard
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
@@ -43,7 +44,7 @@ def listed(ask: Ask) -> dict[str, dict[str, Any]]:
 
 def file_of(store: Path, session: str) -> bytes:
     """Return what is kept of a session besides its turns."""
-    folder = store / ".memkit" / "state" / "sessions"
+    folder = state_folder(store) / "sessions"
     held = [path.read_bytes() for path in folder.glob("*.json")]
     return next(data for data in held if json.loads(data)["session_id"] == session)
 

@@ -11,6 +11,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.cli.output import Front, suggestion
+from memkit.runtime.memory.clone import state_folder
 
 Captured = pytest.CaptureFixture[str]
 
@@ -240,7 +241,7 @@ def test_damaged_access_counts_stop_no_search(at: Path, capsys: Captured) -> Non
     """How often a record was used is worth less than the answer."""
     record_id = told(capsys)
     answer(capsys, 0, "memory", "search", "Graz", "--user", "ada")
-    (counts,) = (at / ".memkit" / "state" / "access").glob("*.sqlite")
+    (counts,) = (state_folder(at) / "access").glob("*.sqlite")
     counts.write_bytes(b"no database" * 100)
 
     for _ in range(2):
@@ -251,7 +252,7 @@ def test_damaged_access_counts_stop_no_search(at: Path, capsys: Captured) -> Non
 def test_a_damaged_writers_name_costs_a_new_one(at: Path, capsys: Captured) -> None:
     """A clone whose name cannot be read takes another, and writes on."""
     told(capsys)
-    (at / ".memkit" / "state" / "writer").write_bytes(b"\xff\xfe no name\n{\n")
+    (state_folder(at) / "writer").write_bytes(b"\xff\xfe no name\n{\n")
 
     told(capsys, "Ada owns a boat")
 
@@ -266,7 +267,7 @@ def test_a_torn_line_is_told_when_it_is_set_aside(at: Path, capsys: Captured) ->
     with shard.open("ab") as file:
         file.write(b'{"id":"01')
     assert run(["memory", "add", "Ada owns a boat", "--user", "ada"]) == 0
-    assert ".memkit/state/torn" in capsys.readouterr().err
+    assert "/torn/" in capsys.readouterr().err
 
 
 def test_the_doctor_names_what_cannot_be_read(at: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,12 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.cli.sessions.commands import card_line
+from memkit.runtime.memory.clone import state_folder
 from memkit.runtime.memory.recall import RecallMemory
 from memkit.runtime.memory.session_file import Kept, SessionFile, session_digest
 from memkit.store.audit import AuditLog
 from memkit.store.sessions import SessionCard
+from tests.taken_along import copy_with_state
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -54,13 +56,13 @@ def talked(ask: Ask, store: Path, spoken: dict[str, Path], tmp_path_factory: pyt
         spoken["made"] = tmp_path_factory.mktemp("spoken") / "store"
         shutil.copytree(store, spoken["made"], symlinks=True)
     shutil.rmtree(store)
-    shutil.copytree(spoken["made"], store, symlinks=True)
+    copy_with_state(spoken["made"], store)
     return ask
 
 
 def kept_by(store: Path) -> list[Path]:
     """Return the files of sessions, without locks."""
-    return [path for path in (store / ".memkit/state/sessions").rglob("*") if path.suffix in (".json", ".jsonl")]
+    return [path for path in (state_folder(store) / "sessions").rglob("*") if path.suffix in (".json", ".jsonl")]
 
 
 def test_sessions_are_listed_newest_first_with_what_tells_them_apart(talked: Ask) -> None:
@@ -205,7 +207,7 @@ def test_a_removed_session_leaves_no_word_but_what_was_remembered(talked: Ask, s
     assert code == 0
     assert answer["data"]["removed"][0]["session"] == "monday"
     assert [one["session"] for one in talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]] == ["tuesday"]
-    state = [path for path in (store / ".memkit/state").rglob("*") if path.is_file()]
+    state = [path for path in (state_folder(store)).rglob("*") if path.is_file()]
     assert not any(b"Rex" in path.read_bytes() for path in state)
     assert any("Rex" in one["text"] for one in talked("memory", "list", "--user", "ada")[1]["data"]["records"])
     assert talked("sessions", "show", "monday", "--user", "bob")[0] == 0
@@ -216,7 +218,7 @@ def test_a_removed_session_leaves_no_word_but_what_was_remembered(talked: Ask, s
 
 def test_the_audit_log_is_blanked_in_place(talked: Ask, store: Path) -> None:
     """Whoever appends meanwhile loses nothing: every other line keeps its bytes, and every line its place."""
-    (log,) = (store / ".memkit/state/audit").glob("*.jsonl")
+    (log,) = (state_folder(store) / "audit").glob("*.jsonl")
     with log.open("a", encoding="utf-8") as file:
         file.write('{"event": "retrieved", "user_id": "ada", "session_id": "monday", "query": "Räx')  # torn
     before = log.read_bytes().split(b"\n")
@@ -250,7 +252,7 @@ def test_a_removal_that_was_killed_is_done_by_the_next(
             assert talked(*rm)[0] == 0
 
     assert talked(*rm)[0] == 0
-    words = b"".join(path.read_bytes() for path in (store / ".memkit/state").rglob("*.jsonl"))
+    words = b"".join(path.read_bytes() for path in (state_folder(store)).rglob("*.jsonl"))
     assert b"Rex" not in words and b"Lisbon" in words
 
 
@@ -279,9 +281,9 @@ def test_records_of_the_session_alone_are_told_and_retired_on_request(talked: As
 def test_expired_sessions_are_not_listed(talked: Ask, store: Path) -> None:
     """What outlived ``recall.ttl`` is gone from every list before anybody sweeps."""
     old = datetime.now(UTC) - timedelta(days=8)
-    recall = RecallMemory(store / ".memkit" / "state" / "sessions", clock=lambda: old)
+    recall = RecallMemory(state_folder(store) / "sessions", clock=lambda: old)
     recall.append("ada", "last-week", 1, "user", "Something from long ago")
-    for path in (store / ".memkit/state/sessions").glob("*.json"):
+    for path in (state_folder(store) / "sessions").glob("*.json"):
         os.utime(path, (old.timestamp(), old.timestamp()))
 
     found = talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]
@@ -292,7 +294,7 @@ def test_expired_sessions_are_not_listed(talked: Ask, store: Path) -> None:
 
 def test_a_damaged_file_hides_no_session(talked: Ask, store: Path) -> None:
     """A file that somebody broke costs what was in it, and the list is given all the same."""
-    for path in (store / ".memkit/state/sessions").glob("*.json"):
+    for path in (state_folder(store) / "sessions").glob("*.json"):
         path.write_text("{broken")
 
     found = talked("sessions", "list", "--user", "ada")[1]["data"]["sessions"]
@@ -310,7 +312,7 @@ def test_a_damaged_file_hides_no_session(talked: Ask, store: Path) -> None:
 )
 def test_a_session_goes_on_without_what_somebody_broke(broken: Any, talked: Ask, store: Path) -> None:
     """Nonsense in the file of a session, or as deep as a bomb, costs what was in it and ends no program."""
-    for path in (store / ".memkit/state/sessions").glob("*.json"):
+    for path in (state_folder(store) / "sessions").glob("*.json"):
         data = json.loads(path.read_text())
         path.write_text("[" * 100_000 if broken is None else json.dumps(data | broken))
 
@@ -324,7 +326,7 @@ def test_a_session_goes_on_without_what_somebody_broke(broken: Any, talked: Ask,
 @pytest.mark.parametrize("broken", [{"at": 5}, {"text": 5}, None])
 def test_a_line_of_talk_that_somebody_broke_is_passed_over(broken: Any, talked: Ask, store: Path) -> None:
     """The lines around it are told."""
-    for path in (store / ".memkit/state/sessions").glob("*/*.jsonl"):
+    for path in (state_folder(store) / "sessions").glob("*/*.jsonl"):
         first = json.loads(path.read_text().splitlines()[0])
         with path.open("a") as lines:
             lines.write(("[" * 100_000 if broken is None else json.dumps(first | broken)) + "\n")
@@ -366,7 +368,7 @@ def test_hostile_words_are_shown_as_escapes(ask: Ask, capsys: pytest.CaptureFixt
 
 def test_what_a_generated_project_kept_is_listed_shown_renamed_and_removed(ask: Ask, store: Path) -> None:
     """A project keeps prompts in a folder of its own and no account of calls; all the rest is as in a chat."""
-    state = store / ".memkit" / "state"
+    state = state_folder(store)
     RecallMemory(state / "sessions").append("ada", "p1", 1, "user", "I live in Lisbon.")
     file = SessionFile(state / "context", "ada", "p1")
     file.save(None, Kept(1, ("01A",)))
@@ -387,9 +389,9 @@ def test_what_a_generated_project_kept_is_listed_shown_renamed_and_removed(ask: 
 
 def test_damaged_files_of_sessions_are_named_and_set_aside(talked: Ask, store: Path) -> None:
     """``fsck`` and ``doctor`` name them; ``--fix`` moves them where a person can look, and talking goes on."""
-    session = next((store / ".memkit/state/sessions").glob("*.json"))
+    session = next((state_folder(store) / "sessions").glob("*.json"))
     session.write_text("{broken")
-    steps = next((store / ".memkit/state/checkpoints").glob("*.jsonl"))
+    steps = next((state_folder(store) / "checkpoints").glob("*.jsonl"))
     steps.write_text("no JSON\n")
 
     code, found = talked("fsck")
@@ -400,14 +402,14 @@ def test_damaged_files_of_sessions_are_named_and_set_aside(talked: Ask, store: P
     assert checks["sessions"] is False
     assert talked("fsck", "--fix")[0] == 0
     assert talked("fsck")[0] == 0
-    assert {path.read_text() for path in (store / ".memkit/state/torn").iterdir()} == {"{broken", "no JSON\n"}
+    assert {path.read_text() for path in (state_folder(store) / "torn").iterdir()} == {"{broken", "no JSON\n"}
     for user, name in (("ada", "monday"), ("ada", "tuesday"), ("bob", "monday")):
         assert talked("chat", "--user", user, "--session", name, "-p", "Hello!")[0] == 0
 
 
 def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(talked: Ask, store: Path) -> None:
     """Whoever opens it would wait for ever: it is named and set aside like a damaged file, and no account is lost."""
-    state = store / ".memkit/state"
+    state = state_folder(store)
     places = [next(state.glob(f"{folder}/*.json*")) for folder in ("sessions", "checkpoints", "audit")]
     for place in places:
         place.unlink()

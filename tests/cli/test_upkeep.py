@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import state_folder
 
 
 class Answers:
@@ -130,7 +131,7 @@ def test_get_says_where_a_forgotten_record_still_is(memkit: Answers, monkeypatch
 
 def test_a_sweep_drops_what_outlived_its_time_on_this_machine(memkit: Answers) -> None:
     """Old turns, old sessions and old months of the audit log go, younger ones stay."""
-    state = memkit.root / ".memkit/state"
+    state = state_folder(memkit.root)
     run(["chat", "--user", "ada", "--session", "s", "-p", "Hello there", "--consent", "--store", str(memkit.root)])
     turns = next(state.glob("sessions/*/*.jsonl"))
     old = {"user_id": "ada", "session_id": "s", "turn_id": 0, "role": "user", "text": "long ago", "at": "2020-01-01"}

@@ -16,6 +16,7 @@ import yaml
 from memkit.cli import approval, plan_execution
 from memkit.cli.main import run
 from memkit.cli.output import Front
+from memkit.runtime.memory.clone import state_folder
 
 DOMAIN = {
     "name": "parcels",
@@ -127,7 +128,7 @@ def test_a_plan_is_carried_out_by_the_tools_of_the_store(store: Path, capsys: py
     assert (execution["outcome"], execution["completed"], execution["replans"]) == ("done", 2, 0)
     assert {"at town", "left town"} <= set(execution["state"])
     assert (calls(store, "drive"), calls(store, "leave")) == (1, 1)
-    assert Path(execution["folder"]).parent == store / ".memkit" / "state" / "plans"
+    assert Path(execution["folder"]).parent == state_folder(store) / "plans"
 
 
 def test_a_dry_run_shows_everything_and_runs_nothing(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +143,7 @@ def test_a_dry_run_shows_everything_and_runs_nothing(store: Path, capsys: pytest
     assert steps[0]["changes"] == {"add": ["at town"], "remove": ["at home"], "numbers": {}}
     assert "+ at town, - at home" in shown
     assert calls(store, "drive") == 0
-    assert not (store / ".memkit" / "state" / "plans").exists()
+    assert not (state_folder(store) / "plans").exists()
 
 
 def test_a_dry_run_explains_and_draws_the_plan(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,7 +279,7 @@ def test_what_cannot_be_begun_says_why(
     assert words in printed.out + printed.err
     assert "Traceback" not in printed.err
     assert calls(store, "drive") == 0
-    assert not (store / ".memkit" / "state" / "plans").exists()
+    assert not (state_folder(store) / "plans").exists()
 
 
 @pytest.mark.parametrize(

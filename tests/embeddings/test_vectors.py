@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import cache_folder
 from memkit.runtime.memory.vectors import reciprocal_ranks
 
 Ask = Callable[..., Any]
@@ -136,7 +137,7 @@ def test_files_of_vectors_are_private_and_disposable(ask: Ask, store: Path) -> N
     add(ask, "The automobile is red")
     assert found(ask, "car") == ["The automobile is red"]
 
-    files = sorted((store / ".memkit" / "cache").rglob("*-vectors*"))
+    files = sorted((cache_folder(store)).rglob("*-vectors*"))
     assert len(files) == 2
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
     for damage in (b"", b"\0" * 100, b"{}"):

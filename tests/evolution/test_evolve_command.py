@@ -22,6 +22,7 @@ from memkit.evolution.runs.account import account_of
 from memkit.evolution.runs.data_files import read_data, write_data
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.individuals import Judged
+from memkit.runtime.memory.clone import state_folder
 from memkit.runtime.testing import FakeServer
 from memkit.sandbox import SandboxUnavailable, usable_runtime
 
@@ -103,7 +104,7 @@ def test_in_a_store_runs_lie_in_what_belongs_to_this_machine(store: Path, capsys
     """Git does not see them, and their names are found from there."""
     data = asked(capsys, "task", *SMALL, "--store", str(store))["data"]
 
-    assert Path(data["run"]).parent == store / ".memkit" / "state" / "evolve"
+    assert Path(data["run"]).parent == state_folder(store) / "evolve"
     assert (
         subprocess.run(["git", "status", "--short"], cwd=store, capture_output=True, text=True, check=True).stdout == ""
     )

@@ -18,6 +18,7 @@ import memkit
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.generate.manifest import MANIFEST
+from memkit.runtime.memory.clone import state_folder
 from memkit.use_cases.release_target import release_target
 
 FIRST = {
@@ -174,7 +175,7 @@ def test_the_folder_of_what_has_no_marks_is_named_where_there_is_one(
 
     assert run(["update", str(project)]) == 1
     said = capsys.readouterr().out
-    aside = project / ".memkit/state/updates/0001/theirs"
+    aside = state_folder(project) / "updates/0001/theirs"
     assert "Conflicts: 1." in said
     assert (str(aside) in said) is aside.is_dir() is removed
 
@@ -235,7 +236,7 @@ def test_both_added_a_file(line: Line, project: Path, capsys: pytest.CaptureFixt
     assert (project / "other.md").read_text() == "1\n<<<<<<< yours\nmine\n=======\n2\n>>>>>>> template 2\n3\n"
     assert (project / "private.txt").read_bytes() == b"mine\n" and (project / "image.png").read_bytes() == b"\0mine"
     assert (project / "link.md").is_symlink() and (project / "folder").is_dir()
-    theirs = project / ".memkit/state/updates/0001/theirs"
+    theirs = state_folder(project) / "updates/0001/theirs"
     assert {path.relative_to(theirs).as_posix() for path in theirs.rglob("*") if path.is_file()} == {
         "file/inner.md", "folder", "image.png", "link.md", "private.txt",
     }  # fmt: skip
@@ -546,7 +547,7 @@ def test_both_moved_a_file_and_the_template_wrote_it_anew(
 
     assert code == 1 and envelope["data"]["conflicts"] == ["agent/words.md"]
     assert (project / "agent/words.md").read_bytes() == FIRST["agent/notes.md"]
-    theirs = project / ".memkit/state/updates/0001/theirs/agent/words.md"
+    theirs = state_folder(project) / "updates/0001/theirs/agent/words.md"
     assert theirs.read_bytes() == text_of(9, ".md").encode()
 
 

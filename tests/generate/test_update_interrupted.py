@@ -23,6 +23,7 @@ from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
 from memkit.generate.update import updates
 from memkit.generate.update.merging import Merging, Plan
+from memkit.runtime.memory.clone import state_folder
 from memkit.use_cases.undo_update import undo_update
 from memkit.use_cases.update_project import update_project
 
@@ -157,7 +158,7 @@ def test_what_was_edited_after_a_kill_stays(project: Path, monkeypatch: pytest.M
     done = update_project(project)
 
     assert done.taken_back == ("agent/file0.md",)
-    saved = project / ".memkit/state/updates/0001/before/agent/file0.md"
+    saved = state_folder(project) / "updates/0001/before/agent/file0.md"
     assert saved.read_bytes() == FIRST["agent/file0.md"]
     assert b"newer\n" in (project / "agent/file0.md").read_bytes()
 
@@ -231,7 +232,7 @@ def test_an_edit_while_files_are_staged_is_not_overwritten(
         update_project(project)
 
     assert files(project) == before | {edited: (b"just now\n", before[edited][1])}
-    saved = project / ".memkit/state/updates/0001/before" / edited
+    saved = state_folder(project) / "updates/0001/before" / edited
     assert saved.read_bytes() == before[edited][0]
 
 
@@ -246,7 +247,7 @@ def test_a_journal_that_no_update_wrote_moves_nothing_out_of_the_project(
     """A project may come from anybody, and its folder of updates with it."""
     outside = tmp_path / "outside.md"
     (project / "link").symlink_to(tmp_path)
-    folder = project / ".memkit/state/updates/0001"
+    folder = state_folder(project) / "updates/0001"
     saved = folder / "before" / path
     saved.parent.mkdir(parents=True, exist_ok=True)
     saved.write_bytes(b"theirs\n")
@@ -267,7 +268,7 @@ def test_a_journal_that_is_damaged_says_where_the_files_are(text: str, project: 
     """Nothing is guessed; the line names the folder, and without it all goes on."""
     before = files(project)
     update_project(project)
-    folder = project / ".memkit/state/updates/0001"
+    folder = state_folder(project) / "updates/0001"
     (folder / "journal.json").write_text(text)
 
     with pytest.raises(EnvironmentFault, match=f"lies in {folder}: take what you need from it, delete it"):
@@ -329,5 +330,5 @@ def test_only_the_last_updates_can_be_taken_back(
         line.publish({**FIRST, "agent/file0.md": b"%d\n" % number})
         update_project(out)
 
-    kept = sorted(path.name for path in (out / ".memkit/state/updates").iterdir() if path.is_dir())
+    kept = sorted(path.name for path in (state_folder(out) / "updates").iterdir() if path.is_dir())
     assert kept == [f"{number:04d}" for number in range(3, updates.KEPT + 3)]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import cache_folder
 
 Memkit = Callable[..., dict[str, Any]]
 Lines = Callable[..., str]
@@ -226,7 +227,7 @@ def test_a_dry_run_says_what_would_be_and_keeps_nothing(memkit: Memkit, lines: L
 
     assert data["counts"] == {"admitted": 1, "merged": 2, "quarantined": 1, "refused": 0}
     assert memkit("memory", "list", "--user", "ada")["data"] == before
-    assert not list((store / ".memkit" / "cache").glob("dry-run-*"))
+    assert not list((cache_folder(store)).glob("dry-run-*"))
     assert memkit("memory", "import", path, code=1)["data"]["counts"] == data["counts"]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import state_folder
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +143,7 @@ def test_without_consent_no_call_is_recorded(in_store: Path, capsys: pytest.Capt
     _, envelope = ask(capsys, "--replay")
 
     assert (envelope["data"]["replay"]["calls"], envelope["data"]["replay"]["left_out"]) == (0, 1)
-    log = "".join(path.read_text() for path in (in_store / ".memkit" / "state" / "audit").glob("*.jsonl"))
+    log = "".join(path.read_text() for path in (state_folder(in_store) / "audit").glob("*.jsonl"))
     assert "secret-plan" not in log
 
 

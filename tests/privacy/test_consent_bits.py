@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memkit.runtime.memory.clone import state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 from tests.privacy.conftest import Ask
@@ -108,7 +109,7 @@ def test_withdrawing_stops_a_chat_that_is_running(store: Path, ask: Ask) -> None
 
     assert len(kept) == 1
     assert [line for line in lines_of(store) if "Rex" in json.dumps(line)] == []
-    assert "Rex" not in "".join(path.read_text() for path in (store / ".memkit/state/sessions").rglob("*.json*"))
+    assert "Rex" not in "".join(path.read_text() for path in (state_folder(store) / "sessions").rglob("*.json*"))
     assert reply.message
 
 

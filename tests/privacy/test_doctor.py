@@ -10,6 +10,7 @@ import pytest
 
 from memkit.privacy import examination
 from memkit.privacy.keys import KeyRing
+from memkit.runtime.memory.clone import cache_folder
 from memkit.store.config import read_manifest
 from tests.privacy.conftest import Ask
 
@@ -36,7 +37,7 @@ def test_a_store_is_private_whatever_was_run_first(store: Path, ask: Ask) -> Non
     """Commands that only read its settings make the folder too."""
     shutil.rmtree(store / ".memkit", ignore_errors=True)
     read_manifest(store)
-    assert (store / ".memkit" / "cache" / "manifest.json").is_file()
+    assert (cache_folder(store) / "manifest.json").is_file()
 
     ask("memory", "add", "Ada drinks tea", "--user", "ada")
 
@@ -112,7 +113,7 @@ def test_state_that_others_can_read_is_named(store: Path, ask: Ask) -> None:
     """An old store's folder may be open."""
     ask("memory", "add", "Ada drinks tea", "--user", "ada")
     (store / ".memkit").chmod(0o755)
-    next((store / ".memkit" / "cache").rglob("*.sqlite")).chmod(0o644)
+    next((cache_folder(store)).rglob("*.sqlite")).chmod(0o644)
 
     ok, detail = check(ask, "index privacy")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import state_folder
 from tests.privacy.killed import run_killed
 from tests.privacy.traces import BOB, erase, git, leaking
 
@@ -69,7 +70,7 @@ def test_an_unproven_erasure_is_said_and_proven_later(
     written = json.loads(Path(answer["data"]["certificate"]).read_text())
     assert written["result"] == "incomplete proof"
     assert written["removed"]["records"] == 2
-    assert not (peopled / ".memkit/state/erase").exists()
+    assert not (state_folder(peopled) / "erase").exists()
 
 
 def test_an_interrupt_before_the_change_leaves_the_old_store(
@@ -88,5 +89,5 @@ def test_an_interrupt_before_the_change_leaves_the_old_store(
 
     assert git(peopled, "log", "-1", "--format=%P") == head  # the store's keys were named in a commit
     assert not list(peopled.glob(".git/*.lock"))
-    assert not (peopled / ".memkit/state/erase").exists()
+    assert not (state_folder(peopled) / "erase").exists()
     assert leaking(peopled)

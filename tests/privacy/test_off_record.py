@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import cache_folder, state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace
 
@@ -73,8 +74,13 @@ def talk(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 def taken(places: dict[str, Path]) -> dict[Path, bytes]:
     """Return every byte of every file, except for what the store rebuilds when it is deleted."""
-    files = {path for folder in places.values() for path in folder.rglob("*") if path.is_file() or path.is_symlink()}
-    cache = places["store"] / ".memkit" / "cache"
+    files = {
+        path
+        for folder in places.values()
+        for path in folder.rglob("*")
+        if path.is_file() or (path.is_symlink() and not path.is_dir())
+    }
+    cache = cache_folder(places["store"])
     return {path: path.read_bytes() for path in files if not path.is_relative_to(cache)}
 
 
@@ -156,7 +162,7 @@ def test_memory_switched_off_and_on_keeps_what_was_said_outside(talk: Talk, plac
     assert "Kubilay" not in answers[-1]["data"]["message"]
     store = [path.read_bytes() for path in (places["store"] / "archive").rglob("*.jsonl")]
     assert any(b"Mildred" in data and b"Bartholomew" in data for data in store)
-    kept = next((places["store"] / ".memkit/state/sessions").glob("*/*.jsonl"), None)
+    kept = next((state_folder(places["store"]) / "sessions").glob("*/*.jsonl"), None)
     assert kept is not None
     again = talk("--session", "split", said=("What is my sister called?",))[0]["data"]
     assert "Mildred" in again["message"]

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from memkit.privacy.keys import KeyRing
+from memkit.runtime.memory import machine_key
 from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.clone import cache_folder, state_folder
 from tests.privacy.conftest import Ask
 
 WORDS = ("lithium", "Lisbon", "quietly", "ailment", "clinic.example")
@@ -99,13 +101,14 @@ def test_a_key_that_leaves_takes_the_clear_index_along_and_brings_it_back(
     lived: Path, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index of the user is another file at the next look, without a word of what it held."""
-    users = lived / ".memkit" / "cache" / "users"
+    users = cache_folder(lived) / "users"
     ask("memory", "search", "lithium", "--user", "ada")
     assert any(b"lithium" in path.read_bytes() for path in users.iterdir())
 
     without_keys(monkeypatch, tmp_path)
     ask("memory", "search", "lithium", "--user", "ada")
-    left = [word for word in WORDS for path in users.iterdir() if word.encode() in path.read_bytes()]
+    files = [path for path in (lived / ".memkit" / "cache").rglob("*") if path.is_file()]
+    left = [word for word in WORDS for path in files if word.encode() in path.read_bytes()]
     monkeypatch.delenv("MEMKIT_KEYS")
 
     assert left == []
@@ -163,7 +166,7 @@ def test_a_session_is_sealed_on_the_disk_and_goes_on(
     said = ("chat", "--user", "ada", "--session", "s1")
     assert ask(*said, "--consent", "-p", "My cat is called Grimalkin")[0] == 0
 
-    kept = list((sealing / ".memkit" / "state" / "sessions").rglob("*.json*"))
+    kept = list((state_folder(sealing) / "sessions").rglob("*.json*"))
     assert kept
     assert not any(b"Grimalkin" in path.read_bytes() for path in kept)
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
@@ -251,4 +254,4 @@ def test_a_dry_run_of_an_import_makes_no_key(sealing: Path, ask: Ask, tmp_path: 
     assert ask("memory", "import", str(file), "--format", "memkit", "--dry-run")[0] == 0
 
     assert KeyRing(sealing).key_id is None
-    assert not KeyRing(sealing).home.exists()
+    assert [path.name for path in KeyRing(sealing).home.iterdir()] == [machine_key.NAME]

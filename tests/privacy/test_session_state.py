@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import state_folder
 from memkit.runtime.memory.sealing import Sealer
 from memkit.runtime.memory.session_file import session_digest
 from memkit.store.checkpoints import Checkpoints
@@ -85,7 +86,7 @@ def test_nobody_is_erased_in_the_middle_of_a_conversation(store: Path, capsys: p
     """A chat that goes on would write down again what was erased: exit 3, and nothing was changed."""
     live_through(store, "alice")
     commit(store)
-    path = store / ".memkit" / "state" / "checkpoints" / f"{session_digest('alice', 'main')}.jsonl"
+    path = state_folder(store) / "checkpoints" / f"{session_digest('alice', 'main')}.jsonl"
     path.touch(mode=0o600)
     handle = os.open(path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
@@ -101,7 +102,7 @@ def test_nobody_is_erased_in_the_middle_of_a_conversation(store: Path, capsys: p
 def test_an_open_session_is_listed_as_such_and_neither_removed_nor_renamed(ask: Ask, store: Path) -> None:
     """Whoever talks in it would write over either: exit 3, and all of it stays."""
     live_through(store, "alice")
-    path = store / ".memkit" / "state" / "checkpoints" / f"{session_digest('alice', 'main')}.jsonl"
+    path = state_folder(store) / "checkpoints" / f"{session_digest('alice', 'main')}.jsonl"
     path.touch(mode=0o600)
     handle = os.open(path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
@@ -148,7 +149,7 @@ def test_sealing_hides_all_of_it(sealing: Path, capsys: pytest.CaptureFixture[st
     """Where text is sealed no name, task or step is to be read; the index and the audit log are said to be clear."""
     live_through(sealing, "alice")
 
-    state = sealing / ".memkit" / "state"
+    state = state_folder(sealing)
     held = [path.read_bytes() for name in ("sessions", "checkpoints") for path in (state / name).rglob("*.json*")]
     assert len(held) >= 5
     assert [word for word in CANARIES if any(word in data for data in held)] == []
@@ -159,7 +160,7 @@ def test_sealing_hides_all_of_it(sealing: Path, capsys: pytest.CaptureFixture[st
 def test_a_sweep_lets_go_of_old_steps(store: Path) -> None:
     """Steps that nobody went on with for as long as sessions are kept are gone."""
     live_through(store, "alice")
-    folder = store / ".memkit" / "state" / "checkpoints"
+    folder = state_folder(store) / "checkpoints"
     old = folder / f"{session_digest('alice', 'cut')}.jsonl"
     os.utime(old, (1, 1))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import cache_folder, state_folder
 from tests.privacy.traces import TEXT, commit, erase, git, leaking, packed, remember
 
 Trap = Callable[[Path], None]
@@ -136,7 +137,7 @@ def _torn(root: Path) -> None:
     shard.write_bytes(shard.read_bytes() + b'{"actor":"person","text":"Alice hides her canary in the zan')
     git(root, "commit", "-qam", "torn")
     remember(root, "Bob writes after a crash", "bob")
-    assert list((root / ".memkit/state/torn").iterdir())
+    assert list((state_folder(root) / "torn").iterdir())
 
 
 def _conflicted(root: Path) -> None:
@@ -152,7 +153,7 @@ def _talked(root: Path) -> None:
     for text in (f"Remember this: {TEXT}", "Where is the canary?"):
         assert run(["chat", "--user", "alice", "--consent", "--session", "s1", "-p", text, "--store", str(root)]) == 0
     run(["memory", "search", "zanzibar cupboard canary", "--user", "alice", "--store", str(root)])
-    index = next((root / ".memkit/cache").rglob("*.sqlite"))
+    index = next((cache_folder(root)).rglob("*.sqlite"))
     open_index = sqlite3.connect(index)
     open_index.execute("CREATE TABLE IF NOT EXISTS x(y)")
     open_index.execute("INSERT INTO x VALUES(?)", (TEXT,))
@@ -161,12 +162,12 @@ def _talked(root: Path) -> None:
 
 def _unknown_state(root: Path) -> None:
     """Files in the state that this version does not know."""
-    folder = root / ".memkit/state/checkpoints/deep"
+    folder = state_folder(root) / "checkpoints/deep"
     folder.mkdir(parents=True)
     (folder / "step.json").write_text(json.dumps({"user_id": "bob", "seen": [TEXT]}))
     (folder / "blob.bin").write_bytes(packed(TEXT))
-    (root / ".memkit/cache/at").mkdir(parents=True)
-    (root / ".memkit/cache/at/x").write_text(TEXT)
+    (cache_folder(root) / "at").mkdir(parents=True)
+    (cache_folder(root) / "at/x").write_text(TEXT)
 
 
 def _carried_over(root: Path) -> None:

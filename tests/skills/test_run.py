@@ -16,6 +16,7 @@ import yaml
 
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer
+from memkit.runtime.memory.clone import state_folder
 from memkit.skills.following import follow
 from memkit.skills.request import Request
 from memkit.use_cases.run_skill import run_skill
@@ -180,7 +181,7 @@ def test_a_dry_run_judges_everything_and_keeps_nothing(store: Path, capsys: pyte
 
     assert [step["tool_calls"][0]["decision"] for step in data["steps"]] == ["allow", "ask"]
     assert sent(store) == [] and data["statistics"] is None
-    assert not (store / ".memkit" / "state" / "skills").exists()
+    assert not (state_folder(store) / "skills").exists()
     assert run(["audit", "--json", "--store", str(store)]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["events"] == []
     write(store, ["Call deploy with environment=production"])
@@ -244,7 +245,7 @@ def test_a_killed_run_says_how_far_it_came(store: Path, capsys: pytest.CaptureFi
     nap = "  - {name: nap, description: Sleep., run: [sleep, '10'], open_world: false}\n"
     manifest.write_text(manifest.read_text() + nap)
     assert run(["trust", "--yes", "--store", str(store)]) == 0
-    journal = store / ".memkit" / "state" / "skills" / "greet.jsonl"
+    journal = state_folder(store) / "skills" / "greet.jsonl"
     command = [sys.executable, "-m", "memkit", "skill", "run", "greet", "--store", str(store)]
     child = subprocess.Popen(command, start_new_session=True)
     try:
@@ -286,7 +287,7 @@ def test_the_account_of_a_run_has_no_word_of_what_was_said(store: Path, capsys: 
     write(store, ['Call outbox with message="{input}"', "Call deploy with environment=production"])
     greet(store, capsys, "--user", "ada", "--input", "zanzibar", code=1)
 
-    state = store / ".memkit" / "state"
+    state = state_folder(store)
     assert run(["audit", "--event", "skill_run", "--json", "--store", str(store)]) == 0
     [event] = json.loads(capsys.readouterr().out)["data"]["events"]
     assert (event["skill"], event["outcome"], event["completed"]) == ("greet", "denied", [1])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import claim
 
 COMMANDS = [
     ["skill", "new", "tea"],
@@ -65,6 +66,7 @@ def test_a_change_that_cannot_be_made_leaves_nothing(
 ) -> None:
     """Without room, identity or git the command exits 3 in one line, and given again it works."""
     assert callable(obstacle)
+    claim(changed)
     with monkeypatch.context() as patch:
         obstacle(patch)
         assert run([*command, "--store", str(changed)]) == 3

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import StoreFault, UsageError
+from memkit.runtime.memory.clone import cache_folder
 from memkit.runtime.memory.settings import CHOICES, MemorySettings, WriteSettings
 from memkit.store.config import DEFAULTS, load_settings
 from memkit.store.schema import load_schema
@@ -72,7 +73,7 @@ def test_a_broken_cache_is_only_a_cache(tmp_path: Path) -> None:
     """Rubbish under .memkit/cache is passed over."""
     root = write(tmp_path, "name: x\nformat: 1\n")
     load_settings(root, {})
-    (root / ".memkit/cache/manifest.json").write_text("{")
+    (cache_folder(root) / "manifest.json").write_text("{")
 
     assert load_settings(root, {})["name"] == "x"
 

@@ -16,6 +16,7 @@ from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.runtime.memory.access import AccessCounts
 from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.clone import cache_folder, state_folder
 from memkit.runtime.memory.record import Draft
 from memkit.store.tree_log import KEPT
 from memkit.workspace import open_workspace
@@ -90,7 +91,7 @@ def test_a_look_back_is_no_use(memkit: Memkit, life: tuple[str, str, str]) -> No
 
     memkit.texts("memory", "search", "Ada drinks", "--at", before)
 
-    assert AccessCounts(memkit.store / ".memkit/state/access").uses("ada", [told]) == {}
+    assert AccessCounts(state_folder(memkit.store) / "access").uses("ada", [told]) == {}
     assert memkit("memory", "why", told, *USER)["retrieved"] == []
     assert [event["event"] for event in memkit("audit", *USER)["events"]][-1] == "looked back"
 
@@ -155,11 +156,11 @@ def test_few_commits_keep_their_index(memkit: Memkit) -> None:
         write(memkit.store, *(record(one) for one in range(number + 1)))
         commits.append(commit(memkit.store))
         memkit("memory", "list", "--at", "HEAD")
-        os.utime(memkit.store / ".memkit/cache/at" / commits[-1], (number, number))
+        os.utime(cache_folder(memkit.store) / "at" / commits[-1], (number, number))
 
     memkit("memory", "list", "--at", commits[0])
 
-    kept = {path.name for path in (memkit.store / ".memkit/cache/at").iterdir()}
+    kept = {path.name for path in (cache_folder(memkit.store) / "at").iterdir()}
     assert len(kept) == KEPT
     assert {commits[0], commits[-1]} <= kept
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from shards import SHARD, commit, event, git, record, write
 
 from memkit.cli.main import run
+from memkit.runtime.memory.clone import state_folder
 from memkit.runtime.memory.pieces import pieces
 from memkit.store import shard_repair
 from memkit.workspace import open_workspace
@@ -109,7 +110,7 @@ def test_what_is_broken_is_named_and_repaired(name: str, store: Path, fsck: Fsck
     assert (code, SHARD, number, False) in problems
     assert (store / SHARD).read_bytes() == before
     assert repaired(store, fsck) == b"".join(expected)
-    (kept,) = (store / ".memkit/state/repaired").iterdir()
+    (kept,) = (state_folder(store) / "repaired").iterdir()
     assert kept.read_bytes() == before
     assert kept.stat().st_mode & 0o777 == 0o600
 
@@ -142,7 +143,7 @@ def test_what_is_no_line_is_kept_by_itself(store: Path, fsck: Fsck) -> None:
 
     repaired(store, fsck)
 
-    (aside,) = (store / ".memkit/state/torn").iterdir()
+    (aside,) = (state_folder(store) / "torn").iterdir()
     assert aside.name.startswith("2026-11-w.jsonl-line-2-")
     assert aside.read_bytes() == B[:40]
 
@@ -154,7 +155,7 @@ def test_lines_of_several_writers_and_another_spacing_are_no_problem(store: Path
 
     assert fsck()[:2] == (0, [])
     assert fsck("--fix")[:2] == (0, [])
-    assert not (store / ".memkit/state/repaired").exists()
+    assert not (state_folder(store) / "repaired").exists()
 
 
 def test_one_id_with_two_contents_needs_a_person(store: Path, fsck: Fsck) -> None:
@@ -252,7 +253,7 @@ def test_lines_that_git_has_come_back(store: Path, fsck: Fsck) -> None:
     ]
     assert repaired(store, fsck) == A + B + C + later
     assert (store / "archive/2026-10/old.jsonl").read_bytes() == record(7) + event(7, 7)
-    (aside,) = (store / ".memkit/state/torn").iterdir()
+    (aside,) = (state_folder(store) / "torn").iterdir()
     assert b"cacao" in aside.read_bytes()
 
 

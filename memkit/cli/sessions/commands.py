@@ -19,6 +19,7 @@ from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.store.sessions import SessionCard
+    from memkit.use_cases.adopt_sessions import Foreign
     from memkit.use_cases.sessions import RemovedSession, SessionAccount
 
 # What the session commands share: how a session is named on the command line, and how one is shown.
@@ -181,7 +182,7 @@ def _more(total: int, limit: int | None) -> list[str]:
     return [f"… {total - limit} more: raise --limit."] if limit is not None and total > limit else []
 
 
-# ``memkit sessions rename`` and ``rm``.
+# ``memkit sessions rename``, ``adopt`` and ``rm``.
 
 
 @click.command("rename", cls=MemkitCommand)
@@ -196,6 +197,30 @@ def rename(front: Front, session: str, name: str, user: str | None) -> None:
     card = rename_session(front.workspace, session, name, user=front.workspace.user(user))
     data = {"session": card.session, "name": name, "was": card.name}
     front.answer(data, f"{one_line(card.session)} is “{one_line(name)}” now.")
+
+
+@click.command("adopt", cls=MemkitCommand)
+@click.argument("name", required=False)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def adopt(front: Front, name: str | None, yes: bool) -> None:
+    """Go on with sessions that lie here and that this clone did not write: of a copy, a backup, a lost key.
+
+    With them come their turns, access counts, events and runs. An erasure or an update that was cut off there and the
+    open steps of a turn are never carried out. Do this only where you know who wrote them: a session is what an agent
+    believes that you said.
+    """
+
+    def agree(foreign: Foreign) -> None:
+        front.confirm(f"Go on with {counted(foreign.files, 'file')} of sessions from {foreign.state}?", yes=yes)
+
+    from memkit.use_cases.adopt_sessions import adopt_sessions
+
+    adopted = adopt_sessions(front.workspace, name, agree=agree)
+    taken = adopted.foreign.files - adopted.left
+    data = {"adopted": adopted.foreign.name, "files": taken, "left": adopted.left}
+    stays = f" {counted(adopted.left, 'file')} stayed in {adopted.foreign.state}." if adopted.left else ""
+    front.answer(data, f"Took over {counted(taken, 'file')}.{stays}")
 
 
 @click.command("rm", cls=MemkitCommand)

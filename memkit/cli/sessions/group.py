@@ -11,10 +11,11 @@ SESSION_COMMANDS: Commands = {
     "search": ("memkit.cli.sessions.commands:search", "Search what was said in them."),
     "show": ("memkit.cli.sessions.commands:show", "Print one: what was said, called and remembered."),
     "rename": ("memkit.cli.sessions.commands:rename", "Give a session a name, or another one."),
+    "adopt": ("memkit.cli.sessions.commands:adopt", "Go on with sessions that another clone left here."),
     "rm": ("memkit.cli.sessions.commands:remove", "Remove conversations from this machine."),
 }
 
 
 @click.group("sessions", cls=LazyGroup, table=SESSION_COMMANDS)
 def sessions() -> None:
-    """List, search, show, rename and remove the conversations that this machine keeps."""
+    """List, search, show, rename, adopt and remove the conversations that this machine keeps."""

@@ -1,8 +1,9 @@
 """The one step in which an update changes files: a kill at any point loses nothing, and every update can be undone.
 
-Each update has a folder under ``.memkit/state/updates/``: ``before/`` holds every file that it replaces or deletes,
-``after/`` what is put in place, ``theirs/`` the template's side of conflicts that have no marks. The journal is on the
-disk before the first file is touched. Whoever comes after a kill takes back what was done, and does it anew.
+Each update has a folder under ``updates/`` of the project's state: ``before/`` holds every file that it replaces or
+deletes, ``after/`` what is put in place, ``theirs/`` the template's side of conflicts that have no marks. Its
+journal is on the disk before the first file is touched. Whoever comes after a kill takes back what was done, and does
+it anew.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound
 from memkit.generate.source import is_inside
 from memkit.generate.update.merging import Change
 from memkit.generate.update.owner import OwnFile, look
+from memkit.runtime.memory.clone import state_folder
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.shards import sync_folder
 from memkit.store.files import write_whole
-from memkit.store.layout import state_folder
 
 KEPT = 5
 """How many updates can be taken back, the last one first."""

@@ -14,11 +14,12 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 
 from ..loop.core import AgentResponse, Host
 from ..loop.journal import Resumed
+from ..memory.clone import claim
 from ..memory.identifiers import new_id
 from .consolidation import as_data, consolidate
 from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms
-from .settings import Project, load_settings
+from .settings import Project, ProjectSettings, load_settings
 from .terminal import Questions, Showing, Streams, harmless
 
 SCHEMA = "memkit.chat/1"
@@ -99,7 +100,7 @@ def converse(
 ) -> int:
     """Open the rooms, answer every turn, and close the rooms."""
     open_conversation = conversation_of(project)
-    settings = load_settings(project, environment)
+    settings = _settled(load_settings(project, environment), streams)
     user = options.user or settings.environment.get("AGENT_USER") or settings.values.get("user")
     questions = Questions(streams.given, streams.messages)
     showing = None if options.json else Showing(streams.result)
@@ -122,6 +123,13 @@ def converse(
     return 0 if is_talk else code
 
 
+def _settled(settings: ProjectSettings, streams: Streams) -> ProjectSettings:
+    """Return ``settings`` once it is known what of the memory's folder is this clone's own, and told what is not."""
+    for told in claim(settings.memory_folder):
+        print(told, file=streams.messages)
+    return settings
+
+
 def conversation_of(project: Project) -> OpenConversation:
     """Return what opens a conversation; raises ``CannotServe`` where a package of the project is not installed."""
     try:
@@ -135,7 +143,7 @@ def tidy_up(
     project: Project, options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams
 ) -> int:
     """Consolidate memory and say what came of it; no model is asked."""
-    done = consolidate(load_settings(project, environment), options.user)
+    done = consolidate(_settled(load_settings(project, environment), streams), options.user)
     data = as_data(done)
     if options.json:
         notes = [_diagnostic("consolidation", note, "warning") for note in done.refused]

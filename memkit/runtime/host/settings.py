@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..memory.clone import state_folder
 from ..memory.main import MemorySettings
 from .errors import CannotServe
 
@@ -70,8 +71,8 @@ class ProjectSettings:
 
     @property
     def state_folder(self) -> Path:
-        """Return the folder of what this machine is in the middle of."""
-        return self.memory_folder / ".memkit" / "state"
+        """Return the folder of what this clone is in the middle of, which nobody else can name."""
+        return state_folder(self.memory_folder)
 
     def make_store(self) -> None:
         """Give a memory folder of its own the project's ``memkit.yaml``, so that memkit's commands work on it."""

@@ -5,7 +5,7 @@ What only writing needs is imported by the first write: a search is a process of
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -66,6 +66,9 @@ class ArchivalStore(ArchiveReader):
         root = Path(path) if path is not None else None
         if root is not None and root.exists() and not root.is_dir():
             raise ArchiveError(f"{root} is not a directory, so it cannot be a store.")
+        if root is not None:
+            with suppress(OSError):  # what this clone keeps for itself goes by the folder, so there has to be one
+                root.mkdir(parents=True, exist_ok=True)
         if log is None and root is not None:
             log = ShardLog(root, clock=clock, writer=writer, branch=branch, observe=observe, timeout=lock_timeout)
         super().__init__(

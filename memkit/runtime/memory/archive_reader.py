@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from .access import AccessCounts
 from .audience import is_for
+from .clone import cache_folder, state_folder
 from .errors import RecordNotFound, StoreClosed
 from .index import Index
 from .index_catalogue import SHARED, user_corpus
@@ -79,12 +80,12 @@ class ArchiveReader:
         """How many questions are being answered, one within the other."""
         self._index = Index(
             log,
-            path / ".memkit" / "cache" if path else cache,
+            cache_folder(path) if path else cache,
             self._observe,
             self._forgotten_before,
             sealer=self._sealer,
         )
-        self._access = AccessCounts(path / ".memkit" / "state" / "access" if path else None)
+        self._access = AccessCounts(state_folder(path) / "access" if path else None)
         self._closed = False
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""

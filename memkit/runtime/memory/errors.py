@@ -11,7 +11,8 @@ ArchiveError (exit_code 3)
 ├── NotAllowed (1)          only a person may do this
 │   └── LongTermOff (1)     the store keeps nothing beyond a session
 ├── Refused (1)             the write gate did not take something
-└── NoTombstoneKey (3)      an erased value cannot be barred without the store's key
+├── NoTombstoneKey (3)      an erased value cannot be barred without the store's key
+└── NothingOfItsOwn (3)     a clone has no place that only its user's key can name
 """
 
 from collections.abc import Sequence
@@ -87,6 +88,12 @@ class NoTombstoneKey(ArchiveError):
     """Say that the store's key, which tombstones of erased values need, is not on this machine."""
 
     code = "no_key"
+
+
+class NothingOfItsOwn(ArchiveError):
+    """Say why this machine can keep nothing that it could know again as its own."""
+
+    code = "nothing_of_its_own"
 
 
 class Refused(ArchiveError):

@@ -37,6 +37,8 @@ def _open(path: Path) -> int:
             raise StoreReadOnly(
                 f"{path.parent} cannot be written ({error.strerror}). Nothing was stored; check its permissions."
             ) from None
+        if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENOTDIR, errno.ENXIO):
+            raise StoreReadOnly(f"{path} is no file ({error.strerror}). Nothing was stored; delete it.") from None
         raise
 
 

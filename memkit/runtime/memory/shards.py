@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from .clone import lock_file, state_folder
 from .errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
 from .inside import open_inside, require_inside
 from .locking import DENIED, NO_ROOM, locked
@@ -41,7 +42,8 @@ class ShardLog:
     ) -> None:
         self._root = root
         self._archive = root / "archive"
-        self._state = root / ".memkit" / "state"
+        self._state = state_folder(root)
+        self._lock = lock_file(root)
         self._clock = clock
         self._writer = checked_writer(writer) if writer else None
         self._clone: str | None = None
@@ -77,7 +79,7 @@ class ShardLog:
     @contextmanager
     def batch(self) -> Iterator["ShardBatch"]:
         """Hold the store's lock and give a batch that appends to this writer's newest shard."""
-        with locked(self._state / "lock", timeout=self._timeout):
+        with locked(self._lock, timeout=self._timeout):
             yield ShardBatch(self._root, self._newest, self._repair)
 
     @property
@@ -91,7 +93,7 @@ class ShardLog:
         if self._clone is None:
             from .writer import clone_name
 
-            self._clone = clone_name(self._state, checked_writer, self._observe)
+            self._clone = clone_name(self._state, checked_writer)
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.clone import cache_folder
 from memkit.runtime.memory.lines import encode_line
 from memkit.runtime.memory.record import Draft
 from memkit.runtime.memory.replay import Event
@@ -34,7 +35,7 @@ def test_a_deleted_index_comes_back(tmp_path: Path, open_store: OpenStore) -> No
     store = open_store()
     note(store, "espresso in the morning")
 
-    shutil.rmtree(tmp_path / ".memkit/cache")
+    shutil.rmtree(cache_folder(tmp_path))
 
     assert found(store, "espresso") == ["espresso in the morning"]
     note(store, "tea in the evening")
@@ -47,7 +48,7 @@ def test_an_index_that_is_rubbish_is_replaced(tmp_path: Path, open_store: OpenSt
     first = open_store()
     note(first, "espresso in the morning")
     first.close()
-    place = tmp_path / ".memkit/cache" / name
+    place = cache_folder(tmp_path) / name
     for path in place.iterdir() if place.is_dir() else [place]:
         path.write_bytes(b"rubbish " * 2000)
 
@@ -173,7 +174,7 @@ def test_the_index_is_private(tmp_path: Path, open_store: OpenStore) -> None:
     """Index files, which hold clear text, are readable by their owner alone."""
     note(open_store(), "espresso")
 
-    modes = {path.stat().st_mode & 0o077 for path in (tmp_path / ".memkit/cache").rglob("*.sqlite")}
+    modes = {path.stat().st_mode & 0o077 for path in (cache_folder(tmp_path)).rglob("*.sqlite")}
 
     assert modes == {0}
 
@@ -185,7 +186,7 @@ def test_each_user_has_a_file_of_their_own(tmp_path: Path, open_store: OpenStore
     note(store, "cocoa", "bob")
     store.close()
 
-    files = [path.read_bytes() for path in (tmp_path / ".memkit/cache").rglob("*.sqlite")]
+    files = [path.read_bytes() for path in (cache_folder(tmp_path)).rglob("*.sqlite")]
 
     assert [b"cocoa" in data for data in files].count(True) == 1
     assert not any(b"cocoa" in data and b"espresso" in data for data in files)
@@ -264,7 +265,7 @@ def test_a_lost_tail_of_an_index_is_made_up_for(tmp_path: Path, open_store: Open
     store = open_store()
     note(store, "espresso")
     store.close()
-    (file,) = (tmp_path / ".memkit/cache/users").glob("*.sqlite")
+    (file,) = (cache_folder(tmp_path) / "users").glob("*.sqlite")
     early = file.read_bytes()
     later = open_store()
     note(later, "tea")

@@ -21,6 +21,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory import shards
 from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.clone import lock_file, state_folder
 from memkit.runtime.memory.errors import InvalidRecord, StoreClosed, StoreFull, StoreLocked, StoreReadOnly
 from memkit.runtime.memory.record import Draft
 
@@ -142,7 +143,7 @@ def test_a_torn_tail_is_set_aside_and_reported(tmp_path: Path, open_store: OpenS
     note(store, "the next line")
 
     assert [line["text"] for line in lines_of(tmp_path)] == ["a whole line", "the next line"]
-    (aside,) = (tmp_path / ".memkit/state/torn").iterdir()
+    (aside,) = (state_folder(tmp_path) / "torn").iterdir()
     assert aside.read_bytes() == b'{"id":"half","text":"hal'
     assert [event["event"] for event in events] == ["torn", "write"]
     assert store.check() == []
@@ -270,7 +271,7 @@ def test_a_clone_keeps_its_writer(tmp_path: Path, open_store: OpenStore) -> None
     note(open_store(), "one")
     note(open_store(), "two")
 
-    assert only_shard(tmp_path).stem == json.loads((tmp_path / ".memkit/state/writer").read_text())["name"]
+    assert only_shard(tmp_path).stem == (state_folder(tmp_path) / "writer").read_text().strip()
 
 
 @pytest.mark.parametrize("name", ["../x", "a-2", "", "A", "x" * 70, "a/b"])
@@ -284,7 +285,7 @@ def test_a_lock_that_is_held_too_long_is_an_error(tmp_path: Path, open_store: Op
     """A writer that waits in vain says so with exit code 3, and search goes on without the lock."""
     store = open_store(lock_timeout=0.05)
     note(store, "espresso")
-    with shards.locked(tmp_path / ".memkit/state/lock", timeout=1), pytest.raises(StoreLocked) as caught:
+    with shards.locked(lock_file(tmp_path), timeout=1), pytest.raises(StoreLocked) as caught:
         assert found(store, "espresso") == ["espresso"]
         note(store, "tea")
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from open_gate import OpenGate, note
 
-from memkit.runtime.memory import writer
+from memkit.runtime.memory import clone
 from memkit.runtime.memory.archive import ArchivalStore
 
 
 def add(root: Path, text: str) -> None:
     """Store a fact in a run of its own."""
+    clone.claim(root)
     with ArchivalStore(root, gate=OpenGate()) as store:
         note(store, text)
 
@@ -75,20 +76,18 @@ def test_a_store_seen_at_two_places_has_two_names_and_no_more(original: Path, mo
     inodes = count(10**9)
     for shown in ("/host", "/container", "/host", "/container", "/host"):
         with monkeypatch.context() as patch:
-            patch.setattr(writer, "_here", lambda state, path=shown: writer.Place("", 1, next(inodes), path))
+            named = clone.Names(f"{next(inodes):032}", f"{shown:_>32}".replace("/", "_"))
+            patch.setattr(clone, "_names", lambda store, key, named=named: named)
             add(original, f"told at {shown}")
 
     assert len(writers(original)) == 3
 
 
-def test_a_name_without_a_place_is_kept(tmp_path: Path) -> None:
-    """A store of the first version notes nothing but the name; its place is noted with the next write."""
-    (tmp_path / ".memkit" / "state").mkdir(parents=True)
-    (tmp_path / ".memkit" / "state" / "writer").write_text("0123456789ab\n")
+@pytest.mark.parametrize("damaged", [b"", b"\xff\xfe no name\n{\n", b"../../evil\n"])
+def test_a_damaged_name_costs_a_new_one(damaged: bytes, original: Path) -> None:
+    """It is no reason to stop writing."""
+    (clone.state_folder(original) / "writer").write_bytes(damaged)
 
-    add(tmp_path, "tea")
-    shutil.copytree(tmp_path, tmp_path / "copy")
-    add(tmp_path / "copy", "coffee")
+    add(original, "told afterwards")
 
-    assert writers(tmp_path) >= {"0123456789ab"}
-    assert len({path.stem for path in (tmp_path / "copy" / "archive").rglob("*.jsonl")}) == 2
+    assert len(writers(original)) == 2
