@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, User
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.times import DATE, normal_time
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.stamps import DATE, normal_time
 from memkit.terminal import one_line
 
 

@@ -28,9 +28,9 @@ from memkit.llm.requests import read_forget
 from memkit.llm.script import SEARCH, Found, Heard, Script, listed, search
 from memkit.llm.small_talk import GENERAL, GENERAL_TEXT
 from memkit.llm.speech import sentences_of
-from memkit.runtime.memory.contradictions import contradict
-from memkit.runtime.memory.stems import stem
-from memkit.runtime.memory.wording import is_negation, words
+from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.words.text import stem
+from memkit.runtime.memory.words.wording import is_negation, words
 
 UNKNOWN = "I do not know. Nothing I remember is about that."
 WORLD = (

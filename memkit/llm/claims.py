@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from memkit.llm.relations import ONE_VALUE, Slot, slot_of
-from memkit.runtime.memory.transient import hedged_wording, transient_wording
+from memkit.runtime.memory.words.wording import hedged_wording, transient_wording
 
 CORRECTION = re.compile(
     r"^(?:(?:actually|no|nope|nah|correction|wait|sorry|oh|well|oops|i meant(?: to say)?|i mean|in fact|"

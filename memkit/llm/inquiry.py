@@ -16,7 +16,7 @@ from memkit.llm.unserved import Unserved
 from memkit.llm.vendor import Vendor
 from memkit.llm.waiting import timed
 from memkit.runtime.loop.interface import Completion, Message
-from memkit.runtime.memory.tokens import counter
+from memkit.runtime.memory.tiers.budget import counter
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 """Seconds before the first retry, doubled with each, and at most; half of each is left to chance (AWS Architecture

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memkit.llm.claims import REMEMBER
 from memkit.llm.relations import ADVERBS, LIKES, NOUNS, WORDS, Slot, slot_of, subject_of
-from memkit.runtime.memory.stems import stem
+from memkit.runtime.memory.words.text import stem
 
 BE = r"(?:'s| is| are| am| was| were|'re| will be)"
 DO = r"(?: do| does| did| should| would| can)?"

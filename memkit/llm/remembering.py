@@ -13,7 +13,7 @@ from memkit.llm.questions import is_disliking, key_stems, key_words
 from memkit.llm.recalled import Recalled
 from memkit.llm.relations import ONE_VALUE, WORDS, slot_of
 from memkit.llm.script import INSERT, Heard, Script, is_refused, reason, search
-from memkit.runtime.memory.contradictions import contradict
+from memkit.runtime.memory.gate.contradictions import contradict
 
 NO_MEMORY = "I have no long-term memory in this conversation, so this stays in it."
 KEPT_HERE = {

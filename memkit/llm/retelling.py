@@ -10,8 +10,8 @@ from typing import Any
 from memkit.errors import MemkitError
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.interface import Message, Model
-from memkit.runtime.memory.fence import fence
-from memkit.runtime.memory.record import Record
+from memkit.runtime.memory.record.record import Record
+from memkit.runtime.memory.tiers.fence import fence
 
 LONGEST = 300
 """Characters of one sentence."""

@@ -12,7 +12,7 @@ from memkit.llm.providers import require_provider
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.fencing import fence, new_marker
 from memkit.runtime.loop.interface import Message, Model
-from memkit.runtime.memory.summary import Summarise
+from memkit.runtime.memory.tiers.budget import Summarise
 
 OFF = "off"
 CONFIGURED = "provider"

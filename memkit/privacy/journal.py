@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.memory.errors import StoreLocked
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.shards import sync_folder
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import sync_folder
+from memkit.runtime.memory.record.errors import StoreLocked
 from memkit.store.layout import cache_folder, state_folder
 
 _FILE = "journal.json"

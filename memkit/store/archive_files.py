@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.shards import MONTH
+from memkit.runtime.memory.log.shards import MONTH
 
 _MOVE = "Move it to archive/<YYYY-MM>/<writer>.jsonl if its lines belong to memory, or out of archive/ if not."
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 
-from memkit.runtime.memory.check import Examined, says_the_same
 from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.pieces import Piece, pieces
-from memkit.runtime.memory.shards import MONTH
+from memkit.runtime.memory.log.check import Examined, Piece, pieces, says_the_same
+from memkit.runtime.memory.log.shards import MONTH
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 

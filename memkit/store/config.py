@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
-from memkit.runtime.memory.private_folders import make_private
+from memkit.runtime.memory.log.files import make_private
 from memkit.store.layout import MANIFEST, cache_folder
 
 FORMAT = 1

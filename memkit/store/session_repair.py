@@ -9,10 +9,10 @@ from pathlib import Path
 from memkit.runtime.loop.journal import open_turn
 from memkit.runtime.loop.journal_file import JournalError, read_entries
 from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.record import is_sealed
-from memkit.runtime.memory.regular_files import whole_file
-from memkit.runtime.memory.session_file import is_session
-from memkit.runtime.memory.shards import set_aside
+from memkit.runtime.memory.log.files import whole_file
+from memkit.runtime.memory.log.shards import set_aside
+from memkit.runtime.memory.record.lines import is_sealed
+from memkit.runtime.memory.tiers.sessions import is_session
 from memkit.store.checkpoints import CHECKPOINTS
 from memkit.store.layout import state_folder
 from memkit.store.sessions import FOLDERS

@@ -12,13 +12,11 @@ from datetime import datetime
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.memory.check import Examined, dangling_events, examined
 from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.log import Log
-from memkit.runtime.memory.pieces import Piece, pieces
-from memkit.runtime.memory.shards import checked_writer, set_aside, sync_folder
-from memkit.runtime.memory.writer import clone_name, copied_from
+from memkit.runtime.memory.log.check import Examined, Piece, dangling_events, examined, pieces
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.log import Log
+from memkit.runtime.memory.log.shards import checked_writer, clone_name, copied_from, set_aside, sync_folder
 from memkit.store.archive_files import misplaced, twins
 from memkit.store.committed import Loss, losses
 from memkit.store.files import write_whole

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from memkit.errors import no_record
-from memkit.runtime.memory.index_catalogue import SHARED, corpus_of
-from memkit.runtime.memory.log import Log
-from memkit.runtime.memory.pieces import pieces
-from memkit.runtime.memory.record import JSON, Record
-from memkit.runtime.memory.replay import Event
+from memkit.runtime.memory.log.check import pieces
+from memkit.runtime.memory.log.log import Log
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import JSON
+from memkit.runtime.memory.record.record import SHARED, Record, corpus_of
 from memkit.store.line_commits import line_commits
 from memkit.workspace import Workspace
 

@@ -10,7 +10,7 @@ from memkit.privacy.sealer import KeySealer
 from memkit.review.difference import difference
 from memkit.review.interface import Difference
 from memkit.review.sides import sides_of
-from memkit.runtime.memory.sealing import NoSealer, Sealer
+from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.store.config import read_manifest
 
 

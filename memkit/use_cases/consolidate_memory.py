@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from memkit.errors import UsageError
 from memkit.llm.retelling import Retelling
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.consolidation import Consolidated
-from memkit.runtime.memory.shards import branch_mark
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.lifecycle.consolidation import Consolidated
+from memkit.runtime.memory.log.shards import branch_mark
 from memkit.store.branch_log import BranchLog
 from memkit.store.git_objects import GitObjects
 from memkit.workspace import Workspace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.runtime.memory.census import Census
+from memkit.runtime.memory.archive.overview import Census
 from memkit.workspace import Workspace
 
 

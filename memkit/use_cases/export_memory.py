@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from memkit.errors import NotFound
 from memkit.interchange.machine import KINDS
-from memkit.runtime.memory.lines import encode_data
-from memkit.runtime.memory.record import JSON, is_sealed
+from memkit.runtime.memory.record.lines import JSON, encode_data, is_sealed
 from memkit.workspace import Workspace
 
 UNREAD = ("not-json", "bad-record", "bad-event", "glued-line", "torn", "bom", "unreadable", "sealed-damaged")

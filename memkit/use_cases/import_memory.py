@@ -12,9 +12,9 @@ from pathlib import Path
 
 from memkit.interchange.formats import OWNERLESS, open_reader
 from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.workspace import Workspace
 
 Progress = Callable[[int], None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, no_record
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.refining import refined
+from memkit.runtime.memory.lifecycle.successors import refined
 from memkit.workspace import Workspace
 
 

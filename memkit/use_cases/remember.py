@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record import Draft
+from memkit.runtime.memory.record.record import Draft
 from memkit.workspace import Workspace
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from memkit.runtime.memory.record import Record
+from memkit.runtime.memory.record.record import Record
 from memkit.store.sessions import SessionCard
 from memkit.workspace import Workspace
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.errors import Refused
-from memkit.runtime.memory.gate import event_problems
-from memkit.runtime.memory.record import Origin
+from memkit.runtime.memory.gate.gate import event_problems
+from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.record import Origin
 from memkit.store.sessions import SessionCard
 from memkit.terminal import is_unsafe
 from memkit.workspace import Workspace

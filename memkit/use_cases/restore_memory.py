@@ -10,10 +10,10 @@ from memkit.errors import NegativeAnswer
 from memkit.interchange.interface import Source, Unfit
 from memkit.interchange.json_text import numbered_objects
 from memkit.interchange.machine import KINDS, problem
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.record import JSON
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import JSON
+from memkit.runtime.memory.record.stamps import parse_time
 from memkit.workspace import Workspace
 
 
@@ -90,7 +90,7 @@ def _check(workspace: Workspace, source: Source, restored: Restored) -> None:
         number = numbers.popleft()
         restored.here += answer.is_here
         if answer.reason:
-            reason = Reason(answer.reason.code, masked(answer.reason.message))
+            reason = Reason(answer.reason.code, mask(answer.reason.message))
             restored.refused.append(Unfit(number, (reason,)))
 
 

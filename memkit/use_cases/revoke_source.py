@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memkit.runtime.memory.revocation import Revocation, Source
+from memkit.runtime.memory.lifecycle.revocation import Revocation, Source
 from memkit.workspace import Workspace
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import SearchReport, accounted
-from memkit.runtime.memory.masking import masked
 from memkit.workspace import Workspace
 
 
@@ -44,7 +44,7 @@ def search_memory(
     workspace.audit.append(
         {
             "event": "retrieved" if at is None else "looked back", "actor": "person", "user_id": user,
-            "query": masked(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
+            "query": mask(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
         }
     )  # fmt: skip
     return report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.recall import Turn
+from memkit.runtime.memory.tiers.sessions import Turn
 from memkit.workspace import Workspace
 
 

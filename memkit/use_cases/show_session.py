@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.runtime.memory.recall import Turn
-from memkit.runtime.memory.record import Record
+from memkit.runtime.memory.record.record import Record
+from memkit.runtime.memory.tiers.sessions import Turn
 from memkit.store.sessions import SessionCard
 from memkit.workspace import Workspace
 

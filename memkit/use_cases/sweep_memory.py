@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.runtime.memory.forgetting import Due
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.session_file import drop_old_sessions
-from memkit.runtime.memory.times import parse_duration, seconds_before
+from memkit.runtime.memory.lifecycle.forgetting import Due
+from memkit.runtime.memory.record.stamps import parse_duration, seconds_before
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import drop_old_sessions
 from memkit.workspace import Workspace
 
 

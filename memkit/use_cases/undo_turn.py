@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.runtime.memory.record import Record
+from memkit.runtime.memory.record.record import Record
 from memkit.use_cases.explain_turn import turn_events
 from memkit.workspace import Workspace
 

@@ -14,8 +14,8 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.cli.sessions.words import card_line
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.session_file import Kept, SessionFile, session_digest
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import Kept, SessionFile, session_digest
 from memkit.store.audit import AuditLog
 from memkit.store.sessions import SessionCard
 

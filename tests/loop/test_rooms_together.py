@@ -24,8 +24,8 @@ from memkit.runtime.loop.interface import Completion, ToolCall
 from memkit.runtime.loop.retraction import NAME as RETRACT
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
-from memkit.runtime.memory.recall import RecallMemory
 from memkit.runtime.memory.settings import MemorySettings
+from memkit.runtime.memory.tiers.recall import RecallMemory
 
 DENY_BASH = {
     "name": "no_shell", "description": "No shell.", "rule": "Never use a shell.", "enforcement": "hard",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.privacy.keys import KeyRing
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
 from tests.privacy.conftest import Ask
 
 WORDS = ("lithium", "Lisbon", "quietly", "ailment", "clinic.example")

@@ -16,7 +16,7 @@ from memkit.cli.output import Front
 from memkit.errors import MemkitError, UsageError
 from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.loop.errors import LoopError
-from memkit.runtime.memory.errors import ArchiveError
+from memkit.runtime.memory.record.errors import ArchiveError
 
 CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
 """Memory operations that write to the archive."""

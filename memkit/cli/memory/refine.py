@@ -6,7 +6,7 @@ import click
 
 from memkit.cli.memory.options import owner_option, reason_option, report_decision
 from memkit.cli.output import Front, MemkitCommand
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import one_line
 from memkit.use_cases.refine_record import refine_record
 
@@ -35,7 +35,7 @@ def refine(
     workspace = front.workspace
     done = refine_record(workspace, record_id, feedback, agree=agree, user=user, reason=reason, dry_run=dry_run)
     # The gate has not seen a dry run, and what it refused is shown to nobody.
-    proposal = masked(done.proposal)
+    proposal = mask(done.proposal)
     told = {"supersedes": record_id, "proposal": proposal}
     if done.decision is None:
         front.answer({"decision": "proposed", "id": None, "reasons": [], **told}, f"proposed: {proposal}")

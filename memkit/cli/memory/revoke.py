@@ -9,8 +9,8 @@ import click
 from memkit.cli.memory.options import reason_option
 from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
-from memkit.runtime.memory.core import CORE
-from memkit.runtime.memory.revocation import Revocation, Source
+from memkit.runtime.memory.lifecycle.revocation import Revocation, Source
+from memkit.runtime.memory.tiers.core import CORE
 from memkit.terminal import one_line
 from memkit.use_cases.revoke_source import revoke_source
 

@@ -6,7 +6,7 @@ import click
 
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
 from memkit.cli.output import Front, MemkitCommand, User, diagnostic
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.record.stamps import parse_time
 from memkit.terminal import one_line
 from memkit.use_cases.restore_record import restore_record
 from memkit.use_cases.sweep_memory import Sweep, sweep_memory

@@ -10,8 +10,8 @@ import click
 
 from memkit.cli.output import Front
 from memkit.errors import MemkitError
-from memkit.runtime.memory.errors import ArchiveError
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.stamps import parse_time
 from memkit.store.sessions import SessionCard
 from memkit.terminal import one_line
 

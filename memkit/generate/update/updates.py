@@ -19,8 +19,8 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound
 from memkit.generate.update.journal import Journal, Side, Step, drop_journal, has_journal, read_journal
 from memkit.generate.update.merging import Change
 from memkit.generate.update.owner import OwnFile, look
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.shards import sync_folder
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import sync_folder
 from memkit.store.files import write_whole
 from memkit.store.layout import state_folder
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from proportion import takes_time_in_proportion
 
-from memkit.runtime.memory.hostile import suspicions
+from memkit.runtime.memory.gate.hostile import suspicions
 
 ORDINARY = (Path(__file__).parent / "ordinary.txt").read_text(encoding="utf-8").splitlines()
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.errors import ArchiveError, NotAllowed, NoTombstoneKey
 from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.lifecycle.revocation import Source
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
-from memkit.runtime.memory.revocation import Source
-from memkit.runtime.memory.values import fingerprint, stated
+from memkit.runtime.memory.record.errors import ArchiveError, NotAllowed, NoTombstoneKey
+from memkit.runtime.memory.words.text import fingerprint, stated
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.upper,

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.consolidation import Core, planned
-from memkit.runtime.memory.core_entries import EARLIER
-from memkit.runtime.memory.duplicate_groups import duplicate_groups
-from memkit.runtime.memory.duplicates import likeness
-from memkit.runtime.memory.lines import encode_line
-from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.duplicates import duplicate_groups, likeness
+from memkit.runtime.memory.lifecycle.consolidation import Core, planned
+from memkit.runtime.memory.record.lines import encode_line
+from memkit.runtime.memory.record.record import Draft, Origin, Record
+from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.settings import ContextSettings, MemorySettings
-from memkit.runtime.memory.times import to_text
+from memkit.runtime.memory.tiers.core import EARLIER
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
-from memkit.runtime.memory.access import Use
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import InvalidRecord, RecordNotFound
-from memkit.runtime.memory.forgetting import ForgettingCycle, Standing, why_forget
-from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.access import Use
+from memkit.runtime.memory.lifecycle.forgetting import ForgettingCycle, Standing, why_forget
+from memkit.runtime.memory.record.errors import InvalidRecord, RecordNotFound
+from memkit.runtime.memory.record.record import Draft, Origin, Record
+from memkit.runtime.memory.record.stamps import Decay, parse_decay, to_text
 from memkit.runtime.memory.settings import ForgetSettings, MemorySettings
-from memkit.runtime.memory.times import Decay, parse_decay, to_text
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -283,8 +283,8 @@ def test_a_sweep_retires_exactly_what_a_rule_names(
 
 KILLED = """
 import os, sys
-from memkit.runtime.memory import shards
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.log import shards
+from memkit.runtime.memory.archive.archive import ArchivalStore
 
 def cut(descriptor, data, size):
     os.write(descriptor, bytes(data)[: len(data) // 2])
@@ -323,10 +323,10 @@ def test_a_confirmation_between_planning_and_retiring_is_heard(open_store: OpenS
 
     assert {due.id for due in planned.retired} == {kept, closed}
     cycle = ForgettingCycle(first.settings.forget, clock.now, {})
-    with first._change() as change:
-        done = cycle.carry_out(planned, change, first._index)
+    with first._change():
+        due = list(cycle.still_due(planned, first._index))
 
-    assert done.retired == ()
+    assert due == []
     assert [item.id for item in first.records(user_id="ada")] == [kept]
 
 

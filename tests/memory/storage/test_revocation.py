@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, note, person
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import NotAllowed
-from memkit.runtime.memory.record import Draft, Origin
-from memkit.runtime.memory.revocation import Source
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.lifecycle.consolidation import Dropped, Plan
+from memkit.runtime.memory.lifecycle.revocation import Source
+from memkit.runtime.memory.record.errors import NotAllowed
+from memkit.runtime.memory.record.record import Draft, Origin
 
 S1, URL = Source(session_id="s1"), "https://example.org/page"
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")
@@ -258,8 +259,8 @@ def test_what_is_past_its_grace_does_not_return_in_place_of_what_goes(open_store
 def test_what_gave_way_to_a_revoked_record_lives_again(store: ArchivalStore) -> None:
     """Also where the other record was there already and knows nothing of what gave way to it."""
     one, other = told(store, "Ada owns a red bicycle", person()), told(store, "Ada cycles to work")
-    with store._change() as change:
-        change.repeats(one, other, Origin(actor="program", user_id="ada"), "the same")
+    record = next(record for record in store.records(user_id="ada") if record.id == one)
+    store.consolidate(Plan(dropped=(Dropped(record, "the same", other),)))
     assert status(store, one) == ["superseded"]
 
     taken = store.revoke(S1, person())

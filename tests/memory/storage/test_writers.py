@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from open_gate import OpenGate, note
 
-from memkit.runtime.memory import writer
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log import shards
 
 
 def add(root: Path, text: str) -> None:
@@ -75,7 +75,7 @@ def test_a_store_seen_at_two_places_has_two_names_and_no_more(original: Path, mo
     inodes = count(10**9)
     for shown in ("/host", "/container", "/host", "/container", "/host"):
         with monkeypatch.context() as patch:
-            patch.setattr(writer, "_here", lambda state, path=shown: writer.Place("", 1, next(inodes), path))
+            patch.setattr(shards, "_here", lambda state, path=shown: shards.Place("", 1, next(inodes), path))
             add(original, f"told at {shown}")
 
     assert len(writers(original)) == 3

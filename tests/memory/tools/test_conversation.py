@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.conversation import Conversation, Recipe, Utterance
+from memkit.runtime.memory.tiers.conversation import Conversation, Recipe, Utterance
 
 TODAY = date(2026, 11, 21)
 

@@ -17,10 +17,10 @@ from guard.core import Guard
 from guard.errors import PolicySetError
 from htn.core import HTNPlanner
 from loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals
-from memory.archive import ArchivalStore
-from memory.context import MainContext
-from memory.recall import RecallMemory
-from memory.record import Origin
+from memory.archive.archive import ArchivalStore
+from memory.tiers.context import MainContext
+from memory.tiers.recall import RecallMemory
+from memory.record.record import Origin
 from memory.settings import MemorySettings
 
 PLANNING = "plan_task"

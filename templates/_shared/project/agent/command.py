@@ -21,7 +21,7 @@ from agent.settings import load_settings
 from agent.showing import Showing
 from agent.terminal import harmless
 from loop.resumed import Resumed
-from memory.identifiers import new_id
+from memory.record.stamps import new_id
 
 SCHEMA = "memkit.chat/1"
 CONSOLIDATED = "memkit.memory.consolidate/1"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memory.archive import ArchivalStore
-from memory.record import Origin
+from memory.archive.archive import ArchivalStore
+from memory.record.record import Origin
 
 MISSING = (
     "Nothing is stored long-term, because this user has not agreed to it. "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agent.settings import Settings
-from memory.archive import ArchivalStore
-from memory.consolidation import Consolidated
-from memory.episodes import Tell
+from memory.archive.archive import ArchivalStore
+from memory.lifecycle.consolidation import Consolidated
+from memory.lifecycle.consolidation import Tell
 
 
 def consolidate(settings: Settings, user: str | None = None, tell: Tell | None = None) -> Consolidated:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from memory.tools import MemoryTools
+from memory.tiers.tools import MemoryTools
 
 
 class OfferedTools(MemoryTools):

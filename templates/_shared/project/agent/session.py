@@ -13,7 +13,8 @@ from loop.core import AgentLoop, AgentResponse, MemGPTAgent
 from loop.journal import OpenTurn, SessionJournal
 from loop.journal_file import JournalError, JournalFile
 from loop.resumed import Resumed
-from memory.session_file import Kept, SessionFile, masked_tree, session_digest
+from memory.gate.secrets import masked_tree
+from memory.tiers.sessions import Kept, SessionFile, session_digest
 
 
 class KeptSession:

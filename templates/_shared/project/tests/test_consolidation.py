@@ -11,8 +11,8 @@ import pytest
 from agent.command import main
 from agent.consolidation import consolidate
 from agent.settings import load_settings
-from memory.archive import ArchivalStore
-from memory.record import Draft, Origin, Record
+from memory.archive.archive import ArchivalStore
+from memory.record.record import Draft, Origin, Record
 from tests.conftest import Talk
 
 EVENTS = ("Ada saw a heron", "The train was late", "Bob brought cake")

@@ -16,7 +16,7 @@ from claude_agent_sdk import SessionKey, SessionStore, SessionStoreEntry
 from agent.sendable import sendable_name
 from agent.tools import PREFIX
 from loop.interface import CallData, Message
-from memory.session_file import masked_tree
+from memory.gate.secrets import masked_tree
 
 EARLIER = "(What was said before stands in the summary.)"
 """In the place of the user's words in front of an answer that outlived them; a conversation begins with the user."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.context import MainContext
+from memory.tiers.context import MainContext
 
 
 class Window:

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from agent.messages import answered, from_langchain
-from memory.context import MainContext
+from memory.tiers.context import MainContext
 
 
 class Journal:

@@ -12,7 +12,7 @@ from typing import Any
 from agents import SQLiteSession
 
 from agent.state_files import PATIENCE, prepare_database, remove_database, state_file
-from memory.session_file import masked_tree
+from memory.gate.secrets import masked_tree
 
 FOLDER = "openai-agents"
 
