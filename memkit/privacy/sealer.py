@@ -16,16 +16,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memkit.errors import MissingExtra
-from memkit.runtime.memory.record.lines import (
-    CLEAR,
-    DECODER,
-    JSON,
-    NO_KEY,
-    SealDamaged,
-    encode_data,
-    is_sealed,
-    is_to_hide,
-)
+from memkit.runtime.memory.record.lines import DECODER, JSON, NO_KEY, SealDamaged, encode_data, is_sealed
+from memkit.runtime.memory.record.record import CLEAR, is_to_hide
 
 if TYPE_CHECKING:
     from pathlib import Path

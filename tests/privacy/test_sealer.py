@@ -16,7 +16,6 @@ from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import (
-    CLEAR,
     JSON,
     NO_KEY,
     NoSealer,
@@ -26,7 +25,7 @@ from memkit.runtime.memory.record.lines import (
     is_sealed,
     shown,
 )
-from memkit.runtime.memory.record.record import Record
+from memkit.runtime.memory.record.record import CLEAR, Record
 
 SECRET = "Ada takes lithium"
 

@@ -9,7 +9,8 @@ import click
 from memkit.cli.memory.options import UNIT, Date, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.errors import UsageError
-from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
+from memkit.runtime.memory.record.fields import SCOPES, SOURCES, TYPES
+from memkit.runtime.memory.record.record import Draft
 from memkit.use_cases.remember import remember
 
 SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this store, or everybody."

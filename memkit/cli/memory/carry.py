@@ -21,7 +21,7 @@ from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import Passed, Source, Unfit, Wishes
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record.record import TYPES
+from memkit.runtime.memory.record.fields import TYPES
 from memkit.store.files import whole_file
 from memkit.terminal import harmless, one_line
 from memkit.use_cases.export_memory import Account, export_memory

@@ -19,7 +19,7 @@ from memkit.cli.memory.options import (
 from memkit.cli.output import Choice, Front, MemkitCommand
 from memkit.errors import UsageError
 from memkit.runtime.memory.archive.overview import OpenQuestion, open_questions
-from memkit.runtime.memory.record.record import SCOPES, TYPES
+from memkit.runtime.memory.record.fields import SCOPES, TYPES
 from memkit.runtime.memory.record.stamps import parse_time
 from memkit.terminal import one_line
 

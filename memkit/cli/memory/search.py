@@ -9,7 +9,7 @@ import click
 from memkit.cli.memory.options import Date, agent_option, at_option, sealed_findings, user_option
 from memkit.cli.output import Choice, Front, MemkitCommand, diagnostic
 from memkit.runtime.memory.interface import Hit
-from memkit.runtime.memory.record.record import TYPES
+from memkit.runtime.memory.record.fields import TYPES
 from memkit.terminal import one_line
 from memkit.use_cases.search_memory import search_memory
 

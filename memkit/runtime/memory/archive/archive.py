@@ -133,13 +133,11 @@ class ArchivalStore(ArchiveReader):
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
         """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
+        from ..lifecycle.successors import corrected_draft
+
         old = self._visible(record_id, origin.user_id).record
         by_person = origin.actor in ("person", "user")
-        draft = Draft(
-            text=text, type=old.type, scope=old.scope, tags=old.tags, importance=old.importance, supersedes=record_id,
-            confidence=0.95 if by_person else old.confidence, source="explicit" if by_person else "inferred",
-            extra={"reason": mask(reason)} if reason else {},
-        )  # fmt: skip
+        draft = corrected_draft(old, text, by_person=by_person, reason=mask(reason))
         least = lowest_trust(origin.trust_cap, old.trust)
         by = origin if by_person else origin._replace(trust_cap=least)
         return self.offer(draft, in_place_of(old, by))

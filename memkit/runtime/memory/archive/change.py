@@ -9,9 +9,11 @@ from ..index.index import Index
 from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
-from ..record.events import CHANGEABLE, Event, Folded
+from ..record.events import Event, Folded
 from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed
 from ..record.record import (
+    BESIDE_DRAFT,
+    CHANGEABLE,
     CONSOLIDATED,
     IMPORTED_FIELDS,
     RECORD_FIELDS,
@@ -460,8 +462,8 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     data: dict[str, JSON] = draft.to_data()
     brought = {key: data.pop(key) for key in draft.extra if key in RECORD_FIELDS}
     data |= _stamp(origin, id=id, now=now)
-    if origin.actor == "import":
-        data |= {key: brought[key] for key in IMPORTED_FIELDS if brought.get(key) is not None}
+    taken = IMPORTED_FIELDS if origin.actor == "import" else BESIDE_DRAFT
+    data |= {key: brought[key] for key in taken if brought.get(key) is not None}
     data |= judgement.record_fields
     if judgement.decision == "quarantined":
         data["trust"] = "quarantined"

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from ..record.record import TRUSTS, Record, audience_of
+from ..record.fields import TRUSTS
+from ..record.record import Record, audience_of
 from ..words.text import stem
 from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
 

@@ -26,13 +26,14 @@ What it says never repeats a refused secret.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
 from ..record.errors import Reason
+from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import JSON
 from ..record.record import (
-    MAX_TEXT_BYTES,
+    FIELDS,
     Draft,
     Origin,
     Record,
@@ -59,6 +60,10 @@ UNCOUNTED = ("import", "program")
 """Actors whose writes do not count against a session's quota."""
 
 
+MASKABLE = tuple(name for name in Draft._fields if FIELDS[name].masking == "mask")
+"""Fields of an offer in which a secret can be masked."""
+REFUSED = tuple(name for name, one in FIELDS.items() if one.masking == "refuse" and one.set_by == "payload")
+"""Those that name something, so that a secret in them can only be refused."""
 SENSITIVE = {
     SECRET: ("secret", "a credential"),
     PERSONAL: ("personal_data", "a personal number"),
@@ -270,8 +275,7 @@ def texts_of(draft: Draft, origin: Origin) -> list[str]:
 
 def contents_of(draft: Draft) -> list[str]:
     """Return the texts of an offer that say something."""
-    url = [draft.source_url] if draft.source_url else []
-    return [draft.text, *draft.tags, *url, *_strings(draft.extra)]
+    return [text for name in MASKABLE for text in _strings(getattr(draft, name))]
 
 
 def event_problems(fields: Mapping[str, JSON], origin: Origin) -> tuple[Reason, ...]:
@@ -284,8 +288,8 @@ def event_problems(fields: Mapping[str, JSON], origin: Origin) -> tuple[Reason, 
 
 def names_of(draft: Draft, origin: Origin) -> list[str]:
     """Return the texts of an offer that only name somebody or something."""
-    names = (draft.supersedes, origin.user_id, origin.session_id, origin.agent_id)
-    return [name for name in names if name]
+    own = [str(getattr(draft, name, None) or draft.extra.get(name, "")) for name in REFUSED]
+    return [name for name in (*own, origin.user_id, origin.session_id, origin.agent_id) if name]
 
 
 def _strings(value: JSON) -> Iterator[str]:
@@ -353,23 +357,22 @@ def _outweighs(draft: Draft, fields: dict[str, JSON], other: Record) -> bool:
 
 
 def masked_draft(draft: Draft, groups: frozenset[str]) -> Draft:
-    """Return ``draft`` with everything of ``groups`` masked in its text, tags, source and extra fields."""
+    """Return ``draft`` with everything of ``groups`` masked in the fields that can hold a secret."""
     if not groups:
         return draft
-    return draft._replace(
-        text=mask(draft.text, groups),
-        tags=tuple(mask(tag, groups) for tag in draft.tags),
-        source_url=mask(draft.source_url, groups) if draft.source_url else None,
-        extra={mask(key, groups): masked_value(value, groups) for key, value in draft.extra.items()},
-    )
+    named = {key: value for key, value in draft.extra.items() if key in REFUSED}
+    masked = draft._replace(**{name: masked_value(getattr(draft, name), groups) for name in MASKABLE})
+    return masked._replace(extra={**masked.extra, **named}) if named else masked
 
 
-def masked_value(value: JSON, groups: frozenset[str]) -> JSON:
+def masked_value(value: Any, groups: frozenset[str]) -> Any:
     """Return ``value`` with everything of ``groups`` masked in the texts in it."""
     if isinstance(value, str):
         return mask(value, groups)
     if isinstance(value, Mapping):
         return {mask(key, groups): masked_value(inner, groups) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return tuple(masked_value(inner, groups) for inner in value)
     if isinstance(value, Sequence):
         return [masked_value(inner, groups) for inner in value]
     return value

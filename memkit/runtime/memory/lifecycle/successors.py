@@ -20,16 +20,21 @@ guessed.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 from ..gate.contradictions import contradict, stated_value
 from ..gate.duplicates import LEAST_ALIKE, likeness
 from ..record.errors import InvalidRecord
+from ..record.fields import TRUSTS
 from ..record.lines import JSON
-from ..record.record import TRUSTS, Draft, Record, audience_of
+from ..record.record import BESIDE_DRAFT, FIELDS, Draft, Record, audience_of
 from ..record.stamps import parse_time
 from ..words.wording import plain
+
+CORRECTED_BY_PERSON = 0.95
+"""How sure what a person corrected is."""
 
 
 def merged_draft(parents: Sequence[Record], text: str | None = None, reason: str = "") -> Draft:
@@ -42,22 +47,28 @@ def merged_draft(parents: Sequence[Record], text: str | None = None, reason: str
         raise InvalidRecord("Merging takes two records or more. Give another id.")
     if len({(record.user_id, audience_of(record)) for record in parents}) > 1:
         raise InvalidRecord("Only records of one user and one scope, session or agent can be merged.")
-    best = _best(parents)
-    urls = {record.source_url for record in parents}
-    extra: dict[str, JSON] = {"merges": [record.id for record in parents]}
-    return Draft(
-        text=text if text is not None else wording(parents),
-        type=best.type,
-        scope=best.scope,
-        tags=tuple(dict.fromkeys(tag for record in parents for tag in record.tags)),
-        confidence=round(fmean(record.confidence for record in parents), 6),
-        importance=max(record.importance for record in parents),
-        source="merged",
-        source_url=urls.pop() if len(urls) == 1 else None,
-        valid_from=_first([record.valid_from for record in parents]),
-        valid_until=_last([record.valid_until for record in parents]),
-        extra={**extra, "reason": reason} if reason else extra,
-    )
+    best = max(parents, key=_worth)
+    told = {
+        name: MERGED[field.merging]([getattr(record, name) for record in parents], getattr(best, name))
+        for name, field in FIELDS.items()
+        if field.merging in MERGED
+    }
+    told |= {"text": text if text is not None else wording(parents), "source": "merged"}
+    return _draft(told, {"merges": [record.id for record in parents]}, reason)
+
+
+def corrected_draft(old: Record, text: str, *, by_person: bool, reason: str = "") -> Draft:
+    """Return the offer of ``text`` in the place of ``old``, with what its fields say that a correction takes over."""
+    told = {name: getattr(old, name) for name, field in FIELDS.items() if field.superseding == "copy"}
+    told |= {"text": text, "supersedes": old.id, "source": "explicit" if by_person else "inferred"}
+    return _draft(told | ({"confidence": CORRECTED_BY_PERSON} if by_person else {}), {}, reason)
+
+
+def _draft(told: Mapping[str, Any], extra: Mapping[str, JSON], reason: str) -> Draft:
+    """Return the draft that tells these fields of a record, those that no draft has of its own beside them."""
+    beside = {name: told[name] for name in BESIDE_DRAFT if told.get(name)}
+    own = {name: value for name, value in told.items() if name in Draft._fields}
+    return Draft(**own, extra={**extra, **beside, **({"reason": reason} if reason else {})})
 
 
 def wording(parents: Sequence[Record]) -> str:
@@ -87,24 +98,27 @@ def _sentence(text: str) -> str:
     return said if said.endswith((".", "!", "?", "…", "。")) else f"{said}."
 
 
-def _best(parents: Sequence[Record]) -> Record:
-    return max(parents, key=_worth)
-
-
 def _worth(record: Record) -> tuple[int, float, str, str]:
     """Return what decides between records: trust, then confidence, then which is newer."""
     return TRUSTS.index(record.trust), record.confidence, record.created_at, record.id
 
 
-def _first(dates: Sequence[str | None]) -> str | None:
-    """Return the earliest date; none where one of the records always held."""
+def _date(dates: Sequence[str | None], pick: Callable[..., str]) -> str | None:
+    """Return the earliest or the latest date; none where one of the records always held."""
     known = [date for date in dates if date]
-    return min(known, key=parse_time) if len(known) == len(dates) else None
+    return pick(known, key=parse_time) if len(known) == len(dates) else None
 
 
-def _last(dates: Sequence[str | None]) -> str | None:
-    known = [date for date in dates if date]
-    return max(known, key=parse_time) if len(known) == len(dates) else None
+MERGED: Mapping[str, Callable[[Sequence[Any], Any], Any]] = {
+    "best": lambda values, best: best,
+    "all": lambda values, best: tuple(dict.fromkeys(one for value in values for one in value)),
+    "mean": lambda values, best: round(fmean(values), 6),
+    "most": lambda values, best: max(values),
+    "same": lambda values, best: values[0] if len(set(values)) == 1 else None,
+    "first": lambda values, best: _date(values, min),
+    "last": lambda values, best: _date(values, max),
+}
+"""What several parents give to one record, of their values and the best parent's."""
 
 
 LEAD_IN = re.compile(

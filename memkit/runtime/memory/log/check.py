@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ..interface import Problem
 from ..record.errors import InvalidRecord
 from ..record.events import OPERATIONS, Event
-from ..record.lines import DECODER, JSON, SealDamaged, Sealer, decode_line, is_sealed, is_to_hide
-from ..record.record import Record, corpus_of
+from ..record.lines import DECODER, JSON, SealDamaged, Sealer, decode_line, is_sealed
+from ..record.record import Record, corpus_of, is_to_hide
 from .log import Log
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 from .errors import InvalidRecord
 from .lines import JSON
-from .record import Record, begins, field_problems, with_fields
+from .record import CHANGEABLE, Record, begins, field_problems, with_fields
 
 OPERATIONS = (
     "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
@@ -23,7 +23,6 @@ OPEN_TRUSTS = ("candidate", "verified")
 SOURCES_NEEDED = 3
 """So many independent sources make a candidate verified."""
 CONFIRMED_BY_PERSON, CONFIRMED, CONTRADICTED = 0.15, 0.1, -0.2
-CHANGEABLE = ("tags", "confidence", "importance", "valid_from", "valid_until")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The only form in which the archive is written: one canonical JSON object a line, in clear or sealed.
 
-A sealed line keeps what merging, ordering and isolation need in clear (``CLEAR``) and holds everything else under
+A sealed line keeps what merging, ordering and isolation need in clear and holds everything else under
 ``sealed``. The keys lie outside of the store, so this room only knows the promise; without its key a sealed line is
 still a line, whose text nobody can read.
 """
@@ -66,18 +66,11 @@ def is_sealed(data: Mapping[str, JSON]) -> bool:
     return "text" not in data and isinstance(data.get("sealed"), str)
 
 
-def _legible(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+def legible(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """Return a line with a text in any case: that of a sealed one says that it is."""
     return {**data, "text": SEALED} if is_sealed(data) else data
 
 
-CLEAR = frozenset(
-    {
-        "id", "user_id", "scope", "created_at", "type", "trust", "actor", "op", "target", "at", "session_id", "turn_id",
-        "agent_id", "confidence", "importance", "source", "valid_from", "valid_until", "supersedes",
-    }
-)  # fmt: skip
-NEVER_SEALED = ("consent", "tombstone")
-"""Events that have to be readable without any key."""
 NO_KEY = "none"
 """The state of a user whose key is not here."""
 
@@ -123,17 +116,3 @@ def shown(data: Mapping[str, JSON], sealer: Sealer) -> Mapping[str, JSON]:
         return sealer.open(data)
     except SealDamaged:
         return data
-
-
-def is_to_hide(data: Mapping[str, JSON]) -> bool:
-    """Return whether a line belongs to one user and holds something that is not said in clear."""
-    return data.get("scope") != "shared" and _says_something(data)
-
-
-def is_in_clear(data: Mapping[str, JSON]) -> bool:
-    """Return whether anybody can read what a line says, shared or not."""
-    return not is_sealed(data) and _says_something(data)
-
-
-def _says_something(data: Mapping[str, JSON]) -> bool:
-    return data.get("op") not in NEVER_SEALED and not data.keys() <= CLEAR

@@ -2,56 +2,51 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, cast
 
 from .errors import InvalidRecord
-from .lines import EMPTY, JSON, SEALED, _legible
-from .stamps import kept_time, normal_time, parse_time
-
-TYPES = ("fact", "preference", "outcome", "constraint", "goal", "event", "summary")
-SCOPES = ("user", "session", "agent", "shared")
-SOURCES = ("explicit", "inferred", "learned", "merged", "imported")
-TRUSTS = ("rejected", "quarantined", "candidate", "verified")
-"""Lowest first."""
-ACTORS = ("person", "user", "agent", "tool", "import", "program")
-
-MAX_TEXT_BYTES = 64 * 1024
-MAX_NAME = 512
-MAX_TAGS = 64
+from .fields import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES, Field, declared, problems
+from .lines import EMPTY, JSON, SEALED, is_sealed, legible
+from .stamps import kept_time, normal_time
 
 
 class Record(NamedTuple):
-    """One remembered thing, as one flat JSON object on one line of a shard."""
+    """One remembered thing, as one flat JSON object on one line of a shard.
 
-    id: str
-    text: str
-    user_id: str
-    created_at: str
-    type: str = "fact"
-    scope: str = "user"
-    session_id: str | None = None
-    turn_id: int | None = None
-    tags: tuple[str, ...] = ()
-    confidence: float = 1.0
-    importance: float = 0.5
-    source: str = "explicit"
-    source_url: str | None = None
-    actor: str = "import"
+    Beside its type each field says how it is checked, who sets it, and what becomes of it when a record is superseded,
+    merged, masked, sealed and updated; ``Field`` has the words.
+    """
+
+    id: Annotated[str, Field("name", "import", "new", "new", "mask", "clear")]
+    text: Annotated[str, Field("text", "payload", "new", "new", "mask", "hide")]
+    user_id: Annotated[str, Field("name", "channel", "new", "new", "refuse", "clear")]
+    created_at: Annotated[str, Field("time", "import", "new", "new", "mask", "clear")]
+    type: Annotated[str, Field(TYPES, "payload", "copy", "best", "keep", "clear")] = "fact"
+    scope: Annotated[str, Field(SCOPES, "payload", "copy", "best", "keep", "clear")] = "user"
+    session_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    turn_id: Annotated[int | None, Field("number", "import", "new", "new", "mask", "clear")] = None
+    tags: Annotated[tuple[str, ...], Field("labels", "payload", "copy", "all", "mask", "hide", "change")] = ()
+    confidence: Annotated[float, Field("share", "payload", "copy", "mean", "keep", "clear", "change")] = 1.0
+    importance: Annotated[float, Field("share", "payload", "copy", "most", "keep", "clear", "change")] = 0.5
+    source: Annotated[str, Field(SOURCES, "payload", "new", "new", "keep", "clear")] = "explicit"
+    source_url: Annotated[str | None, Field("address", "payload", "drop", "same", "mask", "hide")] = None
+    actor: Annotated[str, Field(ACTORS, "channel", "new", "new", "keep", "clear")] = "import"
     """Set by the channel, never by the payload; a line that does not say it was brought here by somebody."""
-    trust: str = "candidate"
+    trust: Annotated[str, Field(TRUSTS, "channel", "new", "new", "keep", "clear")] = "candidate"
     """A line that does not say how far it is trusted is a candidate, whoever wrote it."""
-    valid_from: str | None = None
-    valid_until: str | None = None
+    valid_from: Annotated[str | None, Field("time", "payload", "drop", "first", "keep", "clear", "change")] = None
+    valid_until: Annotated[str | None, Field("time", "payload", "drop", "last", "keep", "clear", "change")] = None
     """A bare date means its end."""
-    supersedes: str | None = None
-    agent_id: str | None = None
-    extra: Mapping[str, JSON] = EMPTY
-    """Keys that this version does not know; they are written back flat."""
+    supersedes: Annotated[str | None, Field("name", "payload", "new", "new", "refuse", "clear")] = None
+    agent_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    extra: Annotated[Mapping[str, JSON], Field("rest", "payload", "drop", "drop", "mask", "hide")] = EMPTY
+    """Keys that this version does not know; they are written back flat. They may be about the very wording that a
+    correction replaces, so nothing takes them over."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, JSON]) -> "Record":
         """Return the record that a parsed line holds, or raise InvalidRecord naming the field."""
-        data = _legible(data)
+        data = legible(data)
         absent = [key for key in REQUIRED if data.get(key) is None]
         if absent:
             raise InvalidRecord(f"A record needs {', '.join(absent)}.")
@@ -61,9 +56,9 @@ class Record(NamedTuple):
     @classmethod
     def from_checked(cls, data: Mapping[str, JSON]) -> "Record":
         """Return the record that ``data`` holds, which went through ``from_data`` before."""
-        data = _legible(data)
+        data = legible(data)
         known = {key: value for key, value in data.items() if key in RECORD_FIELDS and value is not None}
-        known["tags"] = tuple(cast("Sequence[str]", known.get("tags", ())))
+        known |= {key: tuple(cast("Sequence[str]", known[key])) for key in LABELS if key in known}
         extra = {key: value for key, value in data.items() if key not in RECORD_FIELDS}
         return cls(**known, extra=extra)  # type: ignore[arg-type]
 
@@ -78,7 +73,7 @@ class Record(NamedTuple):
         for name in RECORD_FIELDS:
             value = getattr(self, name)
             if value is not None and value != ():
-                data[name] = list(value) if name == "tags" else value
+                data[name] = list(value) if name in LABELS else value
         return data
 
 
@@ -124,14 +119,27 @@ class Origin(NamedTuple):
     """The id of what is written first under this origin, where that may have been written before."""
 
 
-RECORD_FIELDS = tuple(name for name in Record._fields if name != "extra")
+FIELDS = declared(Record)
+RECORD_FIELDS = tuple(name for name in FIELDS if name != "extra")
 REQUIRED = tuple(name for name in RECORD_FIELDS if name not in Record._field_defaults)
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "type": TYPES, "scope": SCOPES, "source": SOURCES, "trust": TRUSTS, "actor": ACTORS
-}  # fmt: skip
-NAMES = ("id", "user_id", "session_id", "agent_id", "source_url", "supersedes")
-TIMES = ("created_at", "valid_from", "valid_until")
-SHARES = ("confidence", "importance")
+LABELS = frozenset(name for name, field in FIELDS.items() if field.form == "labels")
+CHANGEABLE = tuple(name for name, field in FIELDS.items() if field.updating == "change")
+FORMS = ("text", "words", "name", "address", "share", "number", "labels", "time")
+"""In this order fields are checked: what is wrong with a text is said first."""
+CHECKED = sorted(
+    ((name, FIELDS[name].form) for name in RECORD_FIELDS),
+    key=lambda one: FORMS.index(one[1] if isinstance(one[1], str) else "words"),
+)
+RESERVED = ("op", "target", "fields")
+"""Keys that make a line something else than a record."""
+BESIDE_DRAFT = tuple(name for name, field in FIELDS.items() if field.set_by == "payload" and name not in Draft._fields)
+"""What an offer holds in ``extra`` and a record as a field of its own."""
+IMPORTED_FIELDS = (*(name for name, field in FIELDS.items() if field.set_by == "import"), *BESIDE_DRAFT)
+"""What an import carries over from where the record was before; of the former nobody else may set any."""
+CLEAR = frozenset({"op", "target", "at", *(name for name, field in FIELDS.items() if field.sealing == "clear")})
+"""What a sealed line says in clear."""
+NEVER_SEALED = ("consent", "tombstone")
+"""Events that have to be readable without any key."""
 
 
 def lowest_trust(*trusts: str) -> str:
@@ -154,19 +162,16 @@ def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:
     """Return ``record`` with ``changes``; keys it does not know go to ``extra``."""
     known = {key: value for key, value in changes.items() if key in RECORD_FIELDS}
     extra = {key: value for key, value in changes.items() if key not in RECORD_FIELDS}
-    if "tags" in known:
-        known["tags"] = tuple(cast("Sequence[str]", known["tags"]))
+    known |= {key: tuple(cast("Sequence[str]", known[key])) for key in LABELS if key in known}
     return record._replace(**known, extra={**record.extra, **extra})  # type: ignore[arg-type]
 
 
 def kept_form(fields: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return those of checked ``fields`` that the archive keeps in a form of its own: times in UTC, each label once."""
-    kept: dict[str, JSON] = {
-        key: kept_time(str(fields[key])) for key in ("valid_from", "valid_until") if fields.get(key) is not None
-    }
-    if fields.get("tags") is not None:
-        kept["tags"] = list(dict.fromkeys(cast("Sequence[str]", fields["tags"])))
-    return kept
+    given = {key: FIELDS[key].form for key, value in fields.items() if key in FIELDS and value is not None}
+    times = {key: kept_time(str(fields[key])) for key, form in given.items() if form == "time" and key != "created_at"}
+    labels = {key: list(dict.fromkeys(cast("Sequence[str]", fields[key]))) for key in given if key in LABELS}
+    return {**times, **labels}
 
 
 def check_fields(data: Mapping[str, JSON]) -> None:
@@ -177,82 +182,22 @@ def check_fields(data: Mapping[str, JSON]) -> None:
 
 def field_problems(data: Mapping[str, JSON]) -> list[str]:
     """Return what breaks the record format in ``data``, one sentence each."""
-    found = _text_problems(data)
-    for key, words in WORDS.items():
-        if data.get(key) is not None and data[key] not in words:
-            found.append(f"{key} {data[key]!r:.60} is not one of {', '.join(words)}.")
-    for key in NAMES:
-        found += _name_problems(key, data.get(key))
-    for key in SHARES:
-        value = data.get(key)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1):
-            found.append(f"{key} {value!r:.60} is not a number from 0 to 1.")
-    turn = data.get("turn_id")
-    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int)):
-        found.append(f"turn_id {turn!r:.60} is not a whole number.")
-    return found + _tag_problems(data.get("tags")) + _time_problems(data)
+    given = ((name, form, data.get(name)) for name, form in CHECKED)
+    return [message for name, form, value in given if value is not None for message in problems(name, form, value)]
 
 
-def _text_problems(data: Mapping[str, JSON]) -> list[str]:
-    text = data.get("text")
-    if text is None:
-        return []
-    if not isinstance(text, str):
-        return ["text is not a string."]
-    if not text.strip():
-        return ["An empty text cannot be recalled. Give it some words."]
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        return ["text holds half of a surrogate pair, which is not valid Unicode."]
-    if size > MAX_TEXT_BYTES:
-        return [f"text has {size:,} bytes; a record may have {MAX_TEXT_BYTES:,}. Split it or store a summary."]
-    return []
+def is_to_hide(data: Mapping[str, JSON]) -> bool:
+    """Return whether a line belongs to one user and holds something that is not said in clear."""
+    return data.get("scope") != SHARED and _says_something(data)
 
 
-def _name_problems(key: str, value: JSON) -> list[str]:
-    if value is None:
-        return []
-    if not isinstance(value, str) or not value:
-        return [f"{key} is not a string with at least one character."]
-    longest = 8 * MAX_NAME if key == "source_url" else MAX_NAME
-    if len(value) > longest:
-        return [f"{key} has {len(value):,} characters; {longest:,} is the most."]
-    return [] if encodable(value) else [f"{key} holds half of a surrogate pair, which is not valid Unicode."]
+def is_in_clear(data: Mapping[str, JSON]) -> bool:
+    """Return whether anybody can read what a line says, shared or not."""
+    return not is_sealed(data) and _says_something(data)
 
 
-def encodable(value: str) -> bool:
-    """Return whether ``value`` can be written as UTF-8."""
-    return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
-
-
-def _tag_problems(tags: JSON) -> list[str]:
-    if tags is None:
-        return []
-    if isinstance(tags, str) or not isinstance(tags, Sequence):
-        return ["tags is not a list."]
-    if len(tags) > MAX_TAGS:
-        return [f"tags has {len(tags)} entries; {MAX_TAGS} is the most."]
-    return [message for tag in tags for message in _name_problems("a tag", tag if tag is not None else "")]
-
-
-def _time_problems(data: Mapping[str, JSON]) -> list[str]:
-    found = []
-    for key in TIMES:
-        value = data.get(key)
-        if value is None:
-            continue
-        try:
-            parse_time(value if isinstance(value, str) else repr(value))
-        except InvalidRecord as error:
-            found.append(f"{key}: {error}")
-    return found
-
-
-RESERVED = ("op", "target", "fields")
-"""Keys that make a line something else than a record."""
-IMPORTED_FIELDS = ("id", "created_at", "session_id", "turn_id", "agent_id")
-"""What an import carries over from where the record was before; nobody else may set them."""
+def _says_something(data: Mapping[str, JSON]) -> bool:
+    return data.get("op") not in NEVER_SEALED and not data.keys() <= CLEAR
 
 
 SHARED = "shared"

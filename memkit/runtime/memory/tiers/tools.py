@@ -13,8 +13,9 @@ from ..gate.extraction import draft_from_tool, says_own_words
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
 from ..record.errors import Refused
+from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import JSON
-from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, lowest_trust
+from ..record.record import Draft, Origin, Record, lowest_trust
 from ..record.stamps import CHANCE_BITS, encode
 from ..settings import MemorySettings
 from ..words.wording import content_words
