@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
-from memkit.runtime.memory.interface import Problem
+from memkit.runtime.memory.interface import ShardProblem
 from memkit.use_cases.check_archive import check_archive
 
 
@@ -39,7 +39,7 @@ def fsck(front: Front, fix: bool) -> None:
     front.answer(data, lines, ok=not report.problems, diagnostics=findings)
 
 
-def _data(problem: Problem, *, fixed: bool) -> dict[str, Any]:
+def _data(problem: ShardProblem, *, fixed: bool) -> dict[str, Any]:
     return {
         "code": problem.code,
         "path": problem.path,
@@ -49,9 +49,9 @@ def _data(problem: Problem, *, fixed: bool) -> dict[str, Any]:
     }
 
 
-def _place(problem: Problem) -> str:
+def _place(problem: ShardProblem) -> str:
     return f"{problem.path}:{problem.line}" if problem.line else problem.path
 
 
-def _finding(problem: Problem, severity: str) -> Any:
+def _finding(problem: ShardProblem, severity: str) -> Any:
     return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.runtime.memory.interface import Problem
+from memkit.runtime.memory.interface import ShardProblem
 from memkit.store.session_repair import damaged_sessions, set_damaged_aside
 from memkit.store.shard_repair import find_problems, repair
 from memkit.workspace import Workspace
@@ -16,10 +16,10 @@ class ArchiveReport:
 
     records: int
     """Live records of all users."""
-    fixed: tuple[Problem, ...]
-    problems: tuple[Problem, ...]
+    fixed: tuple[ShardProblem, ...]
+    problems: tuple[ShardProblem, ...]
     """What remains."""
-    warnings: tuple[Problem, ...]
+    warnings: tuple[ShardProblem, ...]
     sealed: int = 0
     """Lines whose text is sealed."""
     unreadable: int = 0
@@ -33,7 +33,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
         EnvironmentFault: With ``fix``, when a shard cannot be written.
     """
     log = workspace.archive.log
-    fixed: list[Problem] = []
+    fixed: list[ShardProblem] = []
     if fix:
         fixed = repair(workspace.root, log, workspace.git, workspace.clock()) + set_damaged_aside(workspace.root)
         if fixed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.runtime.memory.archive.overview import Census
+from memkit.runtime.memory.archive.overview import ArchiveCensus
 from memkit.workspace import Workspace
 
 
@@ -12,7 +12,7 @@ from memkit.workspace import Workspace
 class Statistics:
     """What the archive holds, in numbers."""
 
-    census: Census
+    census: ArchiveCensus
     users: int
     """Everybody of whom something is stored, whomever was asked about."""
     shards: int

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memkit.runtime.memory.lifecycle.revocation import Revocation, Source
+from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.workspace import Workspace
 
 
 def revoke_source(
     workspace: Workspace,
-    source: Source,
+    source: RevokedSource,
     *,
     agree: Callable[[Revocation], None],
     user: str | None = None,

@@ -23,10 +23,9 @@ from memkit.llm.reference import ReferenceModel
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.interface import Judgement
-from memkit.runtime.memory.lifecycle.consolidation import Plan
+from memkit.runtime.memory.lifecycle.consolidation import Compression, ConsolidationPlan
 from memkit.runtime.memory.record.errors import Reason, Refused
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.tiers.core import Compression
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("memkit", "templates")
@@ -260,7 +259,9 @@ def by_merging(store: Path, known: str, folder: Path) -> object:
 def consolidated(archive: ArchivalStore, known: str) -> object:
     """Move an entry of a core section to the archive, and merge two records."""
     moved = Compression("ada", "human", "Ada L.", (Draft(text="Ada keeps a lynx"),))
-    return archive.consolidate(Plan(merges=(tuple(archive.records(user_id="ada")),), compressions=(moved,)))
+    return archive.consolidate(
+        ConsolidationPlan(merges=(tuple(archive.records(user_id="ada")),), compressions=(moved,))
+    )
 
 
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)

@@ -9,7 +9,7 @@ import click
 from memkit.cli.memory.options import reason_option
 from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
-from memkit.runtime.memory.lifecycle.revocation import Revocation, Source
+from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.tiers.core import CORE
 from memkit.terminal import one_line
 from memkit.use_cases.revoke_source import revoke_source
@@ -38,7 +38,7 @@ def revoke(
     """
     if (session is None) == (source_url is None):
         raise UsageError("Give either --session or --source-url.")
-    source = Source(session, source_url)
+    source = RevokedSource(session, source_url)
 
     def agree(found: Revocation) -> None:
         if not front.json and not yes:

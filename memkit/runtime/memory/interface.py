@@ -153,7 +153,7 @@ class StoredRecord(NamedTuple):
     """The id of the record in its place."""
 
 
-class Problem(NamedTuple):
+class ShardProblem(NamedTuple):
     """Something in the archive's files that a person should look at."""
 
     code: str

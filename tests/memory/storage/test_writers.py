@@ -75,7 +75,7 @@ def test_a_store_seen_at_two_places_has_two_names_and_no_more(original: Path, mo
     inodes = count(10**9)
     for shown in ("/host", "/container", "/host", "/container", "/host"):
         with monkeypatch.context() as patch:
-            patch.setattr(shards, "_here", lambda state, path=shown: shards.Place("", 1, next(inodes), path))
+            patch.setattr(shards, "_here", lambda state, path=shown: shards.ClonePlace("", 1, next(inodes), path))
             add(original, f"told at {shown}")
 
     assert len(writers(original)) == 3

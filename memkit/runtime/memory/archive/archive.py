@@ -26,12 +26,12 @@ from .reader import ArchiveReader, unobserved
 if TYPE_CHECKING:
     from ..index.access import Use
     from ..index.search import VectorIndex
-    from ..lifecycle.consolidation import Consolidated, Plan
+    from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
-    from ..lifecycle.revocation import Revocation, Source
+    from ..lifecycle.revocation import Revocation, RevokedSource
     from ..tiers.context import MainContext
     from ..tiers.tools import MemoryTools
-    from .change import Change
+    from .change import ArchiveChange
 
 
 IMPORTED_AT_ONCE = 200
@@ -161,7 +161,9 @@ class ArchivalStore(ArchiveReader):
             self._access.carry_over(origin.user_id, ids, decision.id)
         return decision
 
-    def revoke(self, source: "Source", origin: Origin, *, user_id: str | None = None, reason: str = "") -> "Revocation":
+    def revoke(
+        self, source: "RevokedSource", origin: Origin, *, user_id: str | None = None, reason: str = ""
+    ) -> "Revocation":
         """Take back everything that came from a source, of one user or of all, and everything made of it.
 
         Raises:
@@ -242,7 +244,7 @@ class ArchivalStore(ArchiveReader):
                 retired.append(due)
         return type(swept)(tuple(retired), swept.kept + len(swept.retired) - len(retired))
 
-    def consolidate(self, plan: "Plan", *, note: str = "") -> "Consolidated":
+    def consolidate(self, plan: "ConsolidationPlan", *, note: str = "") -> "Consolidated":
         """Carry out a plan through the write gate, in one batch; ``note`` says what it was planned from."""
         with self._change() as change:
             return change.consolidate(plan, note)
@@ -283,9 +285,9 @@ class ArchivalStore(ArchiveReader):
         return self._given_gate
 
     @contextmanager
-    def _change(self) -> "Iterator[Change]":
+    def _change(self) -> "Iterator[ArchiveChange]":
         """Hold the locks, keep what was staged in log and index together or not at all, and tell of it."""
-        from .change import Change
+        from .change import ArchiveChange
 
         with self._guard, explained(self.path, self._index.remove):
             self._check_open()
@@ -294,7 +296,7 @@ class ArchivalStore(ArchiveReader):
             with self._log.batch() as batch:
                 self._index.refresh_to_write()
                 self._index.begin()
-                change = Change(
+                change = ArchiveChange(
                     self._index, batch, lambda: self._gate,
                     clock=self._clock, new_id=self._new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
                     asks_always=self.settings.privacy.consent == "always",

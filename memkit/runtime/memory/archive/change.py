@@ -32,13 +32,12 @@ from ..record.record import (
 )
 from ..record.stamps import parse_time, to_text
 from ..tiers.core import consent, core_target
-from .transfer import Arrivals, brought, is_news
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:
-    from ..lifecycle.consolidation import Consolidated, Plan, Replacement
-    from ..lifecycle.revocation import Revocation, Source
-    from ..tiers.core import Compression
+    from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
+    from ..lifecycle.revocation import Revocation, RevokedSource
+    from .transfer import Arrivals
 
 MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
 PERSON_ONLY = ("approve", "allow", "revoke")
@@ -49,7 +48,7 @@ MARK_TOLD_AS = {"retire": "retirement"}
 UNCHECKED = "Erased values could not be told from others: the store's key is not here."
 
 
-class Change:
+class ArchiveChange:
     """Lines on their way into log and index, and what to tell of them."""
 
     def __init__(
@@ -94,7 +93,7 @@ class Change:
         gone = [record.supersedes, *judgement.outweighs]
         return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=gone)
 
-    def bring(self, draft: Draft, origin: Origin, arrivals: Arrivals, *, consented: bool) -> Decision:
+    def bring(self, draft: Draft, origin: Origin, arrivals: "Arrivals", *, consented: bool) -> Decision:
         """Offer a draft of an import, unless it was here before, and return what became of it."""
         linked = arrivals.linked(draft)
         decision = arrivals.known(self._index, linked, origin)
@@ -148,7 +147,7 @@ class Change:
             return self._decided(origin, "refused", None, judgement.reasons)
         return self._put_in_place(draft, judgement, parents, writer=writer, origin=origin, reason=reason)
 
-    def consolidate(self, plan: "Plan", note: str) -> "Consolidated":
+    def consolidate(self, plan: "ConsolidationPlan", note: str) -> "Consolidated":
         """Write down what a plan says and return what came of it; each new record says ``note``, what it comes from."""
         from ..lifecycle.consolidation import Consolidated
         from ..lifecycle.successors import merged_draft
@@ -179,9 +178,9 @@ class Change:
 
     def _replaced(
         self, draft: Draft, parents: Sequence[Record], how: str, note: str, refused: list[str]
-    ) -> "Replacement | None":
+    ) -> "Succession | None":
         """Let what a program made of live ``parents`` take their place, where the gate has nothing against it."""
-        from ..lifecycle.consolidation import Replacement
+        from ..lifecycle.consolidation import Succession
 
         draft, origin = draft._replace(extra={**draft.extra, CONSOLIDATED: note}), _composer(parents)
         ids = tuple(parent.id for parent in parents)
@@ -193,7 +192,7 @@ class Change:
             refused.append(f"{', '.join(ids)} stay: the gate does not admit what they would be {how} into ({codes}).")
             return None
         decision = self._put_in_place(draft, judgement, parents, writer=origin, origin=origin, reason=how)
-        return Replacement(decision.id or "", ids)
+        return Succession(decision.id or "", ids)
 
     def _moved(self, compression: "Compression") -> list[str] | None:
         """Return the records that entries of a core section moved to; None where the gate would not have all of it."""
@@ -205,7 +204,7 @@ class Change:
         self.edit_core(compression.section, compression.text, program, "compressed", consented=True)
         return [decision.id for decision in offered if decision.decision == "admitted" and decision.id]
 
-    def revoke(self, source: "Source", origin: Origin, user_id: str | None, reason: str) -> "Revocation":
+    def revoke(self, source: "RevokedSource", origin: Origin, user_id: str | None, reason: str) -> "Revocation":
         """Take back everything that came from a source and everything made of it."""
         from ..lifecycle.revocation import revocation
 
@@ -304,6 +303,8 @@ class Change:
 
     def restore(self, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> bool:
         """Write a line of an export as it is and return True; False where it is here already."""
+        from .transfer import brought
+
         found = brought(self._index, self._view.tombstones, user_id, data, shared)
         if found.reason:
             raise InvalidRecord(mask(found.reason.message))
@@ -330,8 +331,11 @@ class Change:
         if draft.supersedes:
             self._check_supersedes(draft.supersedes, draft.scope, origin.user_id)
             replaced = self._view.live(draft.supersedes)
-        if origin.actor == "import" and not is_news(self._index, draft, target, origin):
-            return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to tell
+        if origin.actor == "import":
+            from .transfer import is_news
+
+            if not is_news(self._index, draft, target, origin):
+                return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to tell
         fields: dict[str, JSON] = {"confidence": draft.confidence}
         if url := judgement.record_fields.get("source_url", draft.source_url):
             fields["source_url"] = url

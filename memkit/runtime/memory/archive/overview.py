@@ -15,7 +15,7 @@ COUNTED = ("type", "trust", "actor", "scope", "source")
 """Fields of live records whose values are counted."""
 
 
-class Census(NamedTuple):
+class ArchiveCensus(NamedTuple):
     """What a part of the archive holds."""
 
     records: int
@@ -35,7 +35,7 @@ class Census(NamedTuple):
     newest: str | None
 
 
-def census(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> Census:
+def census(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> ArchiveCensus:
     """Count what the corpora hold, of all or of one user; shared records count for whom they are of."""
     status: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
     live: list[Record] = []
@@ -48,7 +48,7 @@ def census(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> Census
         tombstones.update(corpus.tombstone_counts())
         core += sum(trust == "quarantined" for _, trust in core_edits(corpus))
     created = [record.created_at for record in live]
-    return Census(
+    return ArchiveCensus(
         records=status.total(),
         status=dict(status),
         live={field: dict(sorted(Counter(getattr(record, field) for record in live).items())) for field in COUNTED},
@@ -97,7 +97,7 @@ SHOWN_OTHERWISE = ("goal", "constraint")
 """Types that have a place of their own in the prompt."""
 
 
-class Opening(NamedTuple):
+class SessionOpening(NamedTuple):
     """What is offered unasked."""
 
     goals: tuple[Record, ...] = ()
@@ -116,7 +116,7 @@ def opening(
     *,
     session_id: str | None = None,
     agent_id: str | None = None,
-) -> Opening:
+) -> SessionOpening:
     """Return what concerns this session and this agent and is sure enough to enter a prompt.
 
     Nobody asked for it, so it is only what is verified and no stranger wrote: anything else would lower the trust of
@@ -136,7 +136,7 @@ def opening(
     open_goals.sort(key=lambda record: due(record) or "9999")
     others = [record for record in newest if record.type not in SHOWN_OTHERWISE and is_fit(record)]
     foremost = sorted(others, key=lambda record: (record.importance, record.id), reverse=True)
-    return Opening(
+    return SessionOpening(
         tuple(open_goals[:MOST_GOALS]),
         max(0, len(open_goals) - MOST_GOALS),
         tuple(foremost[: settings.recall.at_session_start]),

@@ -16,8 +16,7 @@ from ..index.access import AccessCounts
 from ..index.corpus import CorpusIndex
 from ..index.database import explained
 from ..index.index import Index
-from ..index.search import Meaning, Question, search
-from ..interface import Decision, Problem, SearchReport, StoredRecord
+from ..interface import Decision, SearchReport, ShardProblem, StoredRecord
 from ..log.log import Log, Observe
 from ..record.errors import RecordNotFound, StoreClosed
 from ..record.lines import JSON, NoSealer, Sealer
@@ -28,11 +27,11 @@ from ..settings import MemorySettings
 if TYPE_CHECKING:
     from ..index.access import Use
     from ..index.search import VectorIndex
-    from ..lifecycle.consolidation import Plan, Tell
-    from ..lifecycle.revocation import Revocation, Source
+    from ..lifecycle.consolidation import ConsolidationPlan, Tell
+    from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
-    from .overview import Census, Opening
+    from .overview import ArchiveCensus, SessionOpening
     from .transfer import Brought
     from .view import IndexView
 
@@ -164,20 +163,25 @@ class ArchiveReader:
         agent_id: str | None = None,
     ) -> SearchReport:
         """Return the live records that fit ``query`` best, or an abstention when nothing relevant is here."""
-        question = Question(
+        from ..index.search import ByMeaning, SearchQuestion, search
+
+        question = SearchQuestion(
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
             as_of=parse_time(as_of) if as_of is not None else None, session_id=session_id, agent_id=agent_id,
             task_tags=task_tags, bars=lambda record: self._is_barred(user_id, record),
         )  # fmt: skip
         if not self._long_term:
             return SearchReport((), abstained=True)
+        # The host's model is loaded by the first question.
+        floor = self.settings.retrieval.vector_floor
+        meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
         with self._reading():
             report = search(
                 question,
                 self._corpora(user_id),
                 self.settings.retrieval,
                 lambda ids: self._access.uses(user_id, ids),
-                self._meaning(query),
+                meaning,
             )
             if self.leaves_traces:
                 self._access.count(user_id, [hit.id for hit in report.hits], question.now)
@@ -271,12 +275,12 @@ class ArchiveReader:
             meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
             return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
 
-    def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "Opening":
+    def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
         """Return what a new session of a user opens with: open goals, and what matters most of the newest records."""
-        from .overview import LOOKED_AT, Opening, opening
+        from .overview import LOOKED_AT, SessionOpening, opening
 
         if not self._long_term:
-            return Opening()
+            return SessionOpening()
         with self._reading():
             goals, newest = (
                 [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
@@ -287,7 +291,7 @@ class ArchiveReader:
             )
         return opening(goals, newest, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
 
-    def census(self, user_id: str | None = None) -> "Census":
+    def census(self, user_id: str | None = None) -> "ArchiveCensus":
         """Count what is held, of everybody or of one user."""
         from .overview import census
 
@@ -333,23 +337,23 @@ class ArchiveReader:
             for data in lines:
                 yield brought(self._index, self.view.tombstones, user_id, data, shared)
 
-    def revocation(self, source: "Source", *, user_id: str | None = None) -> "Revocation":
+    def revocation(self, source: "RevokedSource", *, user_id: str | None = None) -> "Revocation":
         """Return what ``revoke`` would take back."""
         from ..lifecycle.revocation import revocation
 
         with self._reading():
             return revocation(source, self._corpora(user_id), user_id)
 
-    def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "Plan":
+    def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "ConsolidationPlan":
         """Return what consolidating memory, of one user or of all, would do; ``tell`` finds better words for events."""
-        from ..lifecycle.consolidation import Core, planned
+        from ..lifecycle.consolidation import CoreState, planned
 
         cores = {}
         for user in self.users() if user_id is None else [user_id]:
             history = self.core_history(user)
             for agent in {cast("str | None", edit["agent_id"]) for edit in history}:
                 own = [edit for edit in history if edit["agent_id"] == agent]
-                cores[user, agent] = Core(self.core_sections(user, agent), own)
+                cores[user, agent] = CoreState(self.core_sections(user, agent), own)
         records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
         with self._reading():
             return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)
@@ -381,7 +385,7 @@ class ArchiveReader:
         with self._guard:
             return sealed_lines(self._log, self._sealer)
 
-    def check(self) -> list[Problem]:
+    def check(self) -> list[ShardProblem]:
         """Return what a person should look at in the shards, by file and line."""
         with self._guard:
             from ..log.check import problems
@@ -451,14 +455,6 @@ class ArchiveReader:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("This archive was closed. Open it again.")
-
-    def _meaning(self, query: str) -> Meaning | None:
-        """Return the search by meaning where the host handed one in; its model is loaded by the first question."""
-        if self._vectors is None:
-            return None
-        from ..index.search import ByMeaning
-
-        return ByMeaning(self._vectors(), query, self.settings.retrieval.vector_floor)
 
     def _is_barred(self, user_id: str, record: Record) -> bool:
         """Return whether a shared record says what this user rejected, or what was erased of them."""

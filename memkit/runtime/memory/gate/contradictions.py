@@ -97,7 +97,7 @@ AUXILIARIES = frozenset(
 
 
 @dataclass(frozen=True)
-class Claim:
+class StatedValue:
     """What a statement says of whom."""
 
     subject: str
@@ -128,7 +128,7 @@ def contradict(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=KEPT)
-def claim(text: str) -> Claim | None:
+def claim(text: str) -> StatedValue | None:
     """Return the single-valued relation that ``text`` states, if it is one."""
     read = plain(text).strip(" .!")
     if is_negated(read) or PAST.search(read):
@@ -136,33 +136,33 @@ def claim(text: str) -> Claim | None:
     for pattern in (ATTRIBUTE, MY_ATTRIBUTE, ATTRIBUTE_OF):
         match = pattern.match(read)
         if match and not MANY.search(match["attribute"]):
-            return Claim(_subject(match["subject"]), _levelled(match["attribute"]), _levelled(match["value"]))
+            return StatedValue(_subject(match["subject"]), _levelled(match["attribute"]), _levelled(match["value"]))
     for name, pattern in PATTERNS:
         match = pattern.match(read)
         if match:
-            return Claim(_subject(match["subject"]), name, _levelled(match["value"]))
+            return StatedValue(_subject(match["subject"]), name, _levelled(match["value"]))
     return _identity(text) or _measurement(read) or _home(read)
 
 
-def _identity(text: str) -> Claim | None:
+def _identity(text: str) -> StatedValue | None:
     match = NAMED.match(text.strip(" .!"))
     if match is None or MANY.search(match["subject"].lower()):
         return None
-    return Claim(plain(match["subject"]), "is the one called", _levelled(match["value"]))
+    return StatedValue(plain(match["subject"]), "is the one called", _levelled(match["value"]))
 
 
-def _measurement(read: str) -> Claim | None:
+def _measurement(read: str) -> StatedValue | None:
     """Return what is measured and how much it is; the same thing may be 30 years old and 180 cm tall."""
     match = MEASURED.match(read)
     if match is None or MANY.search(match["subject"]) or not MEASURE.search(match["value"]):
         return None
     unit = MEASURE.sub("#", match["value"])
-    return Claim(_subject(match["subject"]), f"{stem(match['verb'])} {unit}", match["value"])
+    return StatedValue(_subject(match["subject"]), f"{stem(match['verb'])} {unit}", match["value"])
 
 
-def _home(read: str) -> Claim | None:
+def _home(read: str) -> StatedValue | None:
     match = CHINESE_HOME.match(read.strip("。"))
-    return Claim(match["subject"], "lives in", match["value"]) if match else None
+    return StatedValue(match["subject"], "lives in", match["value"]) if match else None
 
 
 def stated_value(text: str) -> str:
@@ -198,7 +198,7 @@ def _levelled(text: str) -> str:
     return " ".join(stem(word) for word in words(text) if word not in EMPTY_WORDS)
 
 
-def _other_value(one: Claim | None, other: Claim | None) -> bool:
+def _other_value(one: StatedValue | None, other: StatedValue | None) -> bool:
     if one is None or other is None or (one.subject, one.attribute) != (other.subject, other.attribute):
         return False
     # "Berlin" and "Berlin, Germany" say the same, one more exactly.

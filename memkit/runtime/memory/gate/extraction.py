@@ -182,7 +182,7 @@ def _may_end_there(spoken: tuple[str, ...], left: int, allowed: frozenset[str]) 
 
 
 def _is_conditional(span: str) -> bool:
-    return bool({"if", "unless", "whether", "suppose", "imagine", "pretend"} & set(words(span)))
+    return bool(CONDITIONS & set(words(span)))
 
 
 def says_own_words(text: str, origin: Origin, corrected: Record | None = None) -> bool:

@@ -72,7 +72,7 @@ SENSITIVE = {
 """Reason code and words for each group of findings."""
 
 
-class Doubt(NamedTuple):
+class GateDoubt(NamedTuple):
     """Something in an offer that the policy answers with a refusal or with quarantine."""
 
     answer: str
@@ -135,7 +135,7 @@ class WriteGate:
         return self._within_quota(judgement, origin, view)
 
     def _refusals(
-        self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[Doubt], *, consented: bool
+        self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[GateDoubt], *, consented: bool
     ) -> Iterator[Reason]:
         yield from form_problems(draft)
         if not self.long_term:
@@ -152,22 +152,22 @@ class WriteGate:
         if view.is_tombstoned(origin.user_id, draft.text):
             yield TOMBSTONE
 
-    def _passing(self, draft: Draft, fields: Mapping[str, JSON]) -> Iterator[Doubt]:
+    def _passing(self, draft: Draft, fields: Mapping[str, JSON]) -> Iterator[GateDoubt]:
         """Yield what makes an inferred fact doubtful in its wording."""
         answer = self.settings.transient
         if answer == "allow" or fields["source"] != "inferred" or draft.type not in PASSING_TYPES:
             return
         if words := transient_wording(draft.text):
-            yield Doubt(answer, Reason("transient", f"“{words}” will not be true for long."))
+            yield GateDoubt(answer, Reason("transient", f"“{words}” will not be true for long."))
         if words := hedged_wording(draft.text):
-            yield Doubt(answer, Reason("hedged", f"“{words}” leaves open whether it is true."))
+            yield GateDoubt(answer, Reason("hedged", f"“{words}” leaves open whether it is true."))
 
-    def _hostile(self, texts: Iterable[str]) -> list[Doubt]:
+    def _hostile(self, texts: Iterable[str]) -> list[GateDoubt]:
         """Return what in ``texts`` looks like an attack, with what matched."""
         found = (item for text in texts for item in suspicions(text))
         answer = self.settings.hostile
         advice = "A person can approve it." if answer == "quarantine" else "Say it in other words."
-        return [Doubt(answer, Reason(item.code, f"{_matched(item)} {advice}")) for item in found]
+        return [GateDoubt(answer, Reason(item.code, f"{_matched(item)} {advice}")) for item in found]
 
     def _standing(self, draft: Draft, origin: Origin, corrected: Record | None = None) -> dict[str, JSON]:
         """Return actor, source and trust as they follow from where the offer comes from."""

@@ -24,7 +24,7 @@ LONGEST_PLAIN_WORD = 15
 MOST_PLAIN_DIGITS = 4
 
 
-class Finding(NamedTuple):
+class SecretFinding(NamedTuple):
     """Something in a text that may have to stay out of memory."""
 
     kind: str
@@ -33,19 +33,19 @@ class Finding(NamedTuple):
     group: str = SECRET
 
 
-def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[Finding]:
+def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
     """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
     plain, places = _readable(text)
     found = sorted(_raw_findings(plain, groups), key=lambda finding: (finding.start, -finding.end))
-    kept: list[Finding] = []
+    kept: list[SecretFinding] = []
     for finding in found:
         if not kept or finding.start >= kept[-1].end:
             kept.append(finding)
         elif finding.end > kept[-1].end:
-            kept[-1] = Finding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
+            kept[-1] = SecretFinding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
     if places is None:
         return kept
-    return [Finding(item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept]
+    return [SecretFinding(item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept]
 
 
 def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
@@ -84,9 +84,9 @@ def masked_tree(value: Any) -> Any:
     return [masked_tree(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[Finding]:
+def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
     """Return one finding for each kind of ``groups`` in any of ``texts``, in the order they were met."""
-    first: dict[str, Finding] = {}
+    first: dict[str, SecretFinding] = {}
     for text in texts:
         for finding in find_secrets(text, groups):
             first.setdefault(finding.kind, finding)
@@ -125,16 +125,16 @@ def _shown(char: str) -> str:
     return "-" if unicodedata.category(plain[0]) == "Pd" or plain == "\N{MINUS SIGN}" else plain
 
 
-def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[Finding]:
+def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[SecretFinding]:
     from .credentials import in_context, shaped
     from .personal import contacts, personal_numbers
 
     if SECRET in groups:
-        yield from (Finding(*span) for span in shaped(text))
+        yield from (SecretFinding(*span) for span in shaped(text))
         lowered = text.lower()
         if any(word in lowered for word in TELLING):
-            yield from (Finding(*span) for span in in_context(text))
+            yield from (SecretFinding(*span) for span in in_context(text))
     if PERSONAL in groups:
-        yield from (Finding(*span, PERSONAL) for span in personal_numbers(text))
+        yield from (SecretFinding(*span, PERSONAL) for span in personal_numbers(text))
     if CONTACT in groups:
-        yield from (Finding(*span, CONTACT) for span in contacts(text))
+        yield from (SecretFinding(*span, CONTACT) for span in contacts(text))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..record.errors import ArchiveError
 from ..record.record import file_stem, user_corpus
 from ..record.stamps import to_text
-from .database import Database, remove_database
+from .database import Database
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS access(id TEXT PRIMARY KEY, uses INT, last TEXT) WITHOUT ROWID"
 
@@ -58,10 +58,6 @@ class AccessCounts:
             if self._exists(user_id):
                 self._database(user_id).sql.execute(query, (target, *ids))
 
-    def last_used(self, user_id: str) -> dict[str, str]:
-        """Return when this user last recalled each record."""
-        return dict(self._database(user_id).sql.execute("SELECT id, last FROM access")) if self._exists(user_id) else {}
-
     def totals(self, user_id: str | None = None) -> dict[str, Use]:
         """Return how often and when last each record was recalled by a user, or by anybody.
 
@@ -92,14 +88,6 @@ class AccessCounts:
         database = self._database(user_id)
         with database.transaction():
             database.sql.executemany(query, [(id, use.uses, use.last) for id, use in counts.items()])
-
-    def forget(self, user_id: str) -> None:
-        """Delete what is known about a user."""
-        database = self._open.pop(user_id, None)
-        if database:
-            database.close()
-        if path := self._path(user_id):
-            remove_database(path)
 
     def close(self) -> None:
         """Let go of all files."""

@@ -33,7 +33,7 @@ class Mark(NamedTuple):
     """Of those bytes."""
 
 
-class Line(NamedTuple):
+class CataloguedLine(NamedTuple):
     """A line as the catalogue knows it."""
 
     seq: int
@@ -107,12 +107,12 @@ class Catalogue:
         last = self._sql.execute("SELECT max(seq) FROM lines WHERE corpus=?", (row[0],)).fetchone()[0]
         return None if last is None else (int(row[0]), int(row[1]), int(last))
 
-    def lines(self, corpus: int, after: int) -> Iterator[Line]:
+    def lines(self, corpus: int, after: int) -> Iterator[CataloguedLine]:
         """Yield the lines of a corpus that follow line ``after``."""
         query = """SELECT seq, path, offset, lines.size FROM lines JOIN shards ON num = shard
                    WHERE corpus=? AND seq>? ORDER BY seq"""
         for seq, path, offset, size in self._sql.execute(query, (corpus, after)):
-            yield Line(seq, Span(path, offset, size))
+            yield CataloguedLine(seq, Span(path, offset, size))
 
     def line(self, seq: int) -> tuple[int, Span] | None:
         """Return the corpus of a line and where it lies."""

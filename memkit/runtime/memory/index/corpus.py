@@ -60,7 +60,7 @@ ORDER BY about, moment, writer, place"""
 """What ``in_order`` does, for all events at once and without holding them."""
 
 
-class Found(NamedTuple):
+class FoundRecord(NamedTuple):
     """A record of the index, as a search needs it."""
 
     record: Record
@@ -127,7 +127,7 @@ class CorpusIndex:
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
         return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(terms))
 
-    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[Found]:
+    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[FoundRecord]:
         """Return the live records that fit ``terms`` best."""
         return self.found(self.best(terms, statistics, limit))
 
@@ -153,20 +153,20 @@ class CorpusIndex:
         rows = [row for status in NOT_LIVE for row in self._sql.execute(query, (status, since, limit))]
         return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
 
-    def superseded_after(self, moment: str) -> list[Found]:
+    def superseded_after(self, moment: str) -> list[FoundRecord]:
         """Return the records whose successors begin after a moment, in the order of their ids."""
         query = f"SELECT document FROM records WHERE status='superseded' AND ended>? AND {REMEMBERED} ORDER BY id"
         return self.found([row[0] for row in self._sql.execute(query, (moment, self._forgotten_before()))])
 
-    def found(self, documents: Sequence[int]) -> list[Found]:
+    def found(self, documents: Sequence[int]) -> list[FoundRecord]:
         """Return records in the order of ``documents``, in few questions: one each costs ten times as much."""
-        rows: dict[int, Found] = {}
+        rows: dict[int, FoundRecord] = {}
         for start in range(0, len(documents), ASKED_AT_ONCE):
             some = documents[start : start + ASKED_AT_ONCE]
             query = f"""SELECT document, coalesce(present, written), status, tokens FROM records
                         WHERE document IN ({",".join("?" * len(some))})"""
             for document, data, status, tokens in self._sql.execute(query, some):
-                rows[document] = Found(Record.from_checked(json.loads(data)), status, tokens.split())
+                rows[document] = FoundRecord(Record.from_checked(json.loads(data)), status, tokens.split())
         return [rows[document] for document in documents]
 
     def live_documents(self) -> set[int]:
@@ -275,11 +275,6 @@ class CorpusIndex:
         for (line,) in self._sql.execute(EVENTS_IN_ORDER):
             yield line
 
-    def size(self) -> int:
-        """Return how many records and events are here."""
-        query = "SELECT (SELECT count(*) FROM records) + (SELECT count(*) FROM events)"
-        return int(self._sql.execute(query).fetchone()[0])
-
     def session_writes(self, session_id: str, user_id: str) -> int:
         """Return how many records people, agents and tools wrote of a user in a session."""
         # Another user may have a session of the same name, and both write what is shared.
@@ -308,13 +303,6 @@ class CorpusIndex:
 
         query = "SELECT line, writer, place FROM events WHERE (?1 IS NULL OR op=?1) AND (?2 IS NULL OR target=?2)"
         return in_order(located(row) for row in self._sql.execute(query, (op, target)))
-
-    def event(self, id: str) -> "Event | None":
-        """Return one event."""
-        from .intake import located
-
-        row = self._sql.execute("SELECT line, writer, place FROM events WHERE id=?", (id,)).fetchone()
-        return located(row).event if row else None
 
     @property
     def _own_format(self) -> str:

@@ -231,14 +231,18 @@ class Index:
 
     def _opened_catalogue(self) -> Catalogue:
         path = self._folder / "catalogue.sqlite" if self._folder else None
+        return self._whole(lambda: Catalogue(path), path, self.remove)
+
+    def _whole(self, opened: Callable[[], Answer], path: Path | None, remove: Callable[[], None]) -> Answer:
+        """Return what ``opened`` opens at ``path``, anew where what lies there is damaged."""
         try:
-            return Catalogue(path)
+            return opened()
         except sqlite3.DatabaseError as error:
             if path is None or not is_damaged(error):
                 raise
             self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
-            self.remove()
-            return Catalogue(path)
+            remove()
+            return opened()
 
     def _served(self, ask: Callable[[], Answer], helps: Unserved = is_unwritable) -> Answer:
         """Return what ``ask`` says; after an error that another place ``helps``, what it says of the index there."""
@@ -281,14 +285,9 @@ class Index:
 
     def _opened_corpus(self, name: str) -> CorpusIndex:
         path = self._path(name)
-        try:
-            return CorpusIndex(path, self._forgotten_before)
-        except sqlite3.DatabaseError as error:
-            if path is None or not is_damaged(error):
-                raise
-            self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
-            remove_database(path)
-            return CorpusIndex(path, self._forgotten_before)
+        return self._whole(
+            lambda: CorpusIndex(path, self._forgotten_before), path, lambda: remove_database(path) if path else None
+        )
 
     def _path(self, name: str) -> Path | None:
         if self._folder is None:

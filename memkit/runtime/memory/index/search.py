@@ -15,7 +15,7 @@ from ..record.stamps import normal_time, parse_time
 from ..settings import RetrievalSettings, Weights
 from ..words.dates import dated
 from ..words.text import query_terms
-from .corpus import CorpusIndex, Found
+from .corpus import CorpusIndex, FoundRecord
 from .words import CorpusStatistics, bm25, coverage, weighed
 
 FEWEST_CANDIDATES = 40
@@ -29,7 +29,7 @@ OUTSIDERS = 200
 WHY_NOT_LIVE = {"rejected": "tombstone", "quarantined": "trust", "superseded": "expired", "retired": "expired"}
 
 
-class Question(NamedTuple):
+class SearchQuestion(NamedTuple):
     """What is asked, by whom, and what an answer must satisfy."""
 
     query: str
@@ -48,18 +48,16 @@ class Question(NamedTuple):
 
 
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
-Scored = tuple[Found, dict[str, float]]
+Scored = tuple[FoundRecord, dict[str, float]]
 """A record with the parts of its relevance."""
-Meaning = Callable[[list[Scored], CorpusIndex, Sequence[str], CorpusStatistics, int], list[Scored]]
-"""Adds up to so many records of a corpus that are near the question in meaning to those that its words found."""
 
 
 def search(
-    question: Question,
+    question: SearchQuestion,
     corpora: Iterable[CorpusIndex],
     settings: RetrievalSettings,
     uses: Uses,
-    meaning: Meaning | None = None,
+    meaning: "ByMeaning | None" = None,
 ) -> SearchReport:
     """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together."""
     named = dated(question.query, question.now.date())
@@ -77,12 +75,12 @@ def search(
 
 
 def _ask(
-    question: Question,
+    question: SearchQuestion,
     terms: Sequence[str],
     corpus: CorpusIndex,
     settings: RetrievalSettings,
     uses: Uses,
-    meaning: Meaning | None,
+    meaning: "ByMeaning | None",
 ) -> tuple[list[Hit], list[Loser]]:
     """Return what one corpus has for ``question``, and what lost there."""
     statistics = corpus.statistics(terms)
@@ -97,7 +95,7 @@ def _ask(
         candidates += past
         scored = _scored(candidates, terms, statistics, settings.floor)
         if meaning:
-            scored = meaning(scored, corpus, terms, statistics, limit)
+            scored = meaning.added(scored, corpus, terms, statistics, limit)
             is_all = is_all and len(scored) < limit
         reasons = {found.record.id: _objection(found.record, question) for found, _ in scored}
         passed = [(found, parts) for found, parts in scored if not reasons[found.record.id]]
@@ -111,13 +109,13 @@ def _ask(
     return _hits(passed, question, settings, uses), losers
 
 
-def _past(corpus: CorpusIndex, terms: Sequence[str], moment: datetime) -> list[Found]:
+def _past(corpus: CorpusIndex, terms: Sequence[str], moment: datetime) -> list[FoundRecord]:
     """Return the superseded records that fit and were not superseded yet at a moment."""
     wanted = set(terms)
     return [found for found in corpus.superseded_after(normal_time(moment)) if wanted & set(found.tokens)]
 
 
-def _with(statistics: CorpusStatistics, terms: Sequence[str], past: Sequence[Found]) -> CorpusStatistics:
+def _with(statistics: CorpusStatistics, terms: Sequence[str], past: Sequence[FoundRecord]) -> CorpusStatistics:
     """Return ``statistics`` with records of the past counted in, so that a word that only they hold counts too."""
     if not past:
         return statistics
@@ -137,7 +135,7 @@ def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[st
 
 
 def _scored(
-    candidates: Sequence[Found], terms: Sequence[str], statistics: CorpusStatistics, floor: float
+    candidates: Sequence[FoundRecord], terms: Sequence[str], statistics: CorpusStatistics, floor: float
 ) -> list[Scored]:
     """Return the candidates above the floor with what their words are worth."""
     query = weighed(statistics, terms)
@@ -154,7 +152,7 @@ def _scored(
     return scored
 
 
-def _objection(record: Record, question: Question) -> str:
+def _objection(record: Record, question: SearchQuestion) -> str:
     """Return why ``record`` cannot be an answer, or nothing."""
     if not is_for(record, question.session_id, question.agent_id):
         return "scope"
@@ -168,7 +166,7 @@ def _objection(record: Record, question: Question) -> str:
     return "tombstone" if record.scope == SHARED and question.bars(record) else ""
 
 
-def _hits(passed: Sequence[Scored], question: Question, settings: RetrievalSettings, uses: Uses) -> list[Hit]:
+def _hits(passed: Sequence[Scored], question: SearchQuestion, settings: RetrievalSettings, uses: Uses) -> list[Hit]:
     counts = uses([found.record.id for found, _ in passed])
     hits = []
     for found, relevance in passed:
@@ -219,7 +217,7 @@ def composite(weights: Weights, parts: Mapping[str, float]) -> float:
 
 FLATTENS = 5
 """The smaller, the more the first ranks count. Cormack et al. (2009) took 60, for lists of a thousand."""
-Near = tuple[Found, float]
+Near = tuple[FoundRecord, float]
 Name = TypeVar("Name", bound=Hashable)
 
 
@@ -257,7 +255,7 @@ class ByMeaning:
         self._query = query
         self._floor = floor
 
-    def __call__(
+    def added(
         self,
         worded: list[Scored],
         corpus: CorpusIndex,
@@ -307,6 +305,6 @@ def reciprocal_ranks(lists: Iterable[Iterable[Name]]) -> Mapping[Name, float]:
     return sums
 
 
-def _words_of(found: Found, terms: Sequence[str], statistics: CorpusStatistics) -> dict[str, float]:
+def _words_of(found: FoundRecord, terms: Sequence[str], statistics: CorpusStatistics) -> dict[str, float]:
     tokens = found.tokens
     return {"bm25": bm25(statistics, terms, tokens), "coverage": coverage(weighed(statistics, terms), tokens)}

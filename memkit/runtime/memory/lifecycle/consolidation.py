@@ -25,7 +25,6 @@ from ..record.record import Draft, Record
 from ..record.stamps import parse_time, seconds_before
 from ..settings import MemorySettings
 from ..tiers.budget import first_sentence
-from ..tiers.core import Compression, compressions
 
 KINDS = ("event", "outcome")
 FAILED = "failed"
@@ -39,7 +38,7 @@ Tell = Callable[[Sequence[Record]], str | None]
 """Tells what records say in fewer words, or None where that failed."""
 
 
-class Episode(NamedTuple):
+class ToldEpisode(NamedTuple):
     """A summary and what it takes the place of."""
 
     draft: Draft
@@ -48,7 +47,7 @@ class Episode(NamedTuple):
 
 def episodes(
     records: Iterable[Record], settings: MemorySettings, now: datetime, *, barred: Barred, tell: Tell | None
-) -> Iterator[Episode]:
+) -> Iterator[ToldEpisode]:
     """Yield a summary for every old group of events and outcomes of one session, or of the same tags without one.
 
     ``tell`` may give better words than the first sentence of each; a sentence that is barred is dropped from either.
@@ -83,7 +82,7 @@ def _is_minor(record: Record, settings: MemorySettings, now: datetime) -> bool:
     return record.type in KINDS and FAILED not in record.tags and old and timeless and small
 
 
-def _episode(told: Sequence[Record], settings: MemorySettings, barred: Barred, tell: Tell | None) -> Episode | None:
+def _episode(told: Sequence[Record], settings: MemorySettings, barred: Barred, tell: Tell | None) -> ToldEpisode | None:
     first = told[0]
     lines = [line for line in _lines(told, tell) if not barred(first.user_id, _said(line))]
     if not lines:
@@ -103,7 +102,7 @@ def _episode(told: Sequence[Record], settings: MemorySettings, barred: Barred, t
         source="merged",
         extra=extra,
     )
-    return Episode(draft, tuple(told))
+    return ToldEpisode(draft, tuple(told))
 
 
 def _lines(told: Sequence[Record], tell: Tell | None) -> list[str]:
@@ -119,11 +118,113 @@ def _said(line: str) -> str:
     return words[11:] if words[:10].replace("-", "").isdigit() and words[10:11] == " " else words
 
 
+EARLIER = "Earlier (whole in the archive): "
+EXCERPT = 60
+"""Characters that stay of an entry."""
+ROOM = 0.5
+"""Share of a section's limit that is aimed at, so that the next entries fit."""
+EARLIER_ROOM = 0.2
+"""Share of the limit that the line of excerpts may take; its oldest ones make room."""
+
+
+class Entry(NamedTuple):
+    """A line of a core section, and who wrote it when."""
+
+    text: str
+    at: str
+    actor: str
+
+
+class Compression(NamedTuple):
+    """What a section says from now on, and the entries that the archive keeps instead."""
+
+    user_id: str
+    section: str
+    text: str
+    moved: tuple[Draft, ...]
+    agent_id: str | None = None
+    """Which of the user's agents has the section; what moves out of it stays that agent's own."""
+
+
+def compressions(
+    user_id: str,
+    sections: Mapping[str, str],
+    history: Sequence[Mapping[str, JSON]],
+    settings: MemorySettings,
+    now: datetime,
+    *,
+    agent_id: str | None = None,
+) -> list[Compression]:
+    """Return how the sections of a user's agent that are near their limit get room again."""
+    limit = settings.context.core_section_limit
+    full = [name for name, text in sections.items() if len(text) > settings.context.compress_at * limit]
+    found = (_compressed(user_id, name, _entries(sections[name], name, history), settings, now) for name in full)
+    return [_owned(compression, agent_id) for compression in found if compression]
+
+
+def _owned(compression: Compression, agent_id: str | None) -> Compression:
+    if agent_id is None:
+        return compression
+    moved = tuple(draft._replace(scope="agent") for draft in compression.moved)
+    return compression._replace(moved=moved, agent_id=agent_id)
+
+
+def _entries(text: str, section: str, history: Iterable[Mapping[str, JSON]]) -> list[Entry]:
+    """Return the lines of a section, each with the edit that it has been there since."""
+    since: dict[str, Entry] = {}
+    for edit in history:
+        if edit["section"] != section or edit["trust"] in ("quarantined", "rejected"):
+            continue
+        lines = dict.fromkeys(str(edit["text"]).splitlines())
+        since = {line: since.get(line) or Entry(line, str(edit["at"]), str(edit["actor"])) for line in lines}
+    return [since[line] for line in text.splitlines() if line in since]
+
+
+def _compressed(
+    user_id: str, section: str, entries: Sequence[Entry], settings: MemorySettings, now: datetime
+) -> Compression | None:
+    limit, border = settings.context.core_section_limit, seconds_before(now, settings.consolidate.after)
+    kept, moved = list(entries), list[Entry]()
+    for entry in entries:
+        aged = entry.text.strip() and not entry.text.startswith(EARLIER) and parse_time(entry.at) < border
+        if aged and len(_joined(kept, moved, limit)) > ROOM * limit:
+            kept.remove(entry)
+            moved.append(entry)
+    text = _joined(kept, moved, limit)
+    if not moved or len(text) >= len("\n".join(entry.text for entry in entries)):
+        return None
+    return Compression(user_id, section, text, tuple(_draft(section, entry) for entry in moved))
+
+
+def _joined(kept: Sequence[Entry], moved: Sequence[Entry], limit: int) -> str:
+    """Return the section's text: one line of excerpts, the oldest first, then what stays whole."""
+    if not moved:
+        return "\n".join(entry.text for entry in kept)
+    before = [entry.text.removeprefix(EARLIER) for entry in kept if entry.text.startswith(EARLIER)]
+    excerpts = [part for text in before for part in text.split("; ")] + [_excerpt(entry.text) for entry in moved]
+    while len(excerpts) > 1 and len(EARLIER + "; ".join(excerpts)) > EARLIER_ROOM * limit:
+        excerpts.pop(0)
+    rest = [entry.text for entry in kept if not entry.text.startswith(EARLIER)]
+    return "\n".join([EARLIER + "; ".join(excerpts), *rest])
+
+
+def _excerpt(text: str) -> str:
+    said = first_sentence(text.strip()).rstrip(".").replace(";", ",")
+    return said if len(said) <= EXCERPT else f"{said[: EXCERPT - 1].rstrip()}…"
+
+
+def _draft(section: str, entry: Entry) -> Draft:
+    # Who wrote an entry of the core is known; what it was made of is not, so nobody is made its witness anew.
+    source = "explicit" if entry.actor in ("person", "user") else "learned"
+    extra: dict[str, JSON] = {"core_section": section, "since": entry.at}
+    return Draft(text=entry.text.strip(), tags=("core", section), confidence=0.95, source=source, extra=extra)
+
+
 Whose: TypeAlias = tuple[str, str | None]
 """A user, and which of the user's agents."""
 
 
-class Core(NamedTuple):
+class CoreState(NamedTuple):
     """The core sections of one agent of a user, and how they came about."""
 
     sections: Mapping[str, str]
@@ -139,12 +240,12 @@ class Dropped(NamedTuple):
     """The better trusted record that says the same, if that is why."""
 
 
-class Plan(NamedTuple):
+class ConsolidationPlan(NamedTuple):
     """What a consolidation would do."""
 
     dropped: tuple[Dropped, ...] = ()
     merges: tuple[tuple[Record, ...], ...] = ()
-    episodes: tuple[Episode, ...] = ()
+    episodes: tuple[ToldEpisode, ...] = ()
     compressions: tuple[Compression, ...] = ()
 
     def __bool__(self) -> bool:
@@ -152,7 +253,7 @@ class Plan(NamedTuple):
         return any(self)
 
 
-class Replacement(NamedTuple):
+class Succession(NamedTuple):
     """A new record and the ones whose place it takes."""
 
     id: str
@@ -162,8 +263,8 @@ class Replacement(NamedTuple):
 class Consolidated(NamedTuple):
     """What a consolidation did."""
 
-    merged: tuple[Replacement, ...] = ()
-    summaries: tuple[Replacement, ...] = ()
+    merged: tuple[Succession, ...] = ()
+    summaries: tuple[Succession, ...] = ()
     archived: tuple[str, ...] = ()
     """Records that hold what was an entry of a core section."""
     dropped: tuple[Dropped, ...] = ()
@@ -184,13 +285,13 @@ class Consolidated(NamedTuple):
 
 def planned(
     records: Iterable[Record],
-    cores: Mapping[Whose, Core],
+    cores: Mapping[Whose, CoreState],
     settings: MemorySettings,
     now: datetime,
     *,
     barred: Barred = lambda user_id, text: False,
     tell: Tell | None = None,
-) -> Plan:
+) -> ConsolidationPlan:
     """Return what to do about live ``records`` and the core sections of users."""
     live = list(records)
     expired = [record for record in live if record.valid_until and parse_time(record.valid_until) < now]
@@ -204,7 +305,7 @@ def planned(
             merges.append(trusted)
         done.update(record.id for record in group)
     rest = (record for record in live if record.id not in done)
-    return Plan(
+    return ConsolidationPlan(
         tuple(dropped),
         tuple(merges),
         tuple(episodes(rest, settings, now, barred=barred, tell=tell)),

@@ -39,7 +39,7 @@ FEW_USES = 2
 DAY = 86400.0
 
 
-class Standing(NamedTuple):
+class StoodFor(NamedTuple):
     """When somebody last stood for a record, and whether it was brought back."""
 
     at: datetime
@@ -65,7 +65,7 @@ class Swept(NamedTuple):
 
 
 def why_forget(
-    record: Record, settings: ForgetSettings, now: datetime, *, use: Use | None = None, stood: Standing | None = None
+    record: Record, settings: ForgetSettings, now: datetime, *, use: Use | None = None, stood: StoodFor | None = None
 ) -> Due | None:
     """Return why the cycle retires a live record, or None when no rule names it."""
     uses = use.uses if use else 0
@@ -120,7 +120,7 @@ class ForgettingCycle:
             if user_id in (None, record.user_id):
                 yield self._why(record, stood.get(record.id))
 
-    def _why(self, record: Record, stood: Standing | None) -> Due | None:
+    def _why(self, record: Record, stood: StoodFor | None) -> Due | None:
         return why_forget(record, self._settings, self._now, use=self._use(record), stood=stood)
 
     def _use(self, record: Record) -> Use | None:
@@ -132,14 +132,14 @@ class ForgettingCycle:
         return Use(max(own, inherited), max(use.last for use in found)) if found else None
 
 
-def _standing(events: "Iterable[Event]") -> dict[str, Standing]:
+def _standing(events: "Iterable[Event]") -> dict[str, StoodFor]:
     """Return by record when somebody last stood for it."""
-    found: dict[str, Standing] = {}
+    found: dict[str, StoodFor] = {}
     for event in events:
         if event.op not in STANDING:
             continue
         before = found.get(event.target)
         at = parse_time(event.at)
         restored = event.op == "restore" or bool(before and before.restored)
-        found[event.target] = Standing(max(at, before.at) if before else at, restored)
+        found[event.target] = StoodFor(max(at, before.at) if before else at, restored)
     return found

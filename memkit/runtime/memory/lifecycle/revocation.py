@@ -26,7 +26,7 @@ REPEATS = 0.9
 """From so much likeness on a line of core memory repeats a record."""
 
 
-class Source(NamedTuple):
+class RevokedSource(NamedTuple):
     """Where something came from."""
 
     session_id: str | None = None
@@ -57,7 +57,7 @@ class Revocation(NamedTuple):
     """Ids of superseded records that are live again."""
 
 
-def revocation(source: Source, corpora: Iterable[CorpusIndex], user_id: str | None = None) -> Revocation:
+def revocation(source: RevokedSource, corpora: Iterable[CorpusIndex], user_id: str | None = None) -> Revocation:
     """Return what has to go with ``source``; with ``user_id`` only what that user's part in it led to."""
     opened = list(corpora)
     records = {record.id: record for corpus in opened for record, _ in corpus.everything()}
@@ -67,7 +67,7 @@ def revocation(source: Source, corpora: Iterable[CorpusIndex], user_id: str | No
     return Revocation(*(tuple(item for part in kind for item in part) for kind in parts))
 
 
-def _gave(source: Source, thing: Record | Event, user_id: str | None) -> bool:
+def _gave(source: RevokedSource, thing: Record | Event, user_id: str | None) -> bool:
     return source.gave(thing) and user_id in (None, thing.user_id)
 
 
@@ -93,7 +93,11 @@ def parents_of(record: Record) -> set[str]:
 
 
 def _of_corpus(
-    source: Source, corpus: CorpusIndex, records: Mapping[str, Record], going: Collection[str], user_id: str | None
+    source: RevokedSource,
+    corpus: CorpusIndex,
+    records: Mapping[str, Record],
+    going: Collection[str],
+    user_id: str | None,
 ) -> Revocation:
     events = corpus.events()
     gone = {event.target for event in events if event.op == "revoke"}
@@ -124,7 +128,7 @@ def _revived(corpus: CorpusIndex, events: Sequence[Event], going: Collection[str
             yield record.id
 
 
-def _core(source: Source, corpus: CorpusIndex, going: Sequence[Record], user_id: str | None) -> Iterable[Event]:
+def _core(source: RevokedSource, corpus: CorpusIndex, going: Sequence[Record], user_id: str | None) -> Iterable[Event]:
     """Yield the edits of core sections that the source made or that were composed from what it gave."""
     before: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     tainted: dict[tuple[str | None, str], set[str]] = defaultdict(set)

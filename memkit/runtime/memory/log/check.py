@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..interface import Problem
+from ..interface import ShardProblem
 from ..record.errors import InvalidRecord
 from ..record.events import OPERATIONS, Event
 from ..record.lines import DECODER, JSON, SealDamaged, Sealer, decode_line, is_sealed
@@ -23,7 +23,7 @@ MOST_MISSES = 1000
 """So many places of a broken line are tried in vain for the start of a whole one."""
 
 
-class Piece(NamedTuple):
+class ShardPiece(NamedTuple):
     """One line of a shard, a part of one that holds several, or what is no line at all."""
 
     number: int
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
     """Whether a repair leaves it in the shard."""
 
 
-def pieces(data: bytes) -> Iterator[Piece]:
+def pieces(data: bytes) -> Iterator[ShardPiece]:
     """Yield everything that the bytes of a shard hold, in their order; nothing that can be parsed is missing."""
     *whole, tail = data.split(b"\n")
     for number, line in enumerate(whole, 1):
@@ -54,7 +54,7 @@ def checked_id(data: Mapping[str, JSON]) -> str:
     return Event.from_data(data).id if "op" in data else Record.from_data(data).id
 
 
-def _pieces_of(number: int, line: bytes, *, is_last: bool) -> Iterator[Piece]:
+def _pieces_of(number: int, line: bytes, *, is_last: bool) -> Iterator[ShardPiece]:
     content = line.removeprefix(BYTE_ORDER_MARK).strip()
     if not content:
         return
@@ -69,18 +69,18 @@ def _pieces_of(number: int, line: bytes, *, is_last: bool) -> Iterator[Piece]:
     yield _parsed(number, content, data)
 
 
-def _parsed(number: int, content: bytes, data: Mapping[str, JSON]) -> Piece:
+def _parsed(number: int, content: bytes, data: Mapping[str, JSON]) -> ShardPiece:
     try:
-        return Piece(number, content, data, checked_id(data))
+        return ShardPiece(number, content, data, checked_id(data))
     except InvalidRecord as error:
         if "op" not in data:
-            return Piece(number, content, flaw="bad-record", message=str(error), stays=False)
+            return ShardPiece(number, content, flaw="bad-record", message=str(error), stays=False)
         is_newer = isinstance(data["op"], str) and data["op"] not in OPERATIONS
         message = f"{error} A newer memkit may have written it, so it stays." if is_newer else str(error)
-        return Piece(number, content, flaw="bad-event", message=message, stays=is_newer)
+        return ShardPiece(number, content, flaw="bad-event", message=message, stays=is_newer)
 
 
-def _broken(number: int, content: bytes, reason: str, *, is_last: bool) -> Iterator[Piece]:
+def _broken(number: int, content: bytes, reason: str, *, is_last: bool) -> Iterator[ShardPiece]:
     """Yield the whole lines that a broken one holds, after what is left of it."""
     found = list(_whole_lines(content))
     rest = _without(content, found)
@@ -88,21 +88,21 @@ def _broken(number: int, content: bytes, reason: str, *, is_last: bool) -> Itera
         marker = bool(MARKER.match(rest))
         left = f" and {len(rest)} bytes of a torn one" if rest and not marker else ""
         message = f"{len(found)} line{'s' if len(found) > 1 else ''}{left} stand here on one line."
-        yield Piece(number, b"" if marker else rest, flaw="glued-line", message=message, stays=False)
+        yield ShardPiece(number, b"" if marker else rest, flaw="glued-line", message=message, stays=False)
         for start, end, data in found:
-            yield Piece(number, content[start:end], data, checked_id(data))
+            yield ShardPiece(number, content[start:end], data, checked_id(data))
     elif MARKER.fullmatch(content):
         yield _marker(number, content)
     elif is_last:
         message = f"The last line is torn: {len(content)} bytes without an end. The next write sets them aside."
-        yield Piece(number, content, flaw="torn", message=message, stays=False)
+        yield ShardPiece(number, content, flaw="torn", message=message, stays=False)
     else:
-        yield Piece(number, content, flaw="not-json", message=reason, stays=False)
+        yield ShardPiece(number, content, flaw="not-json", message=reason, stays=False)
 
 
-def _marker(number: int, content: bytes) -> Piece:
+def _marker(number: int, content: bytes) -> ShardPiece:
     message = "A merge left its marker here. Keep the lines of both sides."
-    return Piece(number, content, flaw="conflict-marker", message=message, stays=False)
+    return ShardPiece(number, content, flaw="conflict-marker", message=message, stays=False)
 
 
 def _whole_lines(content: bytes) -> Iterator[tuple[int, int, Mapping[str, JSON]]]:
@@ -149,11 +149,11 @@ class Examined(NamedTuple):
     path: str
     """Relative to the store."""
     data: bytes
-    pieces: tuple[Piece, ...]
-    problems: tuple[Problem, ...]
+    pieces: tuple[ShardPiece, ...]
+    problems: tuple[ShardProblem, ...]
 
 
-def problems(log: Log) -> list[Problem]:
+def problems(log: Log) -> list[ShardProblem]:
     """Return everything that is wrong with the shards of a log, in their order."""
     return [problem for shard in examined(log) for problem in shard.problems]
 
@@ -166,15 +166,15 @@ def examined(log: Log) -> Iterator[Examined]:
         try:
             data = log.read(shard)
         except OSError as error:
-            problem = Problem("unreadable", path, 0, f"The shard cannot be read ({error.strerror}).")
+            problem = ShardProblem("unreadable", path, 0, f"The shard cannot be read ({error.strerror}).")
             yield Examined(path, b"", (), (problem,))
             continue
         found = tuple(_compared(piece, path, seen) for piece in pieces(data))
-        flaws = [Problem(piece.flaw, path, piece.number, piece.message) for piece in found if piece.flaw]
+        flaws = [ShardProblem(piece.flaw, path, piece.number, piece.message) for piece in found if piece.flaw]
         yield Examined(path, data, found, (*_encoding_problems(path, data), *flaws))
 
 
-def dangling_events(shards: Mapping[str, Examined]) -> list[Problem]:
+def dangling_events(shards: Mapping[str, Examined]) -> list[ShardProblem]:
     """Return the events about a record that is in no shard.
 
     That is no damage by itself: a pull may bring an event before its record. It is worth a look when nothing more is
@@ -187,20 +187,20 @@ def dangling_events(shards: Mapping[str, Examined]) -> list[Problem]:
         data = piece.data or {}
         if data.get("op") in ABOUT_A_RECORD and data["target"] not in known:
             message = f"{data['op']} is about {data['target']!r:.60}, and no shard has that record."
-            found.append(Problem("dangling-event", path, piece.number, message))
+            found.append(ShardProblem("dangling-event", path, piece.number, message))
     return found
 
 
-def _encoding_problems(path: str, data: bytes) -> Iterator[Problem]:
+def _encoding_problems(path: str, data: bytes) -> Iterator[ShardProblem]:
     if data.startswith(BYTE_ORDER_MARK) or b"\n" + BYTE_ORDER_MARK in data:
         line = data.count(b"\n", 0, data.find(BYTE_ORDER_MARK)) + 1
-        yield Problem("bom", path, line, "A byte order mark hides the first line from memory.")
+        yield ShardProblem("bom", path, line, "A byte order mark hides the first line from memory.")
     if b"\r\n" in data:
         line = data.count(b"\n", 0, data.find(b"\r\n")) + 1
-        yield Problem("crlf", path, line, "Lines end with CR LF here; the archive's end with LF.")
+        yield ShardProblem("crlf", path, line, "Lines end with CR LF here; the archive's end with LF.")
 
 
-def _compared(piece: Piece, path: str, seen: dict[str, tuple[str, int, bytes]]) -> Piece:
+def _compared(piece: ShardPiece, path: str, seen: dict[str, tuple[str, int, bytes]]) -> ShardPiece:
     """Return a piece with what the same id elsewhere makes of it."""
     if piece.data is None:
         return piece
@@ -218,7 +218,7 @@ def _compared(piece: Piece, path: str, seen: dict[str, tuple[str, int, bytes]]) 
     return piece._replace(flaw="duplicate-line", message=f"The same line stands at line {number}.", stays=False)
 
 
-def says_the_same(piece: Piece, content: bytes) -> bool:
+def says_the_same(piece: ShardPiece, content: bytes) -> bool:
     """Return whether ``content`` is the same line, however it is spaced and sorted."""
     if piece.content == content:
         return True
@@ -234,7 +234,7 @@ class Sealed(NamedTuple):
     lines: int
     unreadable: int
     """Those whose key is not here; that is no damage."""
-    problems: tuple[Problem, ...]
+    problems: tuple[ShardProblem, ...]
 
 
 def sealed_lines(log: Log, sealer: Sealer) -> Sealed:
@@ -245,7 +245,7 @@ def sealed_lines(log: Log, sealer: Sealer) -> Sealed:
         try:
             unreadable += is_sealed(sealer.open(data))
         except SealDamaged as error:
-            problems.append(Problem("sealed-damaged", path, number, str(error)))
+            problems.append(ShardProblem("sealed-damaged", path, number, str(error)))
     return Sealed(lines, unreadable, tuple(problems))
 
 

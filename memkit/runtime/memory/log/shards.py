@@ -286,7 +286,7 @@ def _explained(error: OSError, path: Path) -> Exception:
     return error
 
 
-class Place(NamedTuple):
+class ClonePlace(NamedTuple):
     """Where a name is used."""
 
     name: str
@@ -294,7 +294,7 @@ class Place(NamedTuple):
     inode: int
     path: str
 
-    def is_at(self, other: "Place") -> bool:
+    def is_at(self, other: "ClonePlace") -> bool:
         """Return whether both are one folder, perhaps moved."""
         return self.path == other.path or (self.device, self.inode) == (other.device, other.inode)
 
@@ -325,12 +325,12 @@ def copied_from(state: Path, checked: Callable[[str], str]) -> str | None:
     return known[0].path
 
 
-def _here(state: Path) -> Place:
+def _here(state: Path) -> ClonePlace:
     status = state.stat()
-    return Place("", status.st_dev, status.st_ino, os.path.realpath(state.parent.parent))
+    return ClonePlace("", status.st_dev, status.st_ino, os.path.realpath(state.parent.parent))
 
 
-def _known(state: Path, checked: Callable[[str], str]) -> list[Place]:
+def _known(state: Path, checked: Callable[[str], str]) -> list[ClonePlace]:
     """Return the names and places that are noted, the latest first; a name noted without a place has no path."""
     try:
         lines = (state / "writer").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -343,15 +343,15 @@ def _known(state: Path, checked: Callable[[str], str]) -> list[Place]:
     return places
 
 
-def _place(line: str, checked: Callable[[str], str]) -> Place:
+def _place(line: str, checked: Callable[[str], str]) -> ClonePlace:
     try:
         noted = json.loads(line)
-        return Place(checked(noted["name"]), int(noted["device"]), int(noted["inode"]), str(noted["path"]))
+        return ClonePlace(checked(noted["name"]), int(noted["device"]), int(noted["inode"]), str(noted["path"]))
     except (ValueError, TypeError, KeyError):
-        return Place(checked(line.strip()), 0, 0, "")
+        return ClonePlace(checked(line.strip()), 0, 0, "")
 
 
-def _write(state: Path, places: list[Place]) -> None:
+def _write(state: Path, places: list[ClonePlace]) -> None:
     path = state / "writer"
     beside = path.with_name(f"writer.{os.urandom(6).hex()}")
     text = "".join(encode_data(place._asdict()) + "\n" for place in places)

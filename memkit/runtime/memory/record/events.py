@@ -126,7 +126,7 @@ def fold(record: Record, events: Sequence[Event], *, successor: Record | None = 
 
     An event whose target is no record but one of the others is a verdict on that.
     """
-    state = _State(record, withdrawn={event.target for event in events if event.op == "revoke"})
+    state = _RecordState(record, withdrawn={event.target for event in events if event.op == "revoke"})
     for event in events:
         state.take(event)
     if successor and successor.supersedes == record.id:
@@ -147,7 +147,7 @@ def takes_places(folded: Folded) -> bool:
     return folded.record.trust in OPEN_TRUSTS and not folded.taken_back
 
 
-class _State:
+class _RecordState:
     """A record while its events are being taken in."""
 
     def __init__(self, record: Record, withdrawn: Collection[str]) -> None:
@@ -228,7 +228,7 @@ def _reason(record: Record) -> str:
     return str(record.extra.get("reason", ""))
 
 
-def _status(state: _State, *, superseded: bool) -> str:
+def _status(state: _RecordState, *, superseded: bool) -> str:
     trust = state.record.trust
     if trust in ("rejected", "quarantined"):
         return trust

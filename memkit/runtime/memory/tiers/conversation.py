@@ -50,7 +50,7 @@ class Recipe(NamedTuple):
     """Share of the whole session's score that each of its turns gets."""
 
 
-class Conversation:
+class ConversationIndex:
     """Turns in the order they were said, their words counted once for any number of questions."""
 
     def __init__(self, utterances: Iterable[Utterance], recipe: Recipe | None = None) -> None:

@@ -18,7 +18,7 @@ from ..log.files import whole_file
 from ..record.lines import NoSealer, Sealer
 from ..record.stamps import parse_time, to_text, utc_now
 from ..words.text import words
-from .conversation import Conversation, Utterance
+from .conversation import ConversationIndex, Utterance
 from .sessions import Turn, TurnFiles, append_line, dated_lines, line_of, read_turns
 
 SLACK = 100
@@ -31,7 +31,7 @@ class NewestTurns:
     def __init__(self, most: int) -> None:
         self._most = most
         self._turns: list[Turn] = []
-        self._searched: Conversation | None = None
+        self._searched: ConversationIndex | None = None
         """The same turns for searching; made when somebody first asks."""
 
     def add(self, turns: Iterable[Turn]) -> None:
@@ -51,7 +51,7 @@ class NewestTurns:
     def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, Turn]]:
         """Return the turns from ``oldest`` on that fit ``query``, best first, as ``Conversation`` ranks them."""
         if self._searched is None:
-            self._searched = Conversation(map(_utterance, self._turns))
+            self._searched = ConversationIndex(map(_utterance, self._turns))
         start = self._start(oldest)
         ranked = self._searched.rank(query, today)
         return [(score, self._turns[place]) for score, place in ranked if place >= start]

@@ -81,7 +81,7 @@ def append_line(file: Path, line: bytes) -> None:
 
 
 @dataclass
-class _Read:
+class _ReadSoFar:
     """How far a file was read."""
 
     state: tuple[int, int, int]
@@ -99,7 +99,7 @@ class TurnFiles:
         self._folder = folder
         self._user_id = user_id
         self._sealer = sealer
-        self._read: dict[str, _Read] = {}
+        self._read: dict[str, _ReadSoFar] = {}
         self._keys: Any = None
 
     def news(self) -> tuple[bool, list[Turn]]:
@@ -126,7 +126,7 @@ class TurnFiles:
 
     def _later(self, name: str, state: tuple[int, int, int]) -> list[Turn] | None:
         """Return what was appended to a file; None where it is no longer the file that was read."""
-        before = self._read.get(name, _Read((state[0], 0, 0), 0, b""))
+        before = self._read.get(name, _ReadSoFar((state[0], 0, 0), 0, b""))
         if state == before.state:
             return []
         was_replaced = state[0] != before.state[0] or state[1] < before.offset
@@ -143,7 +143,7 @@ class TurnFiles:
             return None
         # What follows the last end of a line is still being written, or was cut short.
         whole = content[len(before.tail) : content.rfind(b"\n") + 1]
-        self._read[name] = _Read(state, before.offset + len(whole), (before.tail + whole)[-TAIL:])
+        self._read[name] = _ReadSoFar(state, before.offset + len(whole), (before.tail + whole)[-TAIL:])
         return list(turns_in(whole, self._sealer))
 
 

@@ -35,7 +35,7 @@ RECALL_SHARE = 0.5
 """Share of the prompt's budget that the records of one recall may take."""
 
 
-class Archive(Protocol):
+class ToolArchive(Protocol):
     """What the tools need of an archive."""
 
     settings: MemorySettings
@@ -103,7 +103,7 @@ class MemoryTools:
     def __init__(
         self,
         main: MainContext,
-        archive: Archive,
+        archive: ToolArchive,
         *,
         recall: RecallMemory | None = None,
         user_id: str | None = "local",
@@ -131,7 +131,7 @@ class MemoryTools:
         """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
         self._shown_elsewhere: set[str] = set()
         """Ids of what another process showed in this session, until somebody asks what that was."""
-        self._key: CallKey | None = None
+        self._key: TurnCall | None = None
         """Of the running call, where it may have been made before."""
         self._kept_before: Counter[tuple[str, str]] = Counter()
         """What recall memory holds of a turn that is played again."""
@@ -171,7 +171,7 @@ class MemoryTools:
         self._shown_elsewhere.update(ids)
 
     @contextmanager
-    def under_key(self, key: "CallKey") -> Iterator[None]:
+    def under_key(self, key: "TurnCall") -> Iterator[None]:
         """Let the call within the block write only what was not written under its key before."""
         self._key = key
         try:
@@ -524,7 +524,7 @@ NUMBER_BITS = 16
 """Of the chance in an id: what one turn writes stays in order."""
 
 
-class CallKey(Protocol):
+class TurnCall(Protocol):
     """Which call of which turn it is."""
 
     @property
@@ -540,7 +540,7 @@ class CallKey(Protocol):
         """Return which call of the turn it is."""
 
 
-def id_of_call(key: CallKey, user_id: str, tool: str, args: Mapping[str, JSON]) -> str:
+def id_of_call(key: TurnCall, user_id: str, tool: str, args: Mapping[str, JSON]) -> str:
     """Return the id of what a call writes first; with other arguments it would be another call."""
     told = json.dumps([user_id, key.name, tool, args], sort_keys=True, default=str)
     digest = hashlib.sha256(told.encode(errors="backslashreplace")).digest()
