@@ -21,8 +21,8 @@ from itertools import combinations
 from pathlib import Path
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.gate.contexts import entropy
 from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.gate.credentials import entropy
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.gate.hostile import suspicions
 from memkit.runtime.memory.gate.secrets import find_secrets
