@@ -11,8 +11,8 @@ from pathlib import Path
 from corpus import USER, Vocabulary, write_store
 from table import print_rows
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft, Origin
 
 
 def opened(root: Path, count: int) -> tuple[ArchivalStore, Vocabulary]:

@@ -20,13 +20,13 @@ from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.contradictions import contradict
-from memkit.runtime.memory.gate import WriteGate
-from memkit.runtime.memory.hostile import suspicions
-from memkit.runtime.memory.record import Draft, Origin
-from memkit.runtime.memory.secret_contexts import entropy
-from memkit.runtime.memory.secrets import find_secrets
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.gate.credentials import entropy
+from memkit.runtime.memory.gate.gate import WriteGate
+from memkit.runtime.memory.gate.hostile import suspicions
+from memkit.runtime.memory.gate.secrets import find_secrets
+from memkit.runtime.memory.record.record import Draft, Origin
 
 PEOPLE = "Alice Bob Mia Jonas Priya Chen Fatima Oleg Ines Tomás".split()  # noqa: SIM905
 FRAMES = (

@@ -20,8 +20,8 @@ from pathlib import Path
 from corpus import USER, Vocabulary, write_store
 from table import print_rows
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.text import STOP_WORDS
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.words.text import STOP_WORDS
 
 Ask = Callable[[str], object]
 K = 5

@@ -40,16 +40,16 @@ from memkit.runtime.loop.procedures import Procedures, skill_tools, skills_secti
 from memkit.runtime.loop.reply import AgentResponse
 from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.context import MainContext
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.record import Origin
-from memkit.runtime.memory.sealing import Sealer
-from memkit.runtime.memory.session_file import Kept, masked_tree
-from memkit.runtime.memory.summary import Summarise
-from memkit.runtime.memory.times import to_text
-from memkit.runtime.memory.tools import MemoryTools
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.secrets import mask, masked_tree
+from memkit.runtime.memory.record.lines import Sealer
+from memkit.runtime.memory.record.record import Origin
+from memkit.runtime.memory.record.stamps import to_text
+from memkit.runtime.memory.tiers.budget import Summarise
+from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import Kept
+from memkit.runtime.memory.tiers.tools import MemoryTools
 
 TOLD = ("args", "context", "choice")
 """What the account tells of a judged call and of a chosen way."""
@@ -376,7 +376,7 @@ class ReferenceAgent:
             # What was asked is the user's own words: without their consent the account says only that a recall was,
             # and of a judged call, or a chosen way, only that it was.
             kept = self.may_remember()
-            asked = masked(str(event["query"])) if event.get("query") is not None and kept else None
+            asked = mask(str(event["query"])) if event.get("query") is not None and kept else None
             told = {key: recordable(event[key]) if kept else None for key in TOLD if key in event}
             self.parts.observe({**event, **who, "query": asked, **told})
 

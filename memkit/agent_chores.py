@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from memkit.runtime.loop.chores import Outcome
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.audience import is_for
-from memkit.runtime.memory.context import MainContext, groups
-from memkit.runtime.memory.record import Record
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Record, is_for
+from memkit.runtime.memory.tiers.context import MainContext, groups
 
 AHEAD = 0.75
 """Of what makes the context compress: from so much on it is compressed in a heartbeat, while nobody waits."""

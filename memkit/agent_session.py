@@ -17,14 +17,15 @@ from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.journal import OpenTurn, Resumed, SessionJournal, done_in
 from memkit.runtime.loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
 from memkit.runtime.loop.reply import AgentResponse
-from memkit.runtime.memory.context import MainContext
-from memkit.runtime.memory.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.sealing import NoSealer, Sealer, shown
-from memkit.runtime.memory.session_file import Kept, SessionFile, masked_tree, session_digest
+from memkit.runtime.memory.gate.secrets import masked_tree
+from memkit.runtime.memory.record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, shown
+from memkit.runtime.memory.record.stamps import parse_time, to_text
 from memkit.runtime.memory.settings import MemorySettings
-from memkit.runtime.memory.times import parse_time, to_text
-from memkit.runtime.memory.tools import MemoryTools
+from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import Kept, SessionFile, session_digest
+from memkit.runtime.memory.tiers.tools import MemoryTools
 
 NOT_STORED = "There was no room to store what it says: say that again."
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)

@@ -15,7 +15,7 @@ from memkit.runtime.htn.core import Domain, HtnError, Journal, Method, Problem, 
 from memkit.runtime.htn.execution.course import Course
 from memkit.runtime.htn.execution.interface import DONE
 from memkit.runtime.htn.execution.journal import JournalError, read_entries
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.store.files import write_whole
 from memkit.store.schema import suggestion
 
@@ -37,7 +37,7 @@ class PlanRun:
 
     def journal(self) -> Journal:
         """Open the journal, which keeps other processes out of the run."""
-        return Journal(self.folder / JOURNAL, stamp={"user_id": self.user}, mask=masked)
+        return Journal(self.folder / JOURNAL, stamp={"user_id": self.user}, mask=mask)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from memkit.runtime.memory.clone import claim, foreign_states, state_folder
+from memkit.runtime.memory.log.clone import claim, foreign_states, state_folder
 
 
 def copy_with_state(made: Path, store: Path) -> Path:

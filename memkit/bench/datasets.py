@@ -22,8 +22,8 @@ from memkit.bench import checking
 from memkit.bench.checking import Place
 from memkit.bench.interface import Dataset, Dialogue, Question
 from memkit.errors import UsageError
-from memkit.runtime.memory.conversation import Utterance
-from memkit.runtime.memory.text import words
+from memkit.runtime.memory.tiers.conversation import Utterance
+from memkit.runtime.memory.words.text import words
 
 LOCOMO_KINDS = {1: "multi-hop", 2: "temporal", 3: "inference", 4: "single-hop", 5: "adversarial"}
 SESSION = re.compile(r"session_(\d+)")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from memkit.runtime.memory.conversation import Utterance
+from memkit.runtime.memory.tiers.conversation import Utterance
 
 
 @dataclass(frozen=True)

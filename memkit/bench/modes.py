@@ -9,9 +9,9 @@ from typing import Protocol
 
 from memkit.bench.interface import Dialogue
 from memkit.errors import UsageError
-from memkit.runtime.memory.conversation import Conversation, Recipe
-from memkit.runtime.memory.text import STOP_WORDS, folded
-from memkit.runtime.memory.vectors import Embedder, reciprocal_ranks
+from memkit.runtime.memory.index.search import Embedder, reciprocal_ranks
+from memkit.runtime.memory.tiers.conversation import ConversationIndex, Recipe
+from memkit.runtime.memory.words.text import STOP_WORDS, folded
 
 PEER = "rank_bm25"
 PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0)
@@ -33,7 +33,7 @@ class RecipeRanker:
     """memkit's own search with some of its ingredients."""
 
     def __init__(self, dialogue: Dialogue, recipe: Recipe) -> None:
-        self._conversation = Conversation(dialogue.turns, recipe)
+        self._conversation = ConversationIndex(dialogue.turns, recipe)
 
     def turns(self, query: str, today: date | None) -> list[int]:
         """Return the turns as ``conversation_search`` ranks them."""

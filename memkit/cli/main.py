@@ -12,7 +12,7 @@ from memkit import __version__
 from memkit.cli.lazy import Commands, LazyGroup
 from memkit.cli.output import Diagnostic, Front, diagnostic, envelope
 from memkit.cli.streams import discard, given_arguments, prepare_streams, say, usage_line
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import harmless
 
 COMMANDS: Commands = {
@@ -107,11 +107,11 @@ def main() -> None:
 def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     """Print ``error`` as one line or one envelope and return its exit code."""
     code, label, message = _describe(error)
-    message = masked(message)  # it may quote what somebody typed in the wrong place
+    message = mask(message)  # it may quote what somebody typed in the wrong place
     if front.debug or "--debug" in arguments:
         import traceback
 
-        say(masked("".join(traceback.format_exception(error))), err=True)
+        say(mask("".join(traceback.format_exception(error))), err=True)
     if front.json or _asks_for_json(arguments):
         path, line = getattr(error, "path", None), getattr(error, "line", None)
         _say_failure(error, arguments, diagnostic(label, message, path=str(path) if path else None, line=line))

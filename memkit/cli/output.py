@@ -44,7 +44,7 @@ class Front:
 
         Its settings are read all the same: what a newer memkit wrote, or what is damaged, is not judged.
         """
-        from memkit.runtime.memory.clone import claim
+        from memkit.runtime.memory.log.clone import claim
         from memkit.store.config import load_settings
         from memkit.store.layout import find_store
 

@@ -13,8 +13,8 @@ import click
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic
 from memkit.errors import UsageError
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.times import DATE, normal_time
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.stamps import DATE, normal_time
 from memkit.terminal import one_line
 
 # ``memkit consent``: whether a user agreed to long-term memory.

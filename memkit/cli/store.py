@@ -15,7 +15,7 @@ from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, sug
 from memkit.cli.persons import agent_at_work
 from memkit.cli.trust import with_trust
 from memkit.errors import MemkitError, NoStore, UsageError
-from memkit.runtime.memory.interface import Problem
+from memkit.runtime.memory.interface import ShardProblem
 from memkit.store.config import Setting, load_settings
 from memkit.store.layout import find_store
 from memkit.store.setting_meanings import meaning_of
@@ -196,7 +196,7 @@ def fsck(front: Front, fix: bool) -> None:
     front.answer(data, lines, ok=not report.problems, diagnostics=findings)
 
 
-def _data(problem: Problem, *, fixed: bool) -> dict[str, Any]:
+def _data(problem: ShardProblem, *, fixed: bool) -> dict[str, Any]:
     return {
         "code": problem.code,
         "path": problem.path,
@@ -206,11 +206,11 @@ def _data(problem: Problem, *, fixed: bool) -> dict[str, Any]:
     }
 
 
-def _place(problem: Problem) -> str:
+def _place(problem: ShardProblem) -> str:
     return f"{problem.path}:{problem.line}" if problem.line else problem.path
 
 
-def _finding(problem: Problem, severity: str) -> Any:
+def _finding(problem: ShardProblem, severity: str) -> Any:
     return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, StoreFault
-from memkit.runtime.memory.vectors import Embedder
+from memkit.runtime.memory.index.search import Embedder
 from memkit.store.manifest import change_manifest
 
 KEY = "retrieval.vector_model"

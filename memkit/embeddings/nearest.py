@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 from memkit.embeddings.local import EXTRA
 from memkit.errors import MissingExtra
-from memkit.runtime.memory.index_corpus import CorpusIndex
-from memkit.runtime.memory.index_database import VECTORS, Database
-from memkit.runtime.memory.vectors import Embedder
+from memkit.runtime.memory.index.corpus import CorpusIndex
+from memkit.runtime.memory.index.database import VECTORS, Database
+from memkit.runtime.memory.index.search import Embedder
 
 if TYPE_CHECKING:
     from usearch.index import Index

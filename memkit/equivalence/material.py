@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.store import starter_files
 
 NAME = "equivalence"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
 
 OUTBOX = "outbox.jsonl"
 """What the store's tool writes: a call that was denied leaves nothing here."""

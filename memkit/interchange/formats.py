@@ -11,7 +11,7 @@ from memkit.errors import UsageError
 from memkit.interchange.interface import Reader, Source
 from memkit.interchange.json_text import BOM, is_json_lines, numbered_objects, whole_document
 from memkit.interchange.sqlite_file import is_sqlite, tables
-from memkit.runtime.memory.interface import Reason
+from memkit.runtime.memory.record.errors import Reason
 
 FORMATS: Mapping[str, str] = {
     "memkit": "memkit.interchange.memkit:MemkitReader",

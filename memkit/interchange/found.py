@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 
 from memkit.interchange.interface import Found, Unfit, Wishes
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.lines import encode_data
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.offers import IMPORTED_FIELDS, RESERVED
-from memkit.runtime.memory.record import JSON, MAX_LINE_BYTES, RECORD_FIELDS, Draft, field_problems
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES, encode_data
+from memkit.runtime.memory.record.record import IMPORTED_FIELDS, RECORD_FIELDS, RESERVED, Draft, field_problems
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 OFFERED = tuple(name for name in Draft._fields if name != "extra")
@@ -56,7 +55,7 @@ def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:
     if not problems:
         problems = _unwritable(data)
     if problems:
-        return Reason("schema", masked(problems[0]))
+        return Reason("schema", mask(problems[0]))
     if wishes.user is not None and data["user_id"] != wishes.user:
         return Reason("other_user", "The line is about another user than the one it is imported for.")
     return None

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.record import Draft
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.record import Draft
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from memkit.interchange.found import foreign
 from memkit.interchange.interface import Item, Source, Unfit, Wishes
 from memkit.interchange.json_text import Line, objects, parsed_object
 from memkit.interchange.sqlite_file import is_sqlite, opened_table
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.record import JSON
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import JSON
 
 COLUMNS = frozenset({"prefix", "key", "value"})
 TEXTS = ("content", "text", "memory", "data", "fact")

@@ -8,8 +8,8 @@ from memkit.errors import UsageError
 from memkit.interchange.found import foreign
 from memkit.interchange.interface import Item, Passed, Source, Wishes
 from memkit.interchange.markdown_lists import Bullet, read_lists
-from memkit.runtime.memory.record import MAX_NAME
-from memkit.runtime.memory.values import fingerprint
+from memkit.runtime.memory.record.fields import MAX_NAME
+from memkit.runtime.memory.words.text import fingerprint
 
 LARGEST_TEXT = 16 * 1024 * 1024
 

@@ -11,8 +11,8 @@ from memkit.interchange.found import foreign
 from memkit.interchange.interface import Item, Passed, Source, Unfit, Wishes
 from memkit.interchange.json_text import objects
 from memkit.interchange.sqlite_file import is_sqlite, opened_table
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.record import JSON
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import JSON
 
 FIELDS = {
     "id": "id", "text": "memory", "user_id": "user_id", "agent_id": "agent_id", "session_id": "run_id",

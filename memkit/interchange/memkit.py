@@ -13,10 +13,10 @@ from memkit.interchange.found import found
 from memkit.interchange.interface import Found, Item, Passed, Source, Unfit, Wishes
 from memkit.interchange.json_text import numbered_objects
 from memkit.interchange.machine import KINDS
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.record import JSON, Draft, Record
-from memkit.runtime.memory.replay import OPERATIONS, Event, fold
+from memkit.runtime.memory.record.errors import InvalidRecord, Reason
+from memkit.runtime.memory.record.events import OPERATIONS, Event, fold
+from memkit.runtime.memory.record.lines import JSON
+from memkit.runtime.memory.record.record import Draft, Record
 
 Events = Mapping[str, list[Event]]
 

@@ -15,7 +15,7 @@ from memkit.errors import EnvironmentFault
 from memkit.runtime.htn.core import Domain, HtnError
 from memkit.runtime.htn.proposals import Gap
 from memkit.runtime.htn.question import Refusal
-from memkit.runtime.memory.private_folders import make_private
+from memkit.runtime.memory.log.files import make_private
 
 
 def domain_digest(domain: Domain) -> str:

@@ -16,8 +16,8 @@ from memkit.runtime.htn.data import method_from_data, method_to_data
 from memkit.runtime.htn.goals import is_goal
 from memkit.runtime.htn.learning import content_of
 from memkit.runtime.htn.terms import Term, is_variable
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.locking import locked
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.log.files import locked
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME, checked_name, require_inside
 from memkit.store.schema import SchemaFinding, suggestion

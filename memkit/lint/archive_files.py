@@ -11,11 +11,11 @@ from pathlib import Path
 
 from memkit.errors import StoreFault
 from memkit.lint.interface import Finding, Source
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.lines import decode_line
-from memkit.runtime.memory.log import is_whole
-from memkit.runtime.memory.record import JSON, Record
-from memkit.runtime.memory.replay import Event
+from memkit.runtime.memory.log.log import is_whole
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import JSON, decode_line
+from memkit.runtime.memory.record.record import Record
 
 _SHARD = re.compile(r"\d{4}-\d{2}/[^/]+\.jsonl")
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b"=======\n", b"=======\r\n", b">>>>>>> ")

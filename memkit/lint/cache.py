@@ -17,7 +17,7 @@ from memkit import __version__
 from memkit.errors import MemkitError
 from memkit.lint.interface import Edit, Finding
 from memkit.lint.suppressions import Suppression
-from memkit.runtime.memory.clone import cache_folder
+from memkit.runtime.memory.log.clone import cache_folder
 from memkit.store.files import whole_file
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ from memkit.lint.interface import Finding, LintReport, Source
 from memkit.lint.sources import lies_inside, sources_of_store
 from memkit.lint.store_files import StoreFiles
 from memkit.lint.suppressions import apply_suppressions
-from memkit.runtime.memory.private_folders import MACHINE
+from memkit.runtime.memory.log.files import MACHINE
 from memkit.store.layout import MANIFEST
 from memkit.store.tracked import HOW_TO_CLEAN, is_tracked
 

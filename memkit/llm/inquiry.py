@@ -24,7 +24,7 @@ from memkit.llm.patience import Patience
 from memkit.llm.vendor import TooSlow, Unserved, Vendor, timed
 from memkit.llm.wire import Arriving, Delta
 from memkit.runtime.loop.interface import Completion, Message
-from memkit.runtime.memory.tokens import counter
+from memkit.runtime.memory.tiers.budget import counter
 
 # What went wrong between here and a model, in one line that says what to do.
 

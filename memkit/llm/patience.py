@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.runtime.memory.times import parse_duration
+from memkit.runtime.memory.record.stamps import parse_duration
 from memkit.store.config import load_settings
 
 _BEHIND_THE_CLOCK = 5.0

@@ -14,10 +14,10 @@ from memkit.llm.providers import require_provider
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.fencing import fence, new_marker
 from memkit.runtime.loop.interface import Message, Model
-from memkit.runtime.memory.fence import fence as fence_records
 from memkit.runtime.memory.interface import Contradicts, UnreadableAnswer
-from memkit.runtime.memory.record import Record
-from memkit.runtime.memory.summary import Summarise
+from memkit.runtime.memory.record.record import Record
+from memkit.runtime.memory.tiers.budget import Summarise
+from memkit.runtime.memory.tiers.fence import fence as fence_records
 
 OFF = "off"
 CONFIGURED = "provider"

@@ -10,7 +10,7 @@ from typing import Any
 from memkit.policies.policy_set import PolicySet
 from memkit.policies.verdict_diff import VerdictChange, change_of, ordered
 from memkit.runtime.guard.core import Call, Guard
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask
 
 LONGEST = 4_000
 """Characters of the arguments of one call that the log keeps; longer ones are not kept at all."""
@@ -38,7 +38,7 @@ def recordable(values: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _masked(value: Any) -> Any:
     if isinstance(value, str):
-        return masked(value)
+        return mask(value)
     if isinstance(value, list):
         return [_masked(item) for item in value]
     if isinstance(value, dict):

@@ -8,7 +8,7 @@ from typing import Any
 
 from memkit.privacy.belonging import Belonging, objects_in, said
 from memkit.privacy.needles import Needles
-from memkit.runtime.memory.sealing import is_in_clear
+from memkit.runtime.memory.record.record import is_in_clear
 
 Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Returns a line with what was sealed in it in clear, where the key is here."""

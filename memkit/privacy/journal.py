@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.memory.clone import cache_folder, lock_file, state_folder
-from memkit.runtime.memory.errors import StoreLocked
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.private_folders import MACHINE
-from memkit.runtime.memory.shards import sync_folder
+from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
+from memkit.runtime.memory.log.files import MACHINE, locked
+from memkit.runtime.memory.log.shards import sync_folder
+from memkit.runtime.memory.record.errors import StoreLocked
 
 _FILE = "journal.json"
 _NEW, _OLD, _FILES = "git", "old", "files"

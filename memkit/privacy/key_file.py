@@ -14,7 +14,7 @@ from typing import Any
 
 from memkit.errors import MissingExtra, NegativeAnswer, UsageError
 from memkit.privacy.sealer import MISSING, NONCE, has_cryptography
-from memkit.runtime.memory.lines import encode_data
+from memkit.runtime.memory.record.lines import encode_data
 
 FORMAT = "memkit-keys"
 VERSION = 1

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.shards import sync_folder
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import sync_folder
 from memkit.store.config import read_manifest
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home

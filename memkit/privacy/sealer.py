@@ -16,9 +16,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memkit.errors import MissingExtra
-from memkit.runtime.memory.lines import DECODER, encode_data
-from memkit.runtime.memory.record import JSON, is_sealed
-from memkit.runtime.memory.sealing import CLEAR, NO_KEY, SealDamaged, is_to_hide
+from memkit.runtime.memory.record.lines import DECODER, JSON, NO_KEY, SealDamaged, encode_data, is_sealed
+from memkit.runtime.memory.record.record import CLEAR, is_to_hide
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from memkit.privacy.needles import Needles
 from memkit.privacy.remainder import Remainder
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Scanner, files_below
-from memkit.runtime.memory.clone import CACHE, cache_folder
-from memkit.runtime.memory.private_folders import MACHINE
+from memkit.runtime.memory.log.clone import CACHE, cache_folder
+from memkit.runtime.memory.log.files import MACHINE
 from memkit.store.layout import MANIFEST
 
 

@@ -7,7 +7,7 @@ from memkit.review.interface import Difference, in_order
 from memkit.review.memory_changes import memory_subjects
 from memkit.review.shard_lines import SHARD
 from memkit.review.sides import FileState, Side, Sides
-from memkit.runtime.memory.sealing import Sealer
+from memkit.runtime.memory.record.lines import Sealer
 
 
 def difference(sides: Sides, sealer: Sealer) -> Difference:

@@ -18,7 +18,7 @@ from memkit.review.policy_changes import policy_changes
 from memkit.review.quoting import quoted
 from memkit.review.setting_changes import setting_changes
 from memkit.review.sides import EXECUTABLE, LARGEST, LINK, FileState, Side
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.skills.changes import skill_changes
 from memkit.skills.skill import read_skill, skill_findings
 from memkit.store.layout import MANIFEST
@@ -50,7 +50,7 @@ class _Read:
 def _skill_changes(before: Any, after: Any) -> list[Change]:
     one, other = (None if data is None else read_skill(data) for data in (before, after))
     told = (asdict(change) for change in skill_changes(one, other))
-    return [Change(**{**change, "message": masked(change["message"])}) for change in told]
+    return [Change(**{**change, "message": mask(change["message"])}) for change in told]
 
 
 KINDS: Mapping[str, Kind] = {

@@ -9,11 +9,11 @@ from memkit.review.interface import Change, Subject
 from memkit.review.quoting import quoted, value
 from memkit.review.shard_lines import SHARD, Flaw, Line, ShardLines, compared_shards, lines_about
 from memkit.review.sides import Side
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.record import JSON, Record, is_sealed, replaced_by
-from memkit.runtime.memory.replay import Event, Located, fold, in_order
-from memkit.runtime.memory.sealing import Sealer
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.events import Event, Located, fold, in_order
+from memkit.runtime.memory.record.lines import JSON, Sealer, is_sealed
+from memkit.runtime.memory.record.record import Record, replaced_by
 from memkit.terminal import counted
 
 SHARED = "shared"
@@ -79,7 +79,7 @@ def _gone(id: str, line: Line, path: str) -> Change:
 def _edited(id: str, was: Line, now: Line, path: str) -> Change:
     keys = [key for key in dict.fromkeys([*was, *now]) if was.get(key) != now.get(key)]
     shown = "; ".join(f"{key} {value(was.get(key), 60)} → {value(now.get(key), 60)}" for key in keys[:3])
-    said = f"line edited in {quoted(path)}, where lines are only ever added: {masked(shown)}"
+    said = f"line edited in {quoted(path)}, where lines are only ever added: {mask(shown)}"
     return Change("archive", "edited", said, _text(was), _text(now), attention=True, id=id)
 
 
@@ -91,7 +91,7 @@ def _named(line: Line) -> str:
 
 def _text(line: Line | None) -> str | None:
     """Return the text of a record as data for others: without secrets, and None where nobody here can read it."""
-    return masked(str(line["text"])) if line is not None and isinstance(line.get("text"), str) else None
+    return mask(str(line["text"])) if line is not None and isinstance(line.get("text"), str) else None
 
 
 def _quote(line: Line | None) -> str:
@@ -217,7 +217,7 @@ class _Past:
         held = "" if trust == "verified" else f", {trust}"
         agent = f" of the agent {quoted(str(line['agent_id']))}" if line.get("agent_id") else ""
         said = f"core section {quoted(section)}{agent} set by {line.get('actor', 'import')}{held}: {text}"
-        return Change("core", "changed", said, None, masked(str(fields.get("text", ""))), attention=True, id=id)
+        return Change("core", "changed", said, None, mask(str(fields.get("text", ""))), attention=True, id=id)
 
     def _consent(self, id: str, line: Line) -> Change:
         granted = bool(_fields(line).get("granted"))

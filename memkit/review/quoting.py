@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import one_line
 
 WIDTH = 100
@@ -17,7 +17,7 @@ _OWN_MARKS = str.maketrans("“”", '""')
 def quoted(text: str, width: int = WIDTH) -> str:
     """Return a text of the store as it is quoted: on one line, cut, harmless, without secrets, between “ and ”."""
     # Only the marks around it may be these, so that whoever reads the sentence knows where the foreign text ends.
-    return f"“{one_line(masked(text[: width * 8]), width).translate(_OWN_MARKS)}”"
+    return f"“{one_line(mask(text[: width * 8]), width).translate(_OWN_MARKS)}”"
 
 
 def value(data: Any, width: int = WIDTH) -> str:

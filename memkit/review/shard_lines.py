@@ -7,12 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from memkit.review.sides import Side
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.lines import decode_line
-from memkit.runtime.memory.pieces import Piece, pieces
-from memkit.runtime.memory.record import JSON
-from memkit.runtime.memory.sealing import Sealer, shown
-from memkit.runtime.memory.shards import MONTH
+from memkit.runtime.memory.log.check import ShardPiece, pieces
+from memkit.runtime.memory.log.shards import MONTH
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.lines import JSON, Sealer, decode_line, shown
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
 AT_ONCE = 16
@@ -75,7 +73,7 @@ def _shared(old: bytes, new: bytes) -> int:
     return len(old) if new.startswith(old) and old.endswith(b"\n") else 0
 
 
-def _take(piece: Piece, path: str, lines: dict[str, tuple[str, bytes]], flaws: set[bytes]) -> bool:
+def _take(piece: ShardPiece, path: str, lines: dict[str, tuple[str, bytes]], flaws: set[bytes]) -> bool:
     if piece.data is None:
         flaws.add(piece.content)
         return False

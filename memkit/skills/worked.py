@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.runtime.memory.recall import Turn
+from memkit.runtime.memory.tiers.sessions import Turn
 
 _CALL = re.compile(r"^\[called (?P<name>\S+) (?P<args>\{.*\})\]$")
 _RESULT = re.compile(r'^<data \S+ from="(?P<name>[^"]+)">')

@@ -8,13 +8,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.shards import MONTH
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.shards import MONTH
 
 _MOVE = "Move it to archive/<YYYY-MM>/<writer>.jsonl if its lines belong to memory, or out of archive/ if not."
 
 
-def misplaced(root: Path) -> Iterator[tuple[Problem, Path]]:
+def misplaced(root: Path) -> Iterator[tuple[ShardProblem, Path]]:
     """Yield each file or link of ``archive/`` that looks like a shard and is not read as one."""
     archive = root / "archive"
     if archive.is_symlink():
@@ -31,14 +31,14 @@ def misplaced(root: Path) -> Iterator[tuple[Problem, Path]]:
             yield _problem("misplaced-shard", root, path, f"This is no shard, and nothing in it is remembered. {_MOVE}")
 
 
-def twins(paths: Iterable[str]) -> Iterator[Problem]:
+def twins(paths: Iterable[str]) -> Iterator[ShardProblem]:
     """Yield the shards whose names a file system may take for one another."""
     first: dict[str, str] = {}
     for path in paths:
         earlier = first.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
         if earlier != path:
             message = f"Only one of this and {earlier} can be checked out on macOS. Rename one with 'git mv'."
-            yield Problem("name-twin", path, 0, message)
+            yield ShardProblem("name-twin", path, 0, message)
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -47,5 +47,5 @@ def _below(folder: Path) -> Iterator[Path]:
         yield from (Path(base) / name for name in (*files, *links))
 
 
-def _problem(code: str, root: Path, path: Path, message: str) -> tuple[Problem, Path]:
-    return Problem(code, path.relative_to(root).as_posix(), 0, message), path
+def _problem(code: str, root: Path, path: Path, message: str) -> tuple[ShardProblem, Path]:
+    return ShardProblem(code, path.relative_to(root).as_posix(), 0, message), path

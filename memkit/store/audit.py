@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.runtime.memory.regular_files import open_regular
+from memkit.runtime.memory.log.files import open_regular
 
 Event = Mapping[str, Any]
 APPENDING = os.O_RDWR | os.O_APPEND | os.O_CREAT

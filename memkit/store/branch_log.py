@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from memkit.runtime.memory.log import ShardStat, Span, Written
-from memkit.runtime.memory.shards import MONTH, SHARD_LIMIT, shard_name
+from memkit.runtime.memory.log.log import ShardStat, Span, Written
+from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, shard_name
 from memkit.store.git_objects import REGULAR, GitObjects
 
 _SHARD = re.compile(rf"archive/(?P<shard>{MONTH}/[^/]+\.jsonl)")

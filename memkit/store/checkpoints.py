@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memkit.runtime.memory.regular_files import open_regular, whole_file
-from memkit.runtime.memory.sealing import Sealer, shown
-from memkit.runtime.memory.session_file import session_digest
+from memkit.runtime.memory.log.files import open_regular, whole_file
+from memkit.runtime.memory.record.lines import Sealer, shown
+from memkit.runtime.memory.tiers.sessions import session_digest
 
 CHECKPOINTS = "checkpoints"
 Step = Mapping[str, Any]

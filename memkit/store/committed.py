@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 
-from memkit.runtime.memory.check import Examined, says_the_same
-from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.pieces import Piece, pieces
-from memkit.runtime.memory.shards import MONTH
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.check import Examined, ShardPiece, pieces, says_the_same
+from memkit.runtime.memory.log.shards import MONTH
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 
@@ -25,7 +24,7 @@ class CommittedShard:
     path: str
     source: str
     """What has it: the last commit, or a side of a merge."""
-    lines: tuple[Piece, ...]
+    lines: tuple[ShardPiece, ...]
 
 
 @dataclass(frozen=True)
@@ -33,36 +32,38 @@ class Loss:
     """What the working tree changed of a committed shard, whose lines are never edited."""
 
     shard: CommittedShard
-    missing: tuple[Piece, ...]
+    missing: tuple[ShardPiece, ...]
     """Lines that stand nowhere any more."""
-    edited: tuple[tuple[str, Piece, Piece], ...]
+    edited: tuple[tuple[str, ShardPiece, ShardPiece], ...]
     """Where a line stands now, as what, and what git has."""
     is_deleted: bool
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[ShardProblem]:
         """Yield what to say of it."""
         path, source, count = self.shard.path, self.shard.source, len(self.missing)
         if count:
             lines = f"{count} line{'s' if count > 1 else ''} of {source}"
             if self.is_deleted:
-                yield Problem("deleted-shard", path, 0, f"The shard was deleted, and {lines} with it.")
+                yield ShardProblem("deleted-shard", path, 0, f"The shard was deleted, and {lines} with it.")
             else:
                 first = self.missing[0]
                 message = f"{lines} {'are' if count > 1 else 'is'} gone: {first.id}, line {first.number} there"
-                yield Problem("missing-line", path, first.number, f"{message}{', and so on' if count > 1 else ''}.")
+                yield ShardProblem(
+                    "missing-line", path, first.number, f"{message}{', and so on' if count > 1 else ''}."
+                )
         for place, now, then in self.edited:
             message = (
                 f"Id {then.id} is another line in {source} ({path}:{then.number}). Lines are never edited: "
                 "take the change back, and correct the record with 'memkit memory supersede'."
             )
-            yield Problem("edited-line", place, now.number, message)
+            yield ShardProblem("edited-line", place, now.number, message)
 
 
 def losses(git: Git, shards: Mapping[str, Examined]) -> list[Loss]:
     """Return what the shards of the working tree lack of what git has; nothing outside of a repository."""
     if not git.is_repository():
         return []
-    standing: dict[str, list[tuple[str, Piece]]] = {}
+    standing: dict[str, list[tuple[str, ShardPiece]]] = {}
     for path, shard in shards.items():
         for piece in shard.pieces:
             if piece.data is not None:
@@ -72,7 +73,7 @@ def losses(git: Git, shards: Mapping[str, Examined]) -> list[Loss]:
 
 
 def _loss(
-    shard: CommittedShard, shards: Mapping[str, Examined], standing: Mapping[str, list[tuple[str, Piece]]]
+    shard: CommittedShard, shards: Mapping[str, Examined], standing: Mapping[str, list[tuple[str, ShardPiece]]]
 ) -> Loss:
     missing, edited = [], []
     for line in shard.lines:

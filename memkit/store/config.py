@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
-from memkit.runtime.memory.clone import cache_folder
-from memkit.runtime.memory.private_folders import make_private
+from memkit.runtime.memory.log.clone import cache_folder
+from memkit.runtime.memory.log.files import make_private
 from memkit.store.layout import MANIFEST
 
 FORMAT = 1

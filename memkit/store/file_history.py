@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memkit.errors import StoreFault
-from memkit.runtime.memory.times import normal_time
+from memkit.runtime.memory.record.stamps import normal_time
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 from memkit.store.yaml import YamlError, load_yaml

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.memory.private_folders import make_private
-from memkit.runtime.memory.shards import sync_folder
+from memkit.runtime.memory.log.files import make_private
+from memkit.runtime.memory.log.shards import sync_folder
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 from memkit.errors import NoStore, StoreFault, UsageError
-from memkit.runtime.memory import machine_key
-from memkit.runtime.memory.errors import ArchiveError, LeadsOut
-from memkit.runtime.memory.inside import require_inside as leads_inside
-from memkit.runtime.memory.private_folders import require_private
+from memkit.runtime.memory.log import machine_key
+from memkit.runtime.memory.log.files import require_inside as leads_inside
+from memkit.runtime.memory.log.files import require_private
+from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
 from memkit.terminal import shell_word
 
 MANIFEST = "memkit.yaml"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from memkit.runtime.memory.times import to_text
+from memkit.runtime.memory.record.stamps import to_text
 from memkit.store.git import Git
 
 _HEADER = re.compile(r"(?P<commit>[0-9a-f]{40,64}) \d+ (?P<line>\d+)(?: \d+)?")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from memkit.runtime.loop.journal import open_turn
 from memkit.runtime.loop.journal_file import JournalError, read_entries
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.record import is_sealed
-from memkit.runtime.memory.regular_files import whole_file
-from memkit.runtime.memory.session_file import is_session
-from memkit.runtime.memory.shards import set_aside
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.log.files import whole_file
+from memkit.runtime.memory.log.shards import set_aside
+from memkit.runtime.memory.record.lines import is_sealed
+from memkit.runtime.memory.tiers.sessions import is_session
 from memkit.store.checkpoints import CHECKPOINTS
 from memkit.store.sessions import FOLDERS
 
@@ -23,13 +23,13 @@ _STEPS = (
 )
 
 
-def damaged_sessions(root: Path) -> Iterator[Problem]:
+def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
     """Yield the files of sessions in the store at ``root`` that cannot be read."""
     state = state_folder(root)
     for folder in FOLDERS:
         for path in sorted((state / folder).glob("*.json")):
             if not _is_session(path):
-                yield Problem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
+                yield ShardProblem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
     for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
         try:
             entries = read_entries(path)
@@ -37,10 +37,10 @@ def damaged_sessions(root: Path) -> Iterator[Problem]:
             if not (is_over or any(map(is_sealed, entries))):  # what its key hides is not damaged
                 open_turn(entries)
         except (JournalError, ValueError):
-            yield Problem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
+            yield ShardProblem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
 
 
-def set_damaged_aside(root: Path) -> list[Problem]:
+def set_damaged_aside(root: Path) -> list[ShardProblem]:
     """Move the files that cannot be read to where a person may look at them, and return what was wrong with them."""
     problems = list(damaged_sessions(root))
     for problem in problems:

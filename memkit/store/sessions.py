@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
-from memkit.runtime.memory.recall import RecallMemory, Turn
-from memkit.runtime.memory.regular_files import open_regular
-from memkit.runtime.memory.sealing import Sealer
-from memkit.runtime.memory.session_file import SessionFile, files_of_sessions, session_digest
-from memkit.runtime.memory.summary import first_sentence
-from memkit.runtime.memory.times import to_text
+from memkit.runtime.memory.log.files import open_regular
+from memkit.runtime.memory.record.lines import Sealer
+from memkit.runtime.memory.record.stamps import to_text
+from memkit.runtime.memory.tiers.budget import first_sentence
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import SessionFile, Turn, files_of_sessions, session_digest
 from memkit.store.checkpoints import CHECKPOINTS
 
 FOLDERS = ("sessions", "context")

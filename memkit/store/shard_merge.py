@@ -7,10 +7,9 @@ from heapq import merge
 from itertools import takewhile
 from typing import NamedTuple
 
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.lines import decode_line
-from memkit.runtime.memory.pieces import BYTE_ORDER_MARK
-from memkit.runtime.memory.record import JSON
+from memkit.runtime.memory.log.check import BYTE_ORDER_MARK
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.lines import JSON, decode_line
 
 
 class Merged(NamedTuple):

@@ -12,13 +12,12 @@ from datetime import datetime
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.memory.check import Examined, dangling_events, examined
-from memkit.runtime.memory.clone import lock_file, state_folder
-from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.log import Log
-from memkit.runtime.memory.pieces import Piece, pieces
-from memkit.runtime.memory.shards import set_aside, sync_folder
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.check import Examined, ShardPiece, dangling_events, examined, pieces
+from memkit.runtime.memory.log.clone import lock_file, state_folder
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.log import Log
+from memkit.runtime.memory.log.shards import set_aside, sync_folder
 from memkit.store.archive_files import misplaced, twins
 from memkit.store.committed import Loss, losses
 from memkit.store.files import write_whole
@@ -40,9 +39,9 @@ class Findings:
 
     shards: Mapping[str, Examined]
     losses: Sequence[Loss]
-    strays: Sequence[tuple[Problem, Path]]
-    problems: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
+    strays: Sequence[tuple[ShardProblem, Path]]
+    problems: tuple[ShardProblem, ...]
+    warnings: tuple[ShardProblem, ...]
 
 
 def find_problems(root: Path, log: Log, git: Git) -> Findings:
@@ -53,7 +52,7 @@ def find_problems(root: Path, log: Log, git: Git) -> Findings:
     try:
         lost = losses(git, shards)
     except EnvironmentFault as error:
-        warnings.append(Problem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
+        warnings.append(ShardProblem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
     strays = list(misplaced(root))
     found = [problem for shard in shards.values() for problem in shard.problems]
     found += [problem for loss in lost for problem in loss.problems()]
@@ -62,7 +61,7 @@ def find_problems(root: Path, log: Log, git: Git) -> Findings:
     return Findings(shards, lost, strays, tuple(found), tuple(warnings))
 
 
-def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[Problem]:
+def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[ShardProblem]:
     """Repair what can be repaired without a person and return what that was.
 
     Raises:
@@ -103,7 +102,7 @@ class _Shelf:
         write_whole(self._root / path, content)
         self._sync(self._root / path)
 
-    def clear(self, findings: Findings) -> list[Problem]:
+    def clear(self, findings: Findings) -> list[ShardProblem]:
         """Move away the files that look like shards and hold nothing that the shards lack."""
         known = {piece.id for shard in findings.shards.values() for piece in shard.pieces if piece.data is not None}
         fixed = []
@@ -138,7 +137,7 @@ class _Shelf:
             raise EnvironmentFault(f"{path.parent} cannot be written: {error.strerror}.") from error
 
 
-def _mended(shard: Examined, lost: Iterable[Loss]) -> tuple[list[bytes], list[Piece]]:
+def _mended(shard: Examined, lost: Iterable[Loss]) -> tuple[list[bytes], list[ShardPiece]]:
     """Return the lines of a shard as they should be, and what of it goes."""
     edits = {id(now): then for loss in lost for place, now, then in loss.edited if place == shard.path}
     edited = [piece for piece in shard.pieces if id(piece) in edits]

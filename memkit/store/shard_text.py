@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.lines import decode_line, encode_data
-from memkit.runtime.memory.record import JSON
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.lines import JSON, decode_line, encode_data
 from memkit.terminal import one_line
 
 Open = Callable[[Mapping[str, JSON]], Mapping[str, JSON]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memkit.errors import StoreFault
-from memkit.runtime.memory.private_folders import MACHINE
+from memkit.runtime.memory.log.files import MACHINE
 from memkit.store.git_folder import known_git_folder
 
 HOW_TO_CLEAN = (

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.log import ShardStat
-from memkit.runtime.memory.shards import MONTH
+from memkit.runtime.memory.log.log import ShardStat
+from memkit.runtime.memory.log.shards import MONTH
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects, TreeEntry
 from memkit.store.layout import MANIFEST

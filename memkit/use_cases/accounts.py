@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import no_record
-from memkit.runtime.memory.record import JSON, Record
+from memkit.runtime.memory.record.lines import JSON
+from memkit.runtime.memory.record.record import Record
 
 if TYPE_CHECKING:
-    from memkit.runtime.memory.census import Census
-    from memkit.runtime.memory.log import Log
+    from memkit.runtime.memory.archive.overview import ArchiveCensus as Census
+    from memkit.runtime.memory.log.log import Log
     from memkit.workspace import Workspace
 
 KINDS = ("retrieved", "injected", "cited")
@@ -118,7 +119,7 @@ def blame_record(workspace: Workspace, record_id: str, *, user: str | None = Non
 
 def _lines_about(log: Log, record_id: str, user: str | None) -> Iterator[BlamedLine]:
     """Yield the lines about a record; the same line in a second shard is left out, and so is another user's."""
-    from memkit.runtime.memory.pieces import pieces
+    from memkit.runtime.memory.log.check import pieces
 
     seen: set[str] = set()
     for shard in sorted(log.shards()):
@@ -134,7 +135,7 @@ def _lines_about(log: Log, record_id: str, user: str | None) -> Iterator[BlamedL
 
 
 def _is_visible(data: Mapping[str, JSON], user: str | None) -> bool:
-    from memkit.runtime.memory.index_catalogue import SHARED, corpus_of
+    from memkit.runtime.memory.record.record import SHARED, corpus_of
 
     return user is None or data.get("user_id") == user or corpus_of(data) == SHARED
 
@@ -148,7 +149,7 @@ def _op(data: Mapping[str, JSON], own_id: str, record_id: str) -> str:
 
 
 def _line(data: Mapping[str, JSON], op: str, path: str, number: int) -> BlamedLine:
-    from memkit.runtime.memory.replay import Event
+    from memkit.runtime.memory.record.events import Event
 
     if "op" in data:
         event = Event.from_data(data)

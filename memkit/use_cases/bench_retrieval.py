@@ -12,7 +12,7 @@ from memkit.bench.interface import Dialogue
 from memkit.bench.measure import Measurement, measure
 from memkit.bench.modes import MEANING, MODES, ranker
 from memkit.errors import UsageError
-from memkit.runtime.memory.vectors import Embedder
+from memkit.runtime.memory.index.search import Embedder
 
 FAR = 5
 """Where k is more than one in so many of the candidates, chance alone finds much."""

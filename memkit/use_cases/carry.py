@@ -16,12 +16,13 @@ from memkit.interchange.formats import OWNERLESS, open_reader
 from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
 from memkit.interchange.json_text import numbered_objects
 from memkit.interchange.machine import KINDS, problem
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.interface import Decision, Reason
-from memkit.runtime.memory.lines import encode_data
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.record import JSON, Draft, Origin, is_sealed
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import JSON, encode_data, is_sealed
+from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.record.stamps import parse_time
 from memkit.workspace import Workspace
 
 # Write down everything that is held on a user.
@@ -291,7 +292,7 @@ def _check(workspace: Workspace, source: Source, restored: Restored) -> None:
         number = numbers.popleft()
         restored.here += answer.is_here
         if answer.reason:
-            reason = Reason(answer.reason.code, masked(answer.reason.message))
+            reason = Reason(answer.reason.code, mask(answer.reason.message))
             restored.refused.append(Unfit(number, (reason,)))
 
 

@@ -24,7 +24,7 @@ from memkit.runtime.loop.interface import Approval, ToolOutcome
 from memkit.runtime.loop.plan_run import ToolHands
 from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.schema import suggestion
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace, utc_now

@@ -21,14 +21,13 @@ from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
 from memkit.privacy.survey import FileChange, Survey, stores_inside
-from memkit.runtime.memory.archive import LOCK_SECONDS
-from memkit.runtime.memory.clone import cache_folder, lock_file
-from memkit.runtime.memory.lines import encode_line
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.record import new_id
-from memkit.runtime.memory.sealing import shown
-from memkit.runtime.memory.shards import SHARD_LIMIT, ShardLog, shard_name
-from memkit.runtime.memory.tombstones import burials
+from memkit.runtime.memory.archive.archive import LOCK_SECONDS
+from memkit.runtime.memory.archive.view import burials
+from memkit.runtime.memory.log.clone import cache_folder, lock_file
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import SHARD_LIMIT, ShardLog, shard_name
+from memkit.runtime.memory.record.lines import encode_line, shown
+from memkit.runtime.memory.record.stamps import new_id
 from memkit.store.files import write_whole
 from memkit.store.git_process import require_git
 from memkit.store.layout import keys_home, require_writable_inside

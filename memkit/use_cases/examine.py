@@ -14,10 +14,10 @@ from memkit.domains import load_domains
 from memkit.errors import MemkitError, NoStore, StoreFault
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
-from memkit.runtime.memory.clone import foreign_states, own_state
-from memkit.runtime.memory.errors import ArchiveError
-from memkit.runtime.memory.sealing import clear_lines
-from memkit.runtime.memory.tokens import counter
+from memkit.runtime.memory.log.check import clear_lines
+from memkit.runtime.memory.log.clone import foreign_states, own_state
+from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.tiers.budget import counter
 from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills import load_skills
 from memkit.store.git import Git

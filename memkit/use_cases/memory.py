@@ -8,9 +8,9 @@ from typing import Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
-from memkit.runtime.memory.record import Draft, Record
-from memkit.runtime.memory.refining import refined
-from memkit.runtime.memory.revocation import Revocation, Source
+from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
+from memkit.runtime.memory.lifecycle.successors import refined
+from memkit.runtime.memory.record.record import Draft, Record
 from memkit.use_cases.accounts import turn_events
 from memkit.use_cases.recall import require_status
 from memkit.workspace import Workspace
@@ -258,7 +258,7 @@ def restore_record(workspace: Workspace, stored: StoredRecord, *, reason: str = 
 
 def revoke_source(
     workspace: Workspace,
-    source: Source,
+    source: RevokedSource,
     *,
     agree: Callable[[Revocation], None],
     user: str | None = None,

@@ -17,11 +17,11 @@ from memkit.runtime.htn.core import Method
 from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import Approval, DeclaredTool, Settle
 from memkit.runtime.loop.procedures import Procedure
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.errors import Refused
-from memkit.runtime.memory.gate import event_problems
-from memkit.runtime.memory.record import Origin
-from memkit.runtime.memory.times import parse_duration
+from memkit.runtime.memory.gate.gate import event_problems
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.record import Origin
+from memkit.runtime.memory.record.stamps import parse_duration
 from memkit.skills.procedures import StoreProcedures
 from memkit.store.config import DEFAULT
 from memkit.store.layout import MANIFEST

@@ -19,7 +19,7 @@ from memkit.policies.recorded_calls import Replay, replay
 from memkit.policies.tables import TABLES, TableCase, load_tables
 from memkit.policies.verdict_diff import VerdictComparison, compare_verdicts
 from memkit.runtime.guard.interface import contribution, strength
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.audit import AuditLog
 from memkit.store.config import load_settings
 from memkit.store.git import Git

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memkit.errors import NegativeAnswer
+from memkit.runtime.memory.gate.secrets import mask
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.interface import SearchReport, StoredRecord
@@ -36,7 +37,6 @@ def search_memory(
         EnvironmentFault: ``at`` is given and the store lies in no repository.
     """
     from memkit.runtime.memory.interface import accounted
-    from memkit.runtime.memory.masking import masked
 
     archive = workspace.archive_at(at)
     report = archive.search(
@@ -52,7 +52,7 @@ def search_memory(
     workspace.audit.append(
         {
             "event": "retrieved" if at is None else "looked back", "actor": "person", "user_id": user,
-            "query": masked(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
+            "query": mask(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
         }
     )  # fmt: skip
     return report

@@ -14,7 +14,7 @@ from memkit.review.lint_delta import lint_delta
 from memkit.review.review import Review
 from memkit.review.sides import sides_of
 from memkit.review.verdicts import changed_verdicts
-from memkit.runtime.memory.sealing import NoSealer, Sealer
+from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.store.config import read_manifest
 
 

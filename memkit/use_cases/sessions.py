@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.errors import Refused
-from memkit.runtime.memory.gate import event_problems
-from memkit.runtime.memory.recall import Turn
-from memkit.runtime.memory.record import Origin, Record
+from memkit.runtime.memory.gate.gate import event_problems
+from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.record import Origin, Record
+from memkit.runtime.memory.tiers.sessions import Turn
 from memkit.store.sessions import SessionCard
 from memkit.terminal import is_unsafe
 from memkit.workspace import Workspace

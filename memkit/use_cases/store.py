@@ -17,8 +17,7 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.privacy.sealer import MISSING, has_cryptography
 from memkit.resources import resource
-from memkit.runtime.memory.private_folders import MACHINE, require_private
-from memkit.runtime.memory.regular_files import whole_file
+from memkit.runtime.memory.log.files import MACHINE, require_private, whole_file
 from memkit.store.config import DEFAULTS
 from memkit.store.files import write_whole
 from memkit.store.git import Git

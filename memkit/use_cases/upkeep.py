@@ -10,14 +10,14 @@ from pathlib import Path
 from memkit.embeddings.agreement import set_model
 from memkit.errors import UsageError
 from memkit.llm.summaries import Retelling
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.consolidation import Consolidated
-from memkit.runtime.memory.forgetting import Due
-from memkit.runtime.memory.interface import Problem
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.session_file import drop_old_sessions
-from memkit.runtime.memory.shards import branch_mark
-from memkit.runtime.memory.times import parse_duration, seconds_before
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.lifecycle.consolidation import Consolidated
+from memkit.runtime.memory.lifecycle.forgetting import Due
+from memkit.runtime.memory.log.shards import branch_mark
+from memkit.runtime.memory.record.stamps import parse_duration, seconds_before
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import drop_old_sessions
 from memkit.store.branch_log import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
@@ -191,10 +191,10 @@ class ArchiveReport:
 
     records: int
     """Live records of all users."""
-    fixed: tuple[Problem, ...]
-    problems: tuple[Problem, ...]
+    fixed: tuple[ShardProblem, ...]
+    problems: tuple[ShardProblem, ...]
     """What remains."""
-    warnings: tuple[Problem, ...]
+    warnings: tuple[ShardProblem, ...]
     sealed: int = 0
     """Lines whose text is sealed."""
     unreadable: int = 0
@@ -208,7 +208,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
         EnvironmentFault: With ``fix``, when a shard cannot be written.
     """
     log = workspace.archive.log
-    fixed: list[Problem] = []
+    fixed: list[ShardProblem] = []
     if fix:
         fixed = repair(workspace.root, log, workspace.git, workspace.clock()) + set_damaged_aside(workspace.root)
         if fixed:

@@ -18,7 +18,7 @@ from memkit.bench.measure import measure
 from memkit.bench.modes import MEANING, MODES, RECIPES, ranker
 from memkit.cli import bench as command
 from memkit.cli.main import run
-from memkit.runtime.memory.conversation import Recipe, Utterance
+from memkit.runtime.memory.tiers.conversation import Recipe, Utterance
 
 Bench = Callable[..., dict[str, Any]]
 WORDED = [mode for mode in MODES if mode not in MEANING]

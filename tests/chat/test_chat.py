@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.gate import event_problems
-from memkit.runtime.memory.record import Origin
+from memkit.runtime.memory.gate.gate import event_problems
+from memkit.runtime.memory.record.record import Origin
 from memkit.use_cases.open_chat import _new_session
 
 Say = Callable[..., dict[str, Any]]

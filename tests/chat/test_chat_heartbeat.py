@@ -12,7 +12,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.domains import load_domains
 from memkit.runtime.htn.core import Problem
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.carry_out_plan import plan_runs
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace

@@ -11,7 +11,7 @@ import pytest
 
 from memkit.agent import ReferenceAgent
 from memkit.llm.scripted import ScriptedModel
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace
 

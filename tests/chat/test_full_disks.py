@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.session_file import SessionFile
+from memkit.runtime.memory.tiers.sessions import SessionFile
 
 Say = Callable[..., tuple[int, str, str]]
 

@@ -17,8 +17,8 @@ from memkit.agent import Parts, ReferenceAgent
 from memkit.cli.main import run
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.turns import read_turns
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.tiers.sessions import read_turns
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 

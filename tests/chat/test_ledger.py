@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.context import MainContext
-from memkit.runtime.memory.record import Draft, Origin
-from memkit.runtime.memory.tools import MemoryTools
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.tools import MemoryTools
 
 Ask = Callable[..., Any]
 

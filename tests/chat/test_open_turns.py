@@ -27,7 +27,7 @@ from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import JournalError, SessionInUse, TurnLeft
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from memkit.cli.main import run
 from memkit.cli.sessions.picker import PAGE, pick
 from memkit.errors import NegativeAnswer
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.sessions import SessionCard
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]

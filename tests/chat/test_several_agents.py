@@ -18,7 +18,7 @@ from memkit.agent import ReferenceAgent
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.llm.scripted import ScriptedModel
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace
 

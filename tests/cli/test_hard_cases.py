@@ -11,7 +11,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.cli.output import Front, suggestion
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 
 Captured = pytest.CaptureFixture[str]
 
@@ -275,7 +275,7 @@ def test_the_doctor_names_what_cannot_be_read(at: Path, capsys: Captured, monkey
     told(capsys)
     (shard,) = (at / "archive").rglob("*.jsonl")
 
-    from memkit.runtime.memory import shards
+    from memkit.runtime.memory.log import shards
 
     def denied(self: shards.ShardLog, shard: str, *_: int) -> bytes:
         raise PermissionError(13, "Permission denied", shard)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft, Origin
 
 
 def git(folder: Path, *words: str) -> str:

@@ -14,9 +14,9 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.cli.sessions.commands import card_line
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.session_file import Kept, SessionFile, session_digest
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import Kept, SessionFile, session_digest
 from memkit.store.audit import AuditLog
 from memkit.store.sessions import SessionCard
 from tests.taken_along import copy_with_state

@@ -16,7 +16,7 @@ import yaml
 from memkit.cli import approval, plan_execution
 from memkit.cli.main import run
 from memkit.cli.output import Front
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 
 DOMAIN = {
     "name": "parcels",

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import cache_folder
-from memkit.runtime.memory.vectors import reciprocal_ranks
+from memkit.runtime.memory.index.search import reciprocal_ranks
+from memkit.runtime.memory.log.clone import cache_folder
 
 Ask = Callable[..., Any]
 
@@ -203,8 +203,8 @@ def test_without_vectors_nothing_of_them_is_imported(store: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     loaded = set(done.stderr.split())
-    assert "memkit.runtime.memory.search" in loaded
-    assert not loaded & {"model2vec", "usearch", "numpy", "memkit.embeddings", "memkit.runtime.memory.vectors"}
+    assert "memkit.runtime.memory.index.search" in loaded
+    assert not loaded & {"model2vec", "usearch", "numpy", "memkit.embeddings"}
 
 
 @given(st.lists(st.permutations("abcdef"), min_size=1, max_size=3))

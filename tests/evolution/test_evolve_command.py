@@ -22,7 +22,7 @@ from memkit.evolution.runs.account import account_of
 from memkit.evolution.runs.data_files import read_data, write_data
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.individuals import Judged
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.testing import FakeServer
 from memkit.sandbox import SandboxUnavailable, usable_runtime
 

@@ -18,7 +18,7 @@ import memkit
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.generate.manifest import MANIFEST
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.release_target import release_target
 
 FIRST = {

@@ -23,7 +23,7 @@ from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
 from memkit.generate.update import updates
 from memkit.generate.update.merging import Merging, Plan
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.undo_update import undo_update
 from memkit.use_cases.update_project import update_project
 

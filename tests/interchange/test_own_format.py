@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import cache_folder
+from memkit.runtime.memory.log.clone import cache_folder
 
 Memkit = Callable[..., dict[str, Any]]
 Lines = Callable[..., str]

@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import InvalidRecord, NotAllowed
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed
+from memkit.runtime.memory.record.record import Draft, Origin
 
 Memkit = Callable[..., dict[str, Any]]
 Lines = Callable[..., str]

@@ -14,7 +14,7 @@ import pytest
 
 from memkit.lint import cache, yaml_files
 from memkit.lint.rules import RULES
-from memkit.runtime.memory.clone import cache_folder
+from memkit.runtime.memory.log.clone import cache_folder
 from memkit.store.git import Git
 from memkit.store.git_folder import known_git_folder
 from memkit.use_cases.lint import lint_store

@@ -13,10 +13,10 @@ from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
-from memkit.runtime.memory.context import MainContext
 from memkit.runtime.memory.main import ArchivalStore, MemoryTools, Record
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.record import Origin
+from memkit.runtime.memory.record.record import Origin
+from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.recall import RecallMemory
 from tests.loop.agents import agent_of, tools_of
 
 SCRIPT = Path(__file__).with_name("utterances.txt")

@@ -17,8 +17,8 @@ from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpe
 from memkit.runtime.loop.reply import Intent
 from memkit.runtime.loop.session_context import SessionContext
 from memkit.runtime.loop.session_tools import SessionTools
-from memkit.runtime.memory.context import MainContext
-from memkit.runtime.memory.tokens import counter, estimate
+from memkit.runtime.memory.tiers.budget import counter, estimate
+from memkit.runtime.memory.tiers.context import MainContext
 from tests.loop.agents import tools_of
 
 COUNT = counter()

@@ -9,9 +9,9 @@ from typing import Any
 from memkit.runtime.loop.core import MemGPTAgent
 from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.virtual_context import OPEN_GOALS
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.opening import MOST_GOALS
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.archive.overview import MOST_GOALS
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings
 from tests.loop.agents import agent_of
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.privacy.journal import Journal, JournalRefused
-from memkit.runtime.memory.clone import claim, state_folder
+from memkit.runtime.memory.log.clone import claim, state_folder
 
 
 def gone(path: str) -> dict[str, Any]:

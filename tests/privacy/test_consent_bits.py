@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 from tests.privacy.conftest import Ask

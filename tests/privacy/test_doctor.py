@@ -10,7 +10,7 @@ import pytest
 
 from memkit.privacy import examination
 from memkit.privacy.keys import KeyRing
-from memkit.runtime.memory.clone import cache_folder
+from memkit.runtime.memory.log.clone import cache_folder
 from memkit.store.config import read_manifest
 from tests.privacy.conftest import Ask
 

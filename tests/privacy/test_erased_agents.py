@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.workspace import Workspace
 from tests.privacy.traces import commit, erase, leaking
 

@@ -12,7 +12,7 @@ from memkit.cli.main import run
 from memkit.privacy import key_file
 from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory import machine_key
-from memkit.runtime.memory.clone import cache_folder
+from memkit.runtime.memory.log.clone import cache_folder
 from tests.privacy.conftest import Ask
 
 PASSPHRASE = "correct horse battery staple"

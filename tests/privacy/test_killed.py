@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from tests.privacy.killed import run_killed
 from tests.privacy.traces import BOB, erase, git, leaking
 

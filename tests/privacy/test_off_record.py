@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import cache_folder, state_folder
+from memkit.runtime.memory.log.clone import cache_folder, state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace
 

@@ -11,8 +11,8 @@ import pytest
 
 from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory import machine_key
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.clone import cache_folder, state_folder
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log.clone import cache_folder, state_folder
 from tests.privacy.conftest import Ask
 
 WORDS = ("lithium", "Lisbon", "quietly", "ailment", "clinic.example")

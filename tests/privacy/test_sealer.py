@@ -14,10 +14,18 @@ from hypothesis import strategies as st
 from memkit.privacy import sealer as sealer_module
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
-from memkit.runtime.memory.lines import decode_line, encode_line
-from memkit.runtime.memory.record import JSON, Record, is_sealed
-from memkit.runtime.memory.replay import Event
-from memkit.runtime.memory.sealing import CLEAR, NO_KEY, NoSealer, SealDamaged, shown
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import (
+    JSON,
+    NO_KEY,
+    NoSealer,
+    SealDamaged,
+    decode_line,
+    encode_line,
+    is_sealed,
+    shown,
+)
+from memkit.runtime.memory.record.record import CLEAR, Record
 
 SECRET = "Ada takes lithium"
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.sealing import Sealer
-from memkit.runtime.memory.session_file import session_digest
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.record.lines import Sealer
+from memkit.runtime.memory.tiers.sessions import session_digest
 from memkit.store.checkpoints import Checkpoints
 from memkit.workspace import Workspace
 from tests.privacy.conftest import Ask

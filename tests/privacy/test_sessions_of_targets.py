@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 from memkit.resources import resource
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from tests.privacy.conftest import Ask
 
 

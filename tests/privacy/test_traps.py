@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import cache_folder, state_folder
+from memkit.runtime.memory.log.clone import cache_folder, state_folder
 from tests.privacy.traces import TEXT, commit, erase, git, leaking, packed, remember
 
 Trap = Callable[[Path], None]

@@ -10,9 +10,9 @@ from growth import steps
 from repositories import commit, git, put, subject, told
 
 from memkit.cli.main import run
-from memkit.runtime.memory.lines import encode_line
-from memkit.runtime.memory.record import Record
-from memkit.runtime.memory.replay import Event
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import encode_line
+from memkit.runtime.memory.record.record import Record
 from memkit.use_cases.review import compare_commits
 
 SHARD = "archive/2026-11/w.jsonl"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.runtime.memory.recall import Turn
+from memkit.runtime.memory.tiers.sessions import Turn
 from memkit.skills.draft import MOST_STEPS, draft_text
 from memkit.skills.request import placeholders
 from memkit.skills.skill import load_skill, read_skill, skill_findings

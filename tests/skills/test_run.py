@@ -16,7 +16,7 @@ import yaml
 
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer
-from memkit.runtime.memory.clone import state_folder
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.skills.following import follow
 from memkit.skills.request import Request
 from memkit.use_cases.run_skill import run_skill

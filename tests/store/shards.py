@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from memkit.runtime.memory.lines import encode_line
-from memkit.runtime.memory.record import Record
-from memkit.runtime.memory.replay import Event
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import encode_line
+from memkit.runtime.memory.record.record import Record
 
 SHARD = "archive/2026-11/w.jsonl"
 

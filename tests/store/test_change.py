@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import claim
+from memkit.runtime.memory.log.clone import claim
 
 COMMANDS = [
     ["skill", "new", "tea"],

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from shards import SHARD, commit, event, git, record, write
 
 from memkit.cli.main import run
-from memkit.runtime.memory.pieces import pieces
+from memkit.runtime.memory.log.check import pieces
 from memkit.store.git import Git
 from memkit.store.git_programs import own_programs
 from memkit.store.shard_merge import merge_shards

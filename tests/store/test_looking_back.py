@@ -14,10 +14,10 @@ from shards import commit, git, record, write
 
 from memkit.cli.main import run
 from memkit.errors import UsageError
-from memkit.runtime.memory.access import AccessCounts
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.clone import cache_folder, state_folder
-from memkit.runtime.memory.record import Draft
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.access import AccessCounts
+from memkit.runtime.memory.log.clone import cache_folder, state_folder
+from memkit.runtime.memory.record.record import Draft
 from memkit.store.tree_log import KEPT
 from memkit.workspace import open_workspace
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from shards import SHARD, commit, event, git, record, write
 
 from memkit.cli.main import run
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.pieces import pieces
+from memkit.runtime.memory.log.check import pieces
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.store import shard_repair
 from memkit.workspace import open_workspace
 

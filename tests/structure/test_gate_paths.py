@@ -20,21 +20,20 @@ from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
 from memkit.equivalence.material import write_store
 from memkit.llm.rules.model import ReferenceModel
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.consolidation import Plan
-from memkit.runtime.memory.core_entries import Compression
-from memkit.runtime.memory.errors import Refused
-from memkit.runtime.memory.gate import WriteGate
-from memkit.runtime.memory.interface import Judgement, Reason
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.gate import WriteGate
+from memkit.runtime.memory.interface import Judgement
+from memkit.runtime.memory.lifecycle.consolidation import Compression, ConsolidationPlan
+from memkit.runtime.memory.record.errors import Reason, Refused
+from memkit.runtime.memory.record.record import Draft, Origin
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("memkit", "templates")
 
 LINE_WRITERS = {
-    "memkit/runtime/memory/change.py": "the changes, judged below one by one",
-    "memkit/runtime/memory/archive.py": "hands the log to the changes",
-    "memkit/runtime/memory/shards.py": "the log itself",
+    "memkit/runtime/memory/archive/change.py": "the changes, judged below one by one",
+    "memkit/runtime/memory/archive/archive.py": "hands the log to the changes",
+    "memkit/runtime/memory/log/shards.py": "the log itself",
     "memkit/store/shard_repair.py": "moves lines that are there, and makes none",
     "memkit/use_cases/store.py": "makes the empty folder",
     "memkit/use_cases/carry.py": "makes the scratch folder of a dry run",
@@ -96,7 +95,7 @@ def touches_shards(tree: ast.Module) -> bool:
     """Return whether a module stages lines, opens the log to write, makes a change, or writes files of the archive."""
     if calls(tree) & {"stage", "batch", "ShardLog", "MemoryLog"}:
         return True
-    if {"encode_line", "memkit.runtime.memory.change"} & names(tree):
+    if {"encode_line", "memkit.runtime.memory.archive.change"} & names(tree):
         return True
     said = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     about_shards = "archive" in said and ({"jsonl", ".jsonl", "*.jsonl"} & said or "mkdir" in calls(tree))
@@ -110,7 +109,7 @@ def bypasses(modules: Mapping[str, str]) -> list[str]:
         tree = ast.parse(text)
         if path not in LINE_WRITERS and touches_shards(tree):
             found.append(f"{path} touches the shards")
-        if path != "memkit/runtime/memory/change.py":
+        if path != "memkit/runtime/memory/archive/change.py":
             continue
         for function in functions(tree):
             writes = calls(function) & {"_write", "_write_event", "stage"}
@@ -133,7 +132,7 @@ def offers(function: ast.FunctionDef) -> bool:
 
 def offering(modules: Mapping[str, str]) -> set[str]:
     """Return the functions outside the archive that offer something, as ``path:function``."""
-    own = ("memkit/runtime/memory/archive.py", "memkit/runtime/memory/change.py")
+    own = ("memkit/runtime/memory/archive/archive.py", "memkit/runtime/memory/archive/change.py")
     return {
         f"{path}:{function.name}"
         for path, text in modules.items()
@@ -151,7 +150,7 @@ def test_nothing_writes_past_the_gate() -> None:
 def test_the_lists_name_nothing_that_is_gone() -> None:
     """An excuse for a module or method that no longer needs one would cover whatever comes in its place."""
     modules = sources()
-    change = {function.name for function in functions(ast.parse(modules["memkit/runtime/memory/change.py"]))}
+    change = {function.name for function in functions(ast.parse(modules["memkit/runtime/memory/archive/change.py"]))}
 
     assert set(LINE_WRITERS) <= set(modules)
     assert set(WITHOUT_TEXT) <= change
@@ -159,21 +158,21 @@ def test_the_lists_name_nothing_that_is_gone() -> None:
 
 PLANTED = {
     "a change that nobody judged": (
-        "memkit/runtime/memory/change.py",
+        "memkit/runtime/memory/archive/change.py",
         "class Change:\n    def sneak(self, record):\n        self._write(record.to_data())\n",
     ),
     "a change that stages by itself": (
-        "memkit/runtime/memory/change.py",
+        "memkit/runtime/memory/archive/change.py",
         "class Change:\n    def offer(self, gate, line):\n        gate.judge(line)\n        self._batch.stage(line)\n",
     ),
     "a module with a log of its own": (
         "memkit/use_cases/hurry.py",
-        "from memkit.runtime.memory.shards import ShardLog\ndef hurry(root, line):\n"
+        "from memkit.runtime.memory.log.shards import ShardLog\ndef hurry(root, line):\n"
         "    with ShardLog(root).batch() as batch:\n        batch.flush()\n",
     ),
     "a module that makes lines": (
         "memkit/store/fast.py",
-        "from memkit.runtime.memory.lines import encode_line\n"
+        "from memkit.runtime.memory.record.lines import encode_line\n"
         "def fast(file, data):\n    file.write(encode_line(data))\n",
     ),
     "a template that writes a shard": (
@@ -261,7 +260,9 @@ def by_merging(store: Path, known: str, folder: Path) -> object:
 def consolidated(archive: ArchivalStore, known: str) -> object:
     """Move an entry of a core section to the archive, and merge two records."""
     moved = Compression("ada", "human", "Ada L.", (Draft(text="Ada keeps a lynx"),))
-    return archive.consolidate(Plan(merges=(tuple(archive.records(user_id="ada")),), compressions=(moved,)))
+    return archive.consolidate(
+        ConsolidationPlan(merges=(tuple(archive.records(user_id="ada")),), compressions=(moved,))
+    )
 
 
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
@@ -281,7 +282,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/runtime/memory/consolidation.py:_moved": (by_hand(consolidated),),
     "templates/_shared/project/agent/consolidation.py:consolidate": (by_hand(consolidated),),
     "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
-    "memkit/runtime/memory/tools.py:_edit_core": (
+    "memkit/runtime/memory/tiers/tools.py:_edit_core": (
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),
         by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),
     ),
@@ -296,6 +297,7 @@ DIRECT: dict[str, Twin] = {
     "supersede": by_hand(lambda archive, known: archive.supersede(known, "Ada keeps a lynx", ADA)),
     "core": by_hand(lambda archive, known: archive.edit_core("ada", "human", "Ada keeps a lynx", ADA)),
     "merge": by_hand(lambda archive, known: archive.merge(every_id(archive), ADA, text="Ada keeps a lynx")),
+    "consolidate": by_hand(consolidated),
     "undo": command("chat", "-p", "/undo"),
 }
 """The ways into the archive itself, and the way back."""

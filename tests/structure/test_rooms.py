@@ -50,7 +50,8 @@ def test_a_travelling_room_works_as_a_top_level_package(room: str, tmp_path: Pat
     import shutil
 
     shutil.copytree(PACKAGE / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
-    modules = [f"{room}.{path.stem}" for path in (tmp_path / room).glob("*.py") if path.stem != "__init__"]
+    files = (path.relative_to(tmp_path).with_suffix("") for path in (tmp_path / room).rglob("*.py"))
+    modules = [".".join(path.parts) for path in files if path.stem != "__init__"]
     program = (
         f"import importlib, sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         f"for name in {modules!r}: importlib.import_module(name)"

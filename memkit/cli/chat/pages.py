@@ -11,7 +11,7 @@ import click
 
 from memkit.cli.arguments import fitted, is_able_terminal
 from memkit.runtime.loop.events import Event, Listener
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import harmless, one_line
 
 # What a conversation prints as plain text: without colours, on a terminal that knows no more.
@@ -253,7 +253,7 @@ def line_on(event: Event) -> str | None:
     if event.kind == "call_finished" and data["error"]:
         # The answer says more on what a policy stopped, so here its name is enough.
         text = data["text"].partition(":")[0] if data["text"].startswith("Policy ") else data["text"]
-        return one_line(masked(f"{data['name']}: {text[:LOOKED_AT]}"), WIDTH)
+        return one_line(mask(f"{data['name']}: {text[:LOOKED_AT]}"), WIDTH)
     if event.kind == "chore":
         return one_line(", ".join(f"{key} {value}" for key, value in data.items()), WIDTH)
     return None
@@ -299,7 +299,7 @@ def call_line(name: str, args: Mapping[str, Any]) -> str:
 
 def _argument(name: str, value: str) -> str:
     """Return a named value; the name tells what a value such as a password is."""
-    return one_line(masked(f"{name}: {value[:LOOKED_AT]}"), len(name) + 2 + VALUE)
+    return one_line(mask(f"{name}: {value[:LOOKED_AT]}"), len(name) + 2 + VALUE)
 
 
 def _ids(ids: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.events import Event
-from memkit.runtime.memory.errors import ArchiveError
+from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.terminal import harmless, one_line
 
 # One turn of a conversation: a message for the agent, or a slash command.

@@ -20,7 +20,7 @@ from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, User, di
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record import TYPES
+from memkit.runtime.memory.record.fields import TYPES
 from memkit.store.files import whole_file
 from memkit.terminal import harmless, one_line
 

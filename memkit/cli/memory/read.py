@@ -20,13 +20,13 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Choice, Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
-from memkit.runtime.memory.record import SCOPES, TYPES
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.record.fields import SCOPES, TYPES
+from memkit.runtime.memory.record.stamps import parse_time
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.archive.overview import OpenQuestion
     from memkit.runtime.memory.interface import Hit
-    from memkit.runtime.memory.questions import OpenQuestion
     from memkit.use_cases.accounts import BlamedLine, Occasion
 
 
@@ -81,7 +81,7 @@ def list_command(
     limit: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
-    from memkit.runtime.memory.questions import open_questions
+    from memkit.runtime.memory.archive.overview import open_questions
 
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")

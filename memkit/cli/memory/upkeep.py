@@ -9,9 +9,9 @@ import click
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
 from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
-from memkit.runtime.memory.core import CORE
-from memkit.runtime.memory.revocation import Revocation, Source
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
+from memkit.runtime.memory.record.stamps import parse_time
+from memkit.runtime.memory.tiers.core import CORE
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def revoke(
 
     if (session is None) == (source_url is None):
         raise UsageError("Give either --session or --source-url.")
-    source = Source(session, source_url)
+    source = RevokedSource(session, source_url)
 
     def agree(found: Revocation) -> None:
         if not front.json and not yes:

@@ -17,8 +17,9 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.record import SCOPES, SOURCES, TYPES, Draft
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.record.fields import SCOPES, SOURCES, TYPES
+from memkit.runtime.memory.record.record import Draft
 from memkit.terminal import one_line
 
 # ``memkit memory add``: offer one fact to the write gate.
@@ -181,7 +182,7 @@ def refine(
     workspace = front.workspace
     done = refine_record(workspace, record_id, feedback, agree=agree, user=user, reason=reason, dry_run=dry_run)
     # The gate has not seen a dry run, and what it refused is shown to nobody.
-    proposal = masked(done.proposal)
+    proposal = mask(done.proposal)
     told = {"supersedes": record_id, "proposal": proposal}
     if done.decision is None:
         front.answer({"decision": "proposed", "id": None, "reasons": [], **told}, f"proposed: {proposal}")

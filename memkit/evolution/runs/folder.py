@@ -15,10 +15,9 @@ from memkit.evolution.runs.errors import RunBusy, RunFault
 from memkit.evolution.runs.individuals import Individuals
 from memkit.evolution.runs.record import NAME, RunRecord, read_record, write_record
 from memkit.evolution.runs.texts import Texts
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.errors import StoreLocked, StoreReadOnly
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.private_folders import make_private
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.log.files import locked, make_private
+from memkit.runtime.memory.record.errors import StoreLocked, StoreReadOnly
 
 LATEST = "latest"
 OUTSIDE = "memkit-runs"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.evolution.runs.errors import RunFault
-from memkit.runtime.memory.shards import sync_folder
+from memkit.runtime.memory.log.shards import sync_folder
 
 NAME = "individuals.jsonl"
 

@@ -24,9 +24,9 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound
 from memkit.generate.source import is_inside
 from memkit.generate.update.merging import Change
 from memkit.generate.update.owner import OwnFile, look
-from memkit.runtime.memory.clone import state_folder
-from memkit.runtime.memory.locking import locked
-from memkit.runtime.memory.shards import sync_folder
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import sync_folder
 from memkit.store.files import write_whole
 
 KEPT = 5

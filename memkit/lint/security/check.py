@@ -15,8 +15,8 @@ from memkit.lint.security.paraphrases import PARAPHRASES
 from memkit.lint.security.patterns import DECODED, GRANT, OVERRIDE, PATTERNS, PIPED, Pattern
 from memkit.lint.security.stance import is_order
 from memkit.lint.security.texts import Text, document_comments, read_text, skill_texts
-from memkit.runtime.memory.hostile import suspicions
-from memkit.runtime.memory.secrets import SECRET, find_secrets
+from memkit.runtime.memory.gate.hostile import suspicions
+from memkit.runtime.memory.gate.secrets import SECRET, find_secrets
 from memkit.store.yaml import Document, KeyPath
 from memkit.terminal import one_line
 

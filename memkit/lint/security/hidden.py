@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from memkit.runtime.memory.hostile import hidden_places
+from memkit.runtime.memory.gate.hostile import hidden_places
 
 _COMMENT = re.compile(
     r"<!--(.*?)(?:-->|\Z)|^\[(?:[^\]\n]{1,40})\]: *(?:#|<>) *[(\"'](.*?)[)\"']\s*$", re.DOTALL | re.MULTILINE

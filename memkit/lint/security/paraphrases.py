@@ -19,7 +19,7 @@ from memkit.lint.security.patterns import (
     Pattern,
     pattern_of,
 )
-from memkit.runtime.memory.hostile_patterns import DROP, RULES, WHOSE
+from memkit.runtime.memory.gate.hostile import DROP, RULES, WHOSE
 
 _PERSON = r"(?:user|human|operator|owner|reviewer)"
 _LAPSED = r"(?:void|cancell?ed|revoked|obsolete|null|superseded|invalid|irrelevant|forgotten|gone)"

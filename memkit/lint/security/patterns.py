@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from memkit.runtime.memory.hostile_patterns import CLAUSE, DIRECTIVES, RULES
+from memkit.runtime.memory.gate.hostile import CLAUSE, DIRECTIVES, RULES
 
 OVERRIDE, PIPED, DECODED, GRANT = "MKS101", "MKS105", "MKS106", "MKS108"
 REMOTE, PERSISTENT, GOVERNED = "MKS110", "MKS111", "MKS112"

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.runtime.memory.hostile import LOOKALIKES
-from memkit.runtime.memory.wording import APOSTROPHES
+from memkit.runtime.memory.gate.hostile import LOOKALIKES
+from memkit.runtime.memory.words.wording import APOSTROPHES
 from memkit.store.yaml import Document, KeyPath
 
 _DECLINES = (

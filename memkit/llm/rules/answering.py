@@ -36,9 +36,9 @@ from memkit.llm.rules.reading import (
 )
 from memkit.llm.rules.requests import read_forget
 from memkit.llm.rules.small_talk import GENERAL, GENERAL_TEXT
-from memkit.runtime.memory.contradictions import contradict
-from memkit.runtime.memory.stems import stem
-from memkit.runtime.memory.wording import is_negation, words
+from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.words.text import stem
+from memkit.runtime.memory.words.wording import is_negation, words
 
 UNKNOWN = "I do not know. Nothing I remember is about that."
 WORLD = (

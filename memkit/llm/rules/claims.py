@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memkit.runtime.memory.transient import hedged_wording, transient_wording
+from memkit.runtime.memory.words.wording import hedged_wording, transient_wording
 
 # What a statement says of whom: the patterns that statements and the questions about them have in common.
 

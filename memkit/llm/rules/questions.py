@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from memkit.llm.rules.claims import ADVERBS, LIKES, NOUNS, REMEMBER, WORDS, Slot, slot_of, subject_of
-from memkit.runtime.memory.stems import stem
+from memkit.runtime.memory.words.text import stem
 
 BE = r"(?:'s| is| are| am| was| were|'re| will be)"
 DO = r"(?: do| does| did| should| would| can)?"

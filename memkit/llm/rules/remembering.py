@@ -20,7 +20,7 @@ from memkit.llm.rules.reading import (
     spoken_of,
     written_last,
 )
-from memkit.runtime.memory.contradictions import contradict
+from memkit.runtime.memory.gate.contradictions import contradict
 
 NO_MEMORY = "I have no long-term memory in this conversation, so this stays in it."
 KEPT_HERE = {

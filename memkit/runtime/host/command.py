@@ -14,8 +14,8 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 
 from ..loop.core import AgentResponse, Host
 from ..loop.journal import Resumed
-from ..memory.clone import claim
-from ..memory.identifiers import new_id
+from ..memory.log.clone import claim
+from ..memory.record.stamps import new_id
 from .consolidation import as_data, consolidate
 from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..memory.consolidation import Consolidated
-from ..memory.episodes import Tell
+from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.main import ArchivalStore
 from .settings import ProjectSettings
 

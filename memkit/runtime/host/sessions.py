@@ -18,7 +18,8 @@ from pathlib import Path
 from ..loop.core import Acts, AgentLoop, AgentResponse
 from ..loop.journal import OpenTurn, Resumed, SessionJournal
 from ..loop.journal_file import JournalError, JournalFile
-from ..memory.session_file import Kept, SessionFile, masked_tree, session_digest
+from ..memory.gate.secrets import masked_tree
+from ..memory.tiers.sessions import Kept, SessionFile, session_digest
 from .journal import account_of
 from .rooms import Rooms
 

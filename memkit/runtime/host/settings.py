@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..memory.clone import state_folder
+from ..memory.log.clone import state_folder
 from ..memory.main import MemorySettings
 from .errors import CannotServe
 

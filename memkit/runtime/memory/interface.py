@@ -8,14 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from .record import EMPTY, JSON, Draft, Origin, Record
-
-
-class Reason(NamedTuple):
-    """Why the gate decided so: a code to script against and a sentence to read."""
-
-    code: str
-    message: str
+from .record.errors import Reason
+from .record.lines import EMPTY, JSON
+from .record.record import Draft, Origin, Record
 
 
 class Decision(NamedTuple):
@@ -158,7 +153,7 @@ class StoredRecord(NamedTuple):
     """The id of the record in its place."""
 
 
-class Problem(NamedTuple):
+class ShardProblem(NamedTuple):
     """Something in the archive's files that a person should look at."""
 
     code: str

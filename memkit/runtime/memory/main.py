@@ -7,19 +7,20 @@
 True
 """
 
-from .archive import ArchivalStore
-from .context import MainContext, PagedOut
-from .errors import ArchiveError, Refused
-from .fence import fence, fence_turns
-from .gate import WriteGate
-from .interface import Decision, Hit, Reason, SearchReport, StoredRecord
-from .recall import RecallMemory, Turn
-from .record import Draft, Origin, Record
-from .secrets import mask
+from .archive.archive import ArchivalStore
+from .gate.gate import WriteGate
+from .gate.secrets import mask
+from .interface import Decision, Hit, SearchReport, StoredRecord
+from .record.errors import ArchiveError, Reason, Refused
+from .record.record import Draft, Origin, Record
 from .settings import MemorySettings
-from .tokens import TokenCounter, counter
-from .tool_specs import ToolInputError
-from .tools import MemoryTools
+from .tiers.budget import TokenCounter, counter
+from .tiers.context import MainContext, PagedOut
+from .tiers.fence import fence, fence_turns
+from .tiers.recall import RecallMemory
+from .tiers.sessions import Turn
+from .tiers.specs import ToolInputError
+from .tiers.tools import MemoryTools
 
 __all__ = [
     "ArchivalStore",

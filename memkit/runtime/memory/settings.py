@@ -6,9 +6,9 @@ Named tuples, because every process defines them at its start and a dataclass ta
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .errors import InvalidRecord
-from .record import JSON
-from .times import Decay, parse_decay, parse_duration
+from .record.errors import InvalidRecord
+from .record.lines import JSON
+from .record.stamps import Decay, parse_decay, parse_duration
 
 
 class WriteSettings(NamedTuple):

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from memkit.runtime.memory.record import Record
-from memkit.runtime.memory.wording import plain
+from memkit.runtime.memory.record.record import Record
+from memkit.runtime.memory.words.wording import plain
 
 
 @dataclass

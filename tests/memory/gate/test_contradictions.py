@@ -10,9 +10,9 @@ import pytest
 from memkit.cli.main import run
 from memkit.llm.scripted import ScriptedModel
 from memkit.llm.summaries import contradictions_by
-from memkit.runtime.memory.contradictions import contradict
-from memkit.runtime.memory.gate import WriteGate
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.gate.gate import WriteGate
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import WriteSettings
 
 CLASH = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.duplicates import likeness, one_slip
+from memkit.runtime.memory.gate.duplicates import likeness, one_slip
 
 SAME = [
     ("أليس تُحِبُّ القهوةَ", "أليس تحب القهوة"),

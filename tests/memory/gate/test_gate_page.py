@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from memkit.runtime.memory import gate
+from memkit.runtime.memory.gate import gate
 from memkit.runtime.memory.settings import CHOICES, WriteSettings
 
 ROOT = Path(__file__).parents[3]
@@ -14,7 +14,7 @@ JUDGES = ("memkit/runtime/memory", "memkit/interchange", "memkit/use_cases")
 
 def codes_in_code() -> set[str]:
     """Return every reason code that the room and the imports can give."""
-    files = [path.read_text("utf-8") for folder in JUDGES for path in (ROOT / folder).glob("*.py")]
+    files = [path.read_text("utf-8") for folder in JUDGES for path in (ROOT / folder).rglob("*.py")]
     # The planner has reasons of its own.
     text = "".join(file for file in files if "from memkit.runtime.htn" not in file)
     given = set(re.findall(r'Reason\(\s*"(\w+)"', text)) | {code for code, _ in gate.SENSITIVE.values()}
@@ -28,7 +28,7 @@ def test_the_page_lists_exactly_the_codes() -> None:
 
 def test_the_finder_of_hostile_text_gives_the_two_codes() -> None:
     """What the page and the test above take for granted."""
-    hostile = (ROOT / "memkit/runtime/memory/hostile.py").read_text("utf-8")
+    hostile = (ROOT / "memkit/runtime/memory/gate/hostile.py").read_text("utf-8")
 
     assert set(re.findall(r'Suspicion\("(\w+)"', hostile)) == {"directive", "hidden_characters"}
 

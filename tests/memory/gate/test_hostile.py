@@ -7,7 +7,7 @@ from growth import grows_with_its_length
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.hostile import suspicions
+from memkit.runtime.memory.gate.hostile import suspicions
 
 ORDINARY = (Path(__file__).parent / "ordinary.txt").read_text(encoding="utf-8").splitlines()
 

@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from growth import grows_with_its_length
 
-from memkit.runtime.memory.cards import luhn
-from memkit.runtime.memory.secrets import find_secrets, mask
+from memkit.runtime.memory.gate.personal import luhn
+from memkit.runtime.memory.gate.secrets import find_secrets, mask
 
 Make = Callable[[random.Random], str]
 START = datetime(2001, 1, 1, tzinfo=UTC)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.extract import draft_from_tool, infer_tags, infer_type, is_users_own
-from memkit.runtime.memory.record import Origin
+from memkit.runtime.memory.gate.extraction import draft_from_tool, infer_tags, infer_type, is_users_own
+from memkit.runtime.memory.record.record import Origin
 
 OWN = [
     ("Alice prefers espresso over latte", "I prefer espresso over latte."),

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.corrections import is_users_correction
-from memkit.runtime.memory.extract import draft_from_tool, infer_type
+from memkit.runtime.memory.gate.extraction import draft_from_tool, infer_type, is_users_correction, read_period
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
-from memkit.runtime.memory.periods import read_period
-from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.record.record import Draft, Origin, Record
 
 SUNDAY = date(2026, 11, 22)
 REX = Record(id="r", text="My dog is called Rex", user_id="ada", created_at="", trust="verified")

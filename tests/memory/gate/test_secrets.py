@@ -8,10 +8,8 @@ from growth import grows_with_its_length
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.cards import is_card, luhn
-from memkit.runtime.memory.masking import is_plain
-from memkit.runtime.memory.personal import is_iban
-from memkit.runtime.memory.secrets import find_secrets, mask
+from memkit.runtime.memory.gate.personal import is_card, is_iban, luhn
+from memkit.runtime.memory.gate.secrets import find_secrets, is_plain, mask
 
 RANDOM = random.Random(7)
 

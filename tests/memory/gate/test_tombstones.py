@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.errors import ArchiveError, NotAllowed, NoTombstoneKey
 from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.lifecycle.revocation import RevokedSource
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
-from memkit.runtime.memory.revocation import Source
-from memkit.runtime.memory.values import fingerprint, stated
+from memkit.runtime.memory.record.errors import ArchiveError, NotAllowed, NoTombstoneKey
+from memkit.runtime.memory.words.text import fingerprint, stated
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.upper,
@@ -224,7 +224,7 @@ STEPS: dict[str, Step] = {
     "consolidate": lambda archive, day, rejected, other: archive.consolidate(archive.consolidation()),
     "rebuild": lambda archive, day, rejected, other: archive.rebuild(),
     "undo": lambda archive, day, rejected, other: archive.mark("revoke", rejected, ALICE, reason="undone"),
-    "revoke the session": lambda archive, day, rejected, other: archive.revoke(Source(session_id="s1"), ALICE),
+    "revoke the session": lambda archive, day, rejected, other: archive.revoke(RevokedSource(session_id="s1"), ALICE),
     "forget": lambda archive, day, rejected, other: archive.mark("forget", rejected, ALICE),
     "confirm": lambda archive, day, rejected, other: archive.mark("confirm", rejected, ALICE),
     "contradict": lambda archive, day, rejected, other: archive.mark("contradict", rejected, ALICE),

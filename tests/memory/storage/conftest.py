@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from open_gate import OpenGate, OpenStore
 
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
 
 
 @pytest.fixture

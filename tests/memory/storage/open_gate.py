@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import ArchiveView, Judgement
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.record.record import Draft, Origin
 
 OpenStore = Callable[..., ArchivalStore]
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from open_gate import OpenStore, note, person
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.record import Draft
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft
 
 START = datetime(2026, 1, 10, tzinfo=UTC)
 

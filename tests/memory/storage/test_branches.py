@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from open_gate import OpenStore, note
 
-from memkit.runtime.memory.log import shard_writer
-from memkit.runtime.memory.shards import branch_mark, checked_writer
+from memkit.runtime.memory.log.log import shard_writer
+from memkit.runtime.memory.log.shards import branch_mark, checked_writer
 
 
 @pytest.fixture

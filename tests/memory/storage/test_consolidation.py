@@ -9,15 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.consolidation import Core, planned
-from memkit.runtime.memory.core_entries import EARLIER
-from memkit.runtime.memory.duplicate_groups import duplicate_groups
-from memkit.runtime.memory.duplicates import likeness
-from memkit.runtime.memory.lines import encode_line
-from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.duplicates import duplicate_groups, likeness
+from memkit.runtime.memory.lifecycle.consolidation import EARLIER, CoreState, planned
+from memkit.runtime.memory.record.lines import encode_line
+from memkit.runtime.memory.record.record import Draft, Origin, Record
+from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.settings import ContextSettings, MemorySettings
-from memkit.runtime.memory.times import to_text
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -123,13 +121,13 @@ def test_a_barred_sentence_is_told_by_no_summary() -> None:
     assert retold.episodes == ()
 
 
-def core_of(*edits: tuple[int, str]) -> Core:
+def core_of(*edits: tuple[int, str]) -> CoreState:
     """Return the human section with what each edit of so many days ago made it say."""
     history = [
         {"section": "human", "text": text, "at": to_text(NOW - age * DAY), "actor": "person", "trust": "verified"}
         for age, text in edits
     ]
-    return Core({"human": edits[-1][1]}, history)
+    return CoreState({"human": edits[-1][1]}, history)
 
 
 def test_aged_core_entries_move_and_leave_an_excerpt() -> None:

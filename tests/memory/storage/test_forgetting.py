@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
-from memkit.runtime.memory.access import Use
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import InvalidRecord, RecordNotFound
-from memkit.runtime.memory.forgetting import ForgettingCycle, Standing, why_forget
-from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.access import Use
+from memkit.runtime.memory.lifecycle.forgetting import ForgettingCycle, StoodFor, why_forget
+from memkit.runtime.memory.record.errors import InvalidRecord, RecordNotFound
+from memkit.runtime.memory.record.record import Draft, Origin, Record
+from memkit.runtime.memory.record.stamps import Decay, parse_decay, to_text
 from memkit.runtime.memory.settings import ForgetSettings, MemorySettings
-from memkit.runtime.memory.times import Decay, parse_decay, to_text
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -39,7 +39,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def rule_of(item: Record, *, now: datetime = NOW, use: Use | None = None, stood: Standing | None = None) -> str | None:
+def rule_of(item: Record, *, now: datetime = NOW, use: Use | None = None, stood: StoodFor | None = None) -> str | None:
     """Return the rule that names a record, if any."""
     due = why_forget(item, ForgetSettings(), now, use=use, stood=stood)
     return due.rule if due else None
@@ -85,7 +85,7 @@ def test_a_recall_and_a_confirmation_make_a_record_fresh() -> None:
     aged = old_record(400 * DAY, confidence=0.35)
 
     assert rule_of(aged, use=Use(1, to_text(NOW - DAY))) is None
-    assert rule_of(aged, stood=Standing(NOW - DAY)) is None
+    assert rule_of(aged, stood=StoodFor(NOW - DAY)) is None
     assert rule_of(aged) == "confidence"
 
 
@@ -95,7 +95,7 @@ def test_two_uses_or_a_restoration_save_what_matters_little() -> None:
 
     assert rule_of(minor, use=Use(1, to_text(NOW))) == "importance"
     assert rule_of(minor, use=Use(2, to_text(NOW))) is None
-    assert rule_of(minor, stood=Standing(NOW, restored=True)) is None
+    assert rule_of(minor, stood=StoodFor(NOW, restored=True)) is None
 
 
 def test_a_clock_that_goes_backwards_ages_nothing() -> None:
@@ -283,8 +283,8 @@ def test_a_sweep_retires_exactly_what_a_rule_names(
 
 KILLED = """
 import os, sys
-from memkit.runtime.memory import shards
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.log import shards
+from memkit.runtime.memory.archive.archive import ArchivalStore
 
 def cut(descriptor, data, size):
     os.write(descriptor, bytes(data)[: len(data) // 2])
@@ -323,10 +323,10 @@ def test_a_confirmation_between_planning_and_retiring_is_heard(open_store: OpenS
 
     assert {due.id for due in planned.retired} == {kept, closed}
     cycle = ForgettingCycle(first.settings.forget, clock.now, {})
-    with first._change() as change:
-        done = cycle.carry_out(planned, change, first._index)
+    with first._change():
+        due = list(cycle.still_due(planned, first._index))
 
-    assert done.retired == ()
+    assert due == []
     assert [item.id for item in first.records(user_id="ada")] == [kept]
 
 

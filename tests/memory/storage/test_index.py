@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.clone import cache_folder
-from memkit.runtime.memory.lines import encode_line
-from memkit.runtime.memory.record import Draft
-from memkit.runtime.memory.replay import Event
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log.clone import cache_folder
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import encode_line
+from memkit.runtime.memory.record.record import Draft
 
 
 def line(id: str, text: str, user_id: str = "ada", **more: object) -> str:

@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory import index_words
-from memkit.runtime.memory.index_words import SCHEMA, WordIndex
-from memkit.runtime.memory.posting_lists import Runs, joined, packed, unpacked
-from memkit.runtime.memory.ranking import CorpusStatistics, idf, saturation
+from memkit.runtime.memory.index import words as word_index
+from memkit.runtime.memory.index.words import (
+    SCHEMA,
+    CorpusStatistics,
+    Runs,
+    WordIndex,
+    idf,
+    joined,
+    packed,
+    saturation,
+    unpacked,
+)
 
 words = st.sampled_from("abcdef")
 documents = st.lists(words, max_size=6)
@@ -31,7 +39,7 @@ def fresh_index() -> WordIndex:
 @pytest.fixture(autouse=True)
 def small_segments() -> Iterator[None]:
     """Fold and merge after a few documents, so that short histories see every level."""
-    with patch.multiple(index_words, FOLDED_AT_ONCE=3, FAN=2):
+    with patch.multiple(word_index, FOLDED_AT_ONCE=3, FAN=2):
         yield
 
 
@@ -66,7 +74,7 @@ def test_it_answers_as_a_list_of_all_documents_would(
 
     def score(tokens: list[str]) -> float:
         return sum(
-            max(idf(statistics, term), index_words.LEAST) * saturation(tokens.count(term), len(tokens), average)
+            max(idf(statistics, term), word_index.LEAST) * saturation(tokens.count(term), len(tokens), average)
             for term in terms
             if term in tokens
         )
@@ -97,8 +105,8 @@ def test_many_documents_lie_in_few_segments() -> None:
     count = "SELECT count(*) FROM {}"
     levels = [level for (level,) in index._sql.execute("SELECT level FROM segments")]
 
-    assert max(levels) == index_words.HIGHEST
-    assert all(levels.count(level) < 2 for level in range(index_words.HIGHEST))
+    assert max(levels) == word_index.HIGHEST
+    assert all(levels.count(level) < 2 for level in range(word_index.HIGHEST))
     for number in held:
         index.remove(number, ["a"])
     assert [index._sql.execute(count.format(table)).fetchone()[0] for table in ("fresh", "words")] == [0, 0]

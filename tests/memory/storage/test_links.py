@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import ArchiveError, LeadsOut, StoreReadOnly
-from memkit.runtime.memory.inside import open_inside
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log.files import open_inside
+from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut, StoreReadOnly
+from memkit.runtime.memory.record.record import Draft, Origin
 
 MONTH = f"{datetime.now(UTC):%Y-%m}"
 ADA = Origin(actor="person", user_id="ada")

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import InvalidRecord, NotAllowed, RecordNotFound
-from memkit.runtime.memory.merging import merged_draft, wording
-from memkit.runtime.memory.record import Draft, Origin, Record
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.lifecycle.successors import merged_draft, wording
+from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed, RecordNotFound
+from memkit.runtime.memory.record.record import Draft, Origin, Record
 
 PERSON = Origin(actor="person", user_id="ada")
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")

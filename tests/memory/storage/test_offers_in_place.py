@@ -5,10 +5,10 @@ from itertools import count
 
 import pytest
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

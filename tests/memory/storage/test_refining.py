@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.refining import refined
+from memkit.runtime.memory.lifecycle.successors import refined
 
 
 @pytest.mark.parametrize(

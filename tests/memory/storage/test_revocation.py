@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, note, person
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import NotAllowed
-from memkit.runtime.memory.record import Draft, Origin
-from memkit.runtime.memory.revocation import Source
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.lifecycle.consolidation import ConsolidationPlan, Dropped
+from memkit.runtime.memory.lifecycle.revocation import RevokedSource
+from memkit.runtime.memory.record.errors import NotAllowed
+from memkit.runtime.memory.record.record import Draft, Origin
 
-S1, URL = Source(session_id="s1"), "https://example.org/page"
+S1, URL = RevokedSource(session_id="s1"), "https://example.org/page"
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")
 
 
@@ -80,7 +81,7 @@ def test_evidence_of_the_source_no_longer_counts(store: ArchivalStore) -> None:
     assert (before.record.trust, after.record.trust) == ("verified", "candidate")
     assert (before.record.confidence, after.record.confidence) == (0.9, 0.9)
     assert [event["op"] for event in after.history] == ["add", "evidence", "evidence", "revoke"]
-    store.revoke(Source(session_id="s2"), person())
+    store.revoke(RevokedSource(session_id="s2"), person())
     assert store.get(id).record.confidence == 0.75
 
 
@@ -91,7 +92,7 @@ def test_a_page_takes_its_evidence_and_its_records_along(store: ArchivalStore) -
     kept = told(store, "Ada owns a red bicycle", person())
     told(store, "Ada owns a red bicycle", tool, source_url=URL, confidence=1.0)
 
-    taken = store.revoke(Source(source_url=URL), person())
+    taken = store.revoke(RevokedSource(source_url=URL), person())
 
     assert [record.id for record in taken.records] == [own]
     assert [event.target for event in taken.marks] == [kept]
@@ -225,7 +226,7 @@ def test_nothing_live_depends_on_what_was_revoked(
             else:
                 store.mark(op, ids[one % len(ids)], origin)
 
-        store.revoke(Source(session_id=revoked), person())
+        store.revoke(RevokedSource(session_id=revoked), person())
 
         def depends(id: str) -> bool:
             return store.get(id).record.session_id == revoked or any(map(depends, parents[id]))
@@ -233,7 +234,7 @@ def test_nothing_live_depends_on_what_was_revoked(
         live = {record.id for record in store.records(user_id="ada")}
         assert not [id for id in live if depends(id)]
         assert not [line for line in store.core_sections("ada").values() if f"{revoked} said" in line]
-        assert store.revocation(Source(session_id=revoked)) == ((), (), (), ())
+        assert store.revocation(RevokedSource(session_id=revoked)) == ((), (), (), ())
         before = [store.get(id) for id in ids]
         store.rebuild()
         assert [store.get(id) for id in ids] == before
@@ -258,8 +259,8 @@ def test_what_is_past_its_grace_does_not_return_in_place_of_what_goes(open_store
 def test_what_gave_way_to_a_revoked_record_lives_again(store: ArchivalStore) -> None:
     """Also where the other record was there already and knows nothing of what gave way to it."""
     one, other = told(store, "Ada owns a red bicycle", person()), told(store, "Ada cycles to work")
-    with store._change() as change:
-        change.repeats(one, other, Origin(actor="program", user_id="ada"), "the same")
+    record = next(record for record in store.records(user_id="ada") if record.id == one)
+    store.consolidate(ConsolidationPlan(dropped=(Dropped(record, "the same", other),)))
     assert status(store, one) == ["superseded"]
 
     taken = store.revoke(S1, person())

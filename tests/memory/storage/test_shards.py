@@ -20,10 +20,10 @@ import pytest
 from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory import shards
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.clone import lock_file, state_folder
-from memkit.runtime.memory.errors import InvalidRecord, StoreClosed, StoreFull, StoreLocked, StoreReadOnly
-from memkit.runtime.memory.record import Draft
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log.clone import lock_file, state_folder
+from memkit.runtime.memory.record.errors import InvalidRecord, StoreClosed, StoreFull, StoreLocked, StoreReadOnly
+from memkit.runtime.memory.record.record import Draft
 
 HERE = Path(__file__).parent
 
@@ -101,7 +101,7 @@ ADDER = """
     from pathlib import Path
     sys.path[:0] = sys.argv[2:]
     from open_gate import OpenGate, note
-    from memkit.runtime.memory.archive import ArchivalStore
+    from memkit.runtime.memory.archive.archive import ArchivalStore
     store = ArchivalStore(Path(sys.argv[1]), gate=OpenGate())
     number = 0
     while True:

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from open_gate import OpenStore, note, person
 
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.record import Draft, Origin, Record
-from memkit.runtime.memory.replay import PERSONS, Event, Located, fold, in_order
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.events import PERSONS, Event, Located, fold, in_order
+from memkit.runtime.memory.record.record import Draft, Origin, Record
 
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")
 TOOL = Origin(actor="tool", user_id="ada")

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.stems import stem
-from memkit.runtime.memory.text import query_terms, tokens
-from memkit.runtime.memory.values import fingerprint
+from memkit.runtime.memory.words.text import fingerprint, query_terms, stem, tokens
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from open_gate import OpenGate, note
 
 from memkit.runtime.memory import clone
-from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.archive.archive import ArchivalStore
 
 
 def add(root: Path, text: str) -> None:

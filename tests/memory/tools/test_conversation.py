@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.conversation import Conversation, Recipe, Utterance
+from memkit.runtime.memory.tiers.conversation import ConversationIndex, Recipe, Utterance
 
 TODAY = date(2026, 11, 21)
 
@@ -18,7 +18,7 @@ def said(*texts: str, session: str = "s", day: date | None = None, speaker: str 
 
 def found(turns: list[Utterance], query: str, recipe: Recipe | None = None) -> list[str]:
     """Return the texts that a question finds, best first."""
-    return [turns[place].text for _, place in Conversation(turns, recipe).rank(query, TODAY)]
+    return [turns[place].text for _, place in ConversationIndex(turns, recipe).rank(query, TODAY)]
 
 
 FILLER = [f"we talked of topic{number} for a while" for number in range(20)]
@@ -62,7 +62,7 @@ def test_an_answer_is_found_by_the_question_before_it() -> None:
 def test_the_speaker_whom_a_question_names_comes_first() -> None:
     """Of two who said the same, the one asked about wins."""
     turns = said("I love sailing", speaker="bob", session="1") + said("I love sailing", speaker="ann", session="2")
-    conversation = Conversation(turns)
+    conversation = ConversationIndex(turns)
 
     assert [conversation.rank(f"what does {name} love", TODAY)[0][1] for name in ("Bob", "Ann")] == [0, 1]
 
@@ -81,7 +81,7 @@ def test_the_session_that_is_about_it_lifts_its_turns() -> None:
     about = said("roses", "compost", "tulips and compost", *FILLER[5:8], "the garden again", session="about")
     turns = [*about, *aside]
 
-    ranked = Conversation(turns).rank("garden compost tulips", TODAY)
+    ranked = ConversationIndex(turns).rank("garden compost tulips", TODAY)
     places = [place for _, place in ranked if turns[place].text == "the garden again"]
     assert [turns[place].session for place in places] == ["about", "aside"]
 
@@ -113,7 +113,7 @@ def test_every_script_is_found(text: str, query: str) -> None:
 def test_more_words_never_hurt_and_nothing_comes_from_nowhere(rows: list[tuple[str, str]], query: str) -> None:
     """Scores are positive and sorted, each turn comes once, each sharing a word within two turns."""
     turns = [Utterance(text, session) for text, session in rows]
-    ranked = Conversation(turns).rank(query, TODAY)
+    ranked = ConversationIndex(turns).rank(query, TODAY)
 
     assert [pair for pair in ranked if pair[0] <= 0] == []
     assert [score for score, _ in ranked] == sorted((score for score, _ in ranked), reverse=True)

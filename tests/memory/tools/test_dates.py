@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.dates import dated, day_words
+from memkit.runtime.memory.words.dates import dated, day_words
 
 SATURDAY = date(2026, 11, 21)
 

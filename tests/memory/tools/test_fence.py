@@ -5,10 +5,10 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.fence import fence, fence_turns, visible
 from memkit.runtime.memory.interface import Hit
-from memkit.runtime.memory.recall import Turn
-from memkit.runtime.memory.record import Record
+from memkit.runtime.memory.record.record import Record
+from memkit.runtime.memory.tiers.fence import fence, fence_turns, visible
+from memkit.runtime.memory.tiers.sessions import Turn
 
 OPENING = re.compile(r"<memory-data ([0-9a-f]+)>")
 

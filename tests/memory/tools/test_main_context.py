@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.context import MainContext, Message, groups
-from memkit.runtime.memory.shortening import SHORTENED, fair_share, shortened
-from memkit.runtime.memory.tokens import estimate
+from memkit.runtime.memory.tiers.budget import SHORTENED, estimate, fair_share, shortened
+from memkit.runtime.memory.tiers.context import MainContext, Message, groups
 
 
 def said(role: str, text: str, **more: Any) -> Message:

@@ -11,8 +11,9 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory import newest_turns, turns
-from memkit.runtime.memory.recall import SLACK, RecallMemory
+from memkit.runtime.memory.tiers import recall as recall_module
+from memkit.runtime.memory.tiers import sessions
+from memkit.runtime.memory.tiers.recall import SLACK, RecallMemory
 
 WORDS = ["harbour boat", "harbour", "espresso in the morning", "boat and sail", "我喜欢茶", "x" * 300]
 
@@ -89,8 +90,8 @@ def test_a_search_reads_and_counts_only_what_is_new(tmp_path: Path) -> None:
     other.append("ada", "s2", 1, "user", "a boat in the harbour")
 
     with (
-        patch.object(turns, "Turn", side_effect=turns.Turn) as parsed,
-        patch.object(newest_turns, "_utterance", side_effect=newest_turns._utterance) as counted,
+        patch.object(sessions, "Turn", side_effect=sessions.Turn) as parsed,
+        patch.object(recall_module, "_utterance", side_effect=recall_module._utterance) as counted,
     ):
         found = mine.search("boat", "ada")
 

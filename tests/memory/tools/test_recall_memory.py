@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memkit.runtime.memory.recall import SLACK, RecallMemory, read_turns
+from memkit.runtime.memory.tiers.recall import SLACK, RecallMemory
+from memkit.runtime.memory.tiers.sessions import read_turns
 
 
 class Clock:

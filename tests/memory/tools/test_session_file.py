@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memkit.runtime.memory.context import MainContext
-from memkit.runtime.memory.sealing import NoSealer
-from memkit.runtime.memory.session_file import Kept, SessionFile, held_sessions
+from memkit.runtime.memory.record.lines import NoSealer
+from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.sessions import Kept, SessionFile, held_sessions
 
 KEY = "AKIA" + "QXJ7NZ4WLP2KD8RT"
 

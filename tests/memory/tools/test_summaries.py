@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.memory.context import MainContext, Message
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.tokens import estimate
+from memkit.runtime.memory.tiers.budget import estimate
+from memkit.runtime.memory.tiers.context import MainContext, Message
+from memkit.runtime.memory.tiers.recall import RecallMemory
 
 
 def filled(summarise: Callable[[Sequence[Mapping[str, Any]], str], str | None] | None) -> MainContext:

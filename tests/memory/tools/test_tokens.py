@@ -11,7 +11,7 @@ from growth import grows_with_its_length
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.tokens import ENCODING_HASHES, ENCODING_URL, cached_encoding, counter, estimate
+from memkit.runtime.memory.tiers.budget import ENCODING_HASHES, ENCODING_URL, cached_encoding, counter, estimate
 
 CHARACTERS_A_TOKEN = {
     "The quick brown fox jumps over the lazy dog and runs home. " * 10: (3, 5.5),

@@ -1,0 +1,1 @@
+"""Long-term memory as a whole: reading it, and the one way in."""

@@ -1,0 +1,319 @@
+"""Archival memory: records that last, in an append-only log that people can read, with one way in.
+
+What only writing needs is imported by the first write: a search is a process of its own.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..gate.secrets import mask
+from ..index.database import explained
+from ..interface import Decision, Gate, Tombstone
+from ..log.log import Log, MemoryLog, Observe
+from ..log.shards import Branch, ShardLog
+from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
+from ..record.lines import JSON, Sealer
+from ..record.record import Draft, Origin, in_place_of, lowest_trust
+from ..record.stamps import new_id, utc_now
+from ..settings import MemorySettings
+from .reader import ArchiveReader, unobserved
+
+if TYPE_CHECKING:
+    from ..index.access import Use
+    from ..index.search import VectorIndex
+    from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
+    from ..lifecycle.forgetting import Swept
+    from ..lifecycle.revocation import Revocation, RevokedSource
+    from ..tiers.context import MainContext
+    from ..tiers.tools import MemoryTools
+    from .change import ArchiveChange
+
+
+IMPORTED_AT_ONCE = 200
+OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothing is stored.")
+LOCK_SECONDS = 30.0
+
+
+class ArchivalStore(ArchiveReader):
+    """Long-term memory of many users; ``offer`` is the only way in."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        settings: MemorySettings | None = None,
+        writer: str | None = None,
+        branch: Branch = None,
+        clock: Callable[[], datetime] = utc_now,
+        new_id: Callable[[], str] = new_id,
+        observe: Observe = unobserved,
+        gate: Gate | None = None,
+        lock_timeout: float = LOCK_SECONDS,
+        tombstone_key: Callable[[], bytes | None] = lambda: None,
+        log: Log | None = None,
+        sealer: Sealer | None = None,
+        vectors: "Callable[[], VectorIndex] | None" = None,
+    ) -> None:
+        """Open the archive at ``path``, or one in memory that writes to ``log``.
+
+        Raises:
+            ArchiveError: What is at ``path`` is no directory.
+        """
+        root = Path(path) if path is not None else None
+        if root is not None and root.exists() and not root.is_dir():
+            raise ArchiveError(f"{root} is not a directory, so it cannot be a store.")
+        if root is not None:
+            with suppress(OSError):  # what this clone keeps for itself goes by the folder, so there has to be one
+                root.mkdir(parents=True, exist_ok=True)
+        if log is None and root is not None:
+            log = ShardLog(root, clock=clock, writer=writer, branch=branch, observe=observe, timeout=lock_timeout)
+        super().__init__(
+            log or MemoryLog(),
+            path=root,
+            settings=settings,
+            clock=clock,
+            observe=observe,
+            tombstone_key=tombstone_key,
+            sealer=sealer,
+            vectors=vectors,
+        )
+        self._new_id = new_id
+        self._given_gate = gate
+
+    def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer a draft to the write gate, carry out what it decides, and return that once it is on disk."""
+        if not self.leaves_traces:
+            return Decision("refused", None, (OFF_RECORD,))
+        with self._change() as change:
+            return change.offer(draft, origin, consented=consented)
+
+    def import_many(
+        self, pairs: Iterable[tuple[Draft, Origin]], *, consented: Callable[[str], bool] = lambda user_id: True
+    ) -> Iterator[Decision]:
+        """Offer many drafts, with one lock and one sync for some hundred of them; yield what became of each.
+
+        What an import brought before is not written again, and what supersedes a record of the same import finds it.
+        """
+        from .transfer import Arrivals
+
+        arrivals, remaining = Arrivals(), iter(pairs)
+        while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
+            with self._change() as change:
+                decisions = [
+                    change.bring(draft, origin, arrivals, consented=consented(origin.user_id))
+                    if origin.actor == "import"
+                    else change.offer(draft, origin, consented=consented(origin.user_id))
+                    for draft, origin in chunk
+                ]
+            yield from decisions
+
+    def restore(
+        self, user_id: str, lines: Iterable[Mapping[str, JSON]], origin: Origin
+    ) -> Iterator[list[Mapping[str, JSON]]]:
+        """Write the lines of an export as they are, for a person who brings a user back; yield what is on disk.
+
+        This is the one way past the gate: an export says what was judged already. ``restorable`` says what may come.
+
+        Raises:
+            NotAllowed: It is no person who asks.
+            InvalidRecord: A line may not come; what was yielded is on disk, and nothing else is.
+        """
+        if origin.actor != "person":
+            raise NotAllowed(f"Only a person can restore an export; this came from {origin.actor}.")
+        if not self._long_term:
+            raise LongTermOff("This store keeps nothing beyond a session: privacy.long_term is off.")
+        shared: set[str] = set()
+        remaining = iter(lines)
+        while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
+            with self._change() as change:
+                written = [data for data in chunk if change.restore(user_id, data, shared)]
+            yield written
+
+    def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
+        """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
+        from ..lifecycle.successors import corrected_draft
+
+        old = self._visible(record_id, origin.user_id).record
+        by_person = origin.actor in ("person", "user")
+        draft = corrected_draft(old, text, by_person=by_person, reason=mask(reason))
+        least = lowest_trust(origin.trust_cap, old.trust)
+        by = origin if by_person else origin._replace(trust_cap=least)
+        return self.offer(draft, in_place_of(old, by))
+
+    def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> None:
+        """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated."""
+        with self._change() as change:
+            change.mark(op, record_id, origin, reason, fields)
+
+    def merge(self, ids: Sequence[str], origin: Origin, *, text: str | None = None, reason: str = "") -> Decision:
+        """Offer one record in the place of several live ones; without ``text`` it says what they say together.
+
+        Raises:
+            InvalidRecord: There are fewer than two, or they are not of one user and scope.
+            RecordNotFound: This user does not have one of them.
+            NotAllowed: One of them is not live.
+        """
+        with self._change() as change:
+            decision = change.merge(ids, text, origin, reason)
+        if decision.id is not None:
+            self._access.carry_over(origin.user_id, ids, decision.id)
+        return decision
+
+    def revoke(
+        self, source: "RevokedSource", origin: Origin, *, user_id: str | None = None, reason: str = ""
+    ) -> "Revocation":
+        """Take back everything that came from a source, of one user or of all, and everything made of it.
+
+        Raises:
+            NotAllowed: It is no person who asks.
+        """
+        with self._change() as change:
+            return change.revoke(source, origin, user_id, reason)
+
+    def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
+        """Let the outcome of an action move the confidence of the live records it used; return which those were.
+
+        It says nothing about where they come from, so it makes none of them more trusted.
+        """
+        op, program = "confirm" if success else "contradict", origin._replace(actor="program")
+        with self._change() as change:
+            return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason)]
+
+    def echo(self, record_id: str, origin: Origin) -> Decision:
+        """Decide that an offer repeats a record which was recalled before: no new evidence, and told so."""
+        stored = self.get(record_id, user_id=origin.user_id)
+        status = stored.status if stored else "gone"
+        reason = Reason("recalled", f"It repeats {record_id}, which was recalled; that is no new evidence.")
+        if status != "live":
+            code = "tombstone" if status == "rejected" else reason.code
+            reason = Reason(code, f"It repeats {record_id}, which was recalled before and is {status} now.")
+        who = {"actor": origin.actor, "user_id": origin.user_id, "session_id": origin.session_id}
+        told = {"event": "merge" if status == "live" else "refusal", **who, "turn_id": origin.turn_id}
+        self._observe({**told, "ids": [record_id], "reason": reason.code})
+        return Decision("merged", record_id, (reason,)) if status == "live" else Decision("refused", None, (reason,))
+
+    def edit_core(
+        self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
+    ) -> Decision:
+        """Offer ``text`` as the whole new content of a core section of the agent that ``origin`` names."""
+        if not self.leaves_traces:
+            return Decision("refused", None, (OFF_RECORD,))
+        with self._change() as change:
+            owner, limit = origin._replace(user_id=user_id), self.settings.context.core_section_limit
+            return change.edit_core(section, text, owner, reason, consented=consented, limit=limit)
+
+    def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
+        """Write down that a user agrees to being remembered, or no longer does."""
+        with self._change() as change:
+            change.set_consent(granted, origin._replace(user_id=user_id))
+
+    def allow(self, value: str, origin: Origin, *, reason: str = "") -> list[Tombstone]:
+        """Let a rejected or erased value, or that of a rejected record by its id, be told again; return what barred it.
+
+        Raises:
+            NotAllowed: It is no person who asks.
+        """
+        with self._change() as change:
+            return change.allow(value, origin, reason)
+
+    def bury(self, user_id: str, values: Iterable[str]) -> int:
+        """Bar the erased ``values`` of a user by keyed digests, written in one batch; return how many there are.
+
+        Raises:
+            NoTombstoneKey: The store's key is not here.
+        """
+        with self._change() as change:
+            return change.bury(user_id, values)
+
+    def sweep(self, *, user_id: str | None = None, dry_run: bool = False) -> "Swept":
+        """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""
+        from ..lifecycle.forgetting import ForgettingCycle
+
+        with self._reading():
+            # What is shared is used by all, so everybody's counts are asked whomever is swept.
+            cycle = ForgettingCycle(self.settings.forget, self._clock(), self._access.totals())
+            swept = cycle.due(self._corpora(user_id), user_id)
+        if dry_run or not swept.retired:
+            return swept
+        with self._change() as change:
+            retired = []
+            for due in cycle.still_due(swept, self._index):
+                change.mark("retire", due.id, Origin("program", due.user_id), due.reason, {})
+                retired.append(due)
+        return type(swept)(tuple(retired), swept.kept + len(swept.retired) - len(retired))
+
+    def consolidate(self, plan: "ConsolidationPlan", *, note: str = "") -> "Consolidated":
+        """Carry out a plan through the write gate, in one batch; ``note`` says what it was planned from."""
+        with self._change() as change:
+            return change.consolidate(plan, note)
+
+    def drop_stale_counts(self, *, user_id: str | None = None) -> int:
+        """Drop the access counts of records that no shard holds any more, and return how many."""
+        with self._reading():
+            return self._access.keep(lambda id: bool(self._index.catalogue.corpora_of_id(id)), user_id)
+
+    def bring_back_access(self, user_id: str, counts: "Mapping[str, Use]") -> None:
+        """Put back what ``access_counts`` returned."""
+        self._access.bring_back(user_id, counts)
+
+    def tools(
+        self,
+        main: "MainContext | None" = None,
+        *,
+        max_tokens: int = 8000,
+        user_id: str = "local",
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> "MemoryTools":
+        """Return the five memory tools on this archive, those of one agent where the user has several."""
+        from ..tiers.context import MainContext
+        from ..tiers.tools import MemoryTools
+
+        context = main if main is not None else MainContext.configured(self.settings, max_tokens)
+        return MemoryTools(context, self, user_id=user_id, session_id=session_id, agent_id=agent_id)
+
+    # ------------------------------------------------------------------ inside
+
+    @property
+    def _gate(self) -> Gate:
+        if self._given_gate is None:
+            from ..gate.gate import WriteGate
+
+            self._given_gate = WriteGate(self.settings.write, long_term=self._long_term)
+        return self._given_gate
+
+    @contextmanager
+    def _change(self) -> "Iterator[ArchiveChange]":
+        """Hold the locks, keep what was staged in log and index together or not at all, and tell of it."""
+        from .change import ArchiveChange
+
+        with self._guard, explained(self.path, self._index.remove):
+            self._check_open()
+            if not self.leaves_traces:
+                raise Refused([OFF_RECORD])
+            with self._log.batch() as batch:
+                self._index.refresh_to_write()
+                self._index.begin()
+                change = ArchiveChange(
+                    self._index, batch, lambda: self._gate,
+                    clock=self._clock, new_id=self._new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
+                    asks_always=self.settings.privacy.consent == "always",
+                )  # fmt: skip
+                try:
+                    yield change
+                    written = batch.flush()
+                except Refused:
+                    self._index.rollback()
+                    self._observe(change.events[-1])
+                    raise
+                except BaseException:
+                    self._index.rollback()
+                    raise
+                self._index.commit(written)
+            for event in change.events:
+                self._observe(event)

@@ -1,0 +1,489 @@
+"""One change of the archive: what is written while the locks are held, kept together, and told when it is kept."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ..gate.secrets import mask
+from ..index.index import Index
+from ..interface import Decision, Gate, Judgement, Tombstone
+from ..log.log import Batch
+from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
+from ..record.events import Event, Folded
+from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed
+from ..record.record import (
+    BESIDE_DRAFT,
+    CHANGEABLE,
+    CONSOLIDATED,
+    IMPORTED_FIELDS,
+    RECORD_FIELDS,
+    RESERVED,
+    SHARED,
+    Draft,
+    Origin,
+    Record,
+    check_fields,
+    corpus_of,
+    in_place_of,
+    kept_form,
+    lowest_trust,
+    user_corpus,
+    with_fields,
+)
+from ..record.stamps import parse_time, to_text
+from ..tiers.core import consent, core_target
+from .view import ERASED, IndexView, TombstoneKey, burials, no_key
+
+if TYPE_CHECKING:
+    from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
+    from ..lifecycle.revocation import Revocation, RevokedSource
+    from .transfer import Arrivals
+
+MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
+PERSON_ONLY = ("approve", "allow", "revoke")
+TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
+"""What the account of events calls the decisions of the gate."""
+MARK_TOLD_AS = {"retire": "retirement"}
+"""What it calls marks that it names differently."""
+UNCHECKED = "Erased values could not be told from others: the store's key is not here."
+
+
+class ArchiveChange:
+    """Lines on their way into log and index, and what to tell of them."""
+
+    def __init__(
+        self,
+        index: Index,
+        batch: Batch,
+        gate: Callable[[], Gate],
+        *,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        tombstone_key: TombstoneKey = no_key,
+        sealer: Sealer | None = None,
+        asks_always: bool = False,
+    ) -> None:
+        self.events: list[dict[str, object]] = []
+        """What happened, to be told once it is on disk. Nothing here repeats a refused text."""
+        self._index = index
+        self._batch = batch
+        self._gate = gate
+        self._view = IndexView(index, clock(), tombstone_key)
+        self._tombstone_key = tombstone_key
+        self._sealer = sealer or NoSealer()
+        self._asks_always = asks_always
+        self._clock = clock
+        self._new_id = new_id
+
+    def offer(self, draft: Draft, origin: Origin, *, consented: bool) -> Decision:
+        """Let the gate judge a draft, carry out what it decides, and return that."""
+        agreed = consented and self._agreed(origin)
+        judgement = self._gate().judge(draft, origin, self._view, consented=agreed)
+        if judgement.decision == "refused":
+            return self._decided(origin, "refused", None, judgement.reasons)
+        try:
+            if judgement.decision == "merged" and judgement.merge_into:
+                return self._merge(draft, origin, judgement)
+            record = self._record(draft, origin, judgement)
+            self._write(record.to_data())
+        except InvalidRecord as error:
+            return self._decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
+        for id in judgement.outweighs:
+            self._give_way(self._live(id, origin.user_id), record.id, origin, "outweighed")
+        gone = [record.supersedes, *judgement.outweighs]
+        return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=gone)
+
+    def bring(self, draft: Draft, origin: Origin, arrivals: "Arrivals", *, consented: bool) -> Decision:
+        """Offer a draft of an import, unless it was here before, and return what became of it."""
+        linked = arrivals.linked(draft)
+        decision = arrivals.known(self._index, linked, origin)
+        if decision is None:
+            decision = self.offer(linked, origin, consented=consented)
+        elif decision.decision == "refused":
+            self._decided(origin, "refused", None, decision.reasons)
+        arrivals.note(draft, decision)
+        return decision
+
+    def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> None:
+        """Write down what happened to a record, or what is to be thought of an event.
+
+        A secret in the reason is masked, one in the fields refused.
+        """
+        _check_mark(op, origin, fields)
+        self._check_event(fields, origin)
+        name = self._index.corpus_holding(record_id, origin.user_id)
+        if name is None:
+            raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
+        _check_validity(self._index.corpus(name).stored(record_id) if op == "update" else None, fields)
+        scope = SHARED if name == SHARED else "user"
+        changes = {**fields, **kept_form(fields)}
+        self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
+        self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], mask(reason))
+
+    def learn(self, op: str, record_id: str, origin: Origin, reason: str) -> bool:
+        """Write down that an action which used a record succeeded or failed, if the record is live; return that."""
+        name = self._index.corpus_holding(record_id, origin.user_id)
+        if name is None or self._index.corpus(name).live(record_id) is None:
+            return False
+        self.mark(op, record_id, origin, reason, EMPTY)
+        return True
+
+    def merge(self, ids: Sequence[str], text: str | None, origin: Origin, reason: str) -> Decision:
+        """Offer one record in the place of several, and let them be superseded where the gate takes it."""
+        from ..lifecycle.successors import merged_draft
+
+        parents = [self._live(id, origin.user_id) for id in dict.fromkeys(ids)]
+        draft = merged_draft(parents, text, mask(reason))
+        # Words that nobody wrote anew are worth as much as the least of those they were made of.
+        least = lowest_trust(*(record.trust for record in parents))
+        composer = origin if text is not None else origin._replace(actor="program", trust_cap=least)
+        writer = in_place_of(parents[0], composer)
+        view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
+        judgement = self._gate().judge(draft, writer, view)
+        if judgement.decision == "merged":
+            repeats = Reason("duplicate", f"It repeats {judgement.merge_into}. Name that one among the ids too.")
+            return self._decided(origin, "refused", None, (repeats,))
+        if judgement.decision == "refused":
+            return self._decided(origin, "refused", None, judgement.reasons)
+        return self._put_in_place(draft, judgement, parents, writer=writer, origin=origin, reason=reason)
+
+    def consolidate(self, plan: "ConsolidationPlan", note: str) -> "Consolidated":
+        """Write down what a plan says and return what came of it; each new record says ``note``, what it comes from."""
+        from ..lifecycle.consolidation import Consolidated
+        from ..lifecycle.successors import merged_draft
+
+        refused: list[str] = []
+        for record, reason, repeats in plan.dropped:
+            owner = Origin("program", record.user_id)
+            if repeats:
+                self._give_way(self._live(record.id, record.user_id), repeats, owner, reason)
+                self._tell("supersede", owner, [record.id, repeats], reason)
+            else:
+                self.mark("retire", record.id, owner, reason, {})
+        merges = [(merged_draft(group), group) for group in plan.merges]
+        merged = [done for draft, group in merges if (done := self._replaced(draft, group, "merged", note, refused))]
+        told = [done for one in plan.episodes if (done := self._replaced(*one, "summarised", note, refused))]
+        archived: list[str] = []
+        compressed = []
+        for compression in plan.compressions:
+            ids = self._moved(compression)
+            if ids is None:
+                refused.append(f"The core section {compression.section} of {compression.user_id} stays as it is.")
+            else:
+                archived += ids
+                compressed.append(compression)
+        return Consolidated(
+            tuple(merged), tuple(told), tuple(archived), plan.dropped, tuple(compressed), tuple(refused)
+        )
+
+    def _replaced(
+        self, draft: Draft, parents: Sequence[Record], how: str, note: str, refused: list[str]
+    ) -> "Succession | None":
+        """Let what a program made of live ``parents`` take their place, where the gate has nothing against it."""
+        from ..lifecycle.consolidation import Succession
+
+        draft, origin = draft._replace(extra={**draft.extra, CONSOLIDATED: note}), _composer(parents)
+        ids = tuple(parent.id for parent in parents)
+        view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
+        judgement = self._gate().judge(draft, origin, view)
+        if judgement.decision != "admitted":
+            self._decided(origin, "refused", None, judgement.reasons)
+            codes = ", ".join(reason.code for reason in judgement.reasons)
+            refused.append(f"{', '.join(ids)} stay: the gate does not admit what they would be {how} into ({codes}).")
+            return None
+        decision = self._put_in_place(draft, judgement, parents, writer=origin, origin=origin, reason=how)
+        return Succession(decision.id or "", ids)
+
+    def _moved(self, compression: "Compression") -> list[str] | None:
+        """Return the records that entries of a core section moved to; None where the gate would not have all of it."""
+        program = Origin("program", compression.user_id, agent_id=compression.agent_id)
+        judged = (self._gate().judge(draft, program, self._view).decision for draft in compression.moved)
+        if not all(decision in ("admitted", "merged") for decision in judged):
+            return None
+        offered = [self.offer(draft, program, consented=True) for draft in compression.moved]
+        self.edit_core(compression.section, compression.text, program, "compressed", consented=True)
+        return [decision.id for decision in offered if decision.decision == "admitted" and decision.id]
+
+    def revoke(self, source: "RevokedSource", origin: Origin, user_id: str | None, reason: str) -> "Revocation":
+        """Take back everything that came from a source and everything made of it."""
+        from ..lifecycle.revocation import revocation
+
+        _check_mark("revoke", origin, EMPTY)
+        names = [user_corpus(user_id), SHARED] if user_id is not None else self._index.corpora()
+        found = revocation(source, map(self._index.corpus, names), user_id)
+        taken = [(thing.id, thing.user_id, _scope(thing)) for thing in found.records]
+        taken += [(thing.id, thing.user_id, _scope(thing)) for thing in (*found.marks, *found.core)]
+        for id, owner, scope in taken:
+            # What is past its time of grace is taken back too: otherwise it would return with what had replaced it.
+            own, why = origin._replace(user_id=owner), reason or f"revoked: {source}"
+            self._write_event("revoke", id, own, reason=why, scope=scope)
+            self._tell("revoke", own, [id], mask(why))
+        return found
+
+    def edit_core(
+        self, section: str, text: str, origin: Origin, reason: str, *, consented: bool, limit: int | None = None
+    ) -> Decision:
+        """Let the gate judge the new content of a core section, write it down, and return what was decided."""
+        if limit is not None and len(text) > limit:
+            long = Reason("too_long", f"{section} would have {len(text):,} characters and may have {limit:,}.")
+            return self._decided(origin, "refused", None, (long,), section=section)
+        agreed = consented and self._agreed(origin)
+        judgement = self._gate().judge_core(section, text, origin, self._view, consented=agreed)
+        if judgement.decision == "refused":
+            return self._decided(origin, "refused", None, judgement.reasons, section=section)
+        trust = "quarantined" if judgement.decision == "quarantined" else "verified"
+        fields = {"text": judgement.record_fields.get("text", text), "trust": trust}
+        agent = origin.agent_id
+        event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields, agent=agent)
+        return self._decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
+
+    def set_consent(self, granted: bool, origin: Origin) -> None:
+        """Write down that a user agrees to being remembered, or no longer does."""
+        self._check_event(EMPTY, origin)
+        event_id = self._write_event("consent", "consent", origin, fields={"granted": granted})
+        self._tell("consent", origin, [event_id], "granted" if granted else "withdrawn")
+
+    def allow(self, value: str, origin: Origin, reason: str) -> list[Tombstone]:
+        """Lift every tombstone that bars a value, and return them; ``value`` may be the id of the rejected record."""
+        _check_mark("allow", origin, EMPTY)
+        self._check_event(EMPTY, origin)
+        name = self._index.corpus_holding(value, origin.user_id)
+        stored = self._index.corpus(name).stored(value) if name else None
+        lifted = list(self._view.tombstones.of(origin.user_id, stored.record.text if stored else value))
+        for kind, target, scope in lifted:
+            # Beside a keyed digest nothing may stand that says whose value it was.
+            owner, why = (Origin(origin.actor, ERASED), "") if kind == "erased" else (origin, reason)
+            self._write_event("allow", target, owner, reason=why, scope=scope)
+        if lifted:
+            self._tell("allow", origin, [tombstone.target for tombstone in lifted], mask(reason))
+        return lifted
+
+    def bury(self, user_id: str, values: Iterable[str]) -> int:
+        """Bar erased values by keyed digests and return how many there are."""
+        key = self._tombstone_key()
+        events = burials(key, user_id, values, now=self._clock(), new_id=self._new_id)
+        for event in events:
+            self._write(event.to_data())
+        self._tell("tombstone", Origin("program", ERASED), [event.id for event in events], "erased")
+        return len(events)
+
+    def _put_in_place(
+        self,
+        draft: Draft,
+        judgement: Judgement,
+        parents: Sequence[Record],
+        *,
+        writer: Origin,
+        origin: Origin,
+        reason: str,
+    ) -> Decision:
+        """Write down a record that the gate took, and that its parents are superseded by it."""
+        record = self._record(draft, writer, judgement)
+        self._write(record.to_data())
+        for parent in parents:
+            self._give_way(parent, record.id, origin, reason)
+        ids = [parent.id for parent in parents]
+        return self._decided(origin, judgement.decision, record.id, judgement.reasons, merges=ids)
+
+    def _give_way(self, record: Record, other_id: str, origin: Origin, reason: str) -> None:
+        """Write down that another record takes the place of a live one."""
+        fields = {"by": other_id}
+        self._write_event("supersede", record.id, origin, reason=reason, scope=_scope(record), fields=fields)
+
+    def _live(self, id: str, user_id: str) -> Record:
+        name = self._index.corpus_holding(id, user_id)
+        folded = self._index.corpus(name).stored(id) if name else None
+        if folded is None:
+            raise RecordNotFound(f"No record {id!r:.60} of user {user_id!r:.60} is here.")
+        if folded.status != "live":
+            raise NotAllowed(f"Record {id} is {folded.status}; only live records can be merged.")
+        if folded.record.is_sealed:
+            raise NotAllowed(f"Record {id} is sealed, and the key that opens it is not here.")
+        return folded.record
+
+    def restore(self, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> bool:
+        """Write a line of an export as it is and return True; False where it is here already."""
+        from .transfer import brought
+
+        found = brought(self._index, self._view.tombstones, user_id, data, shared)
+        if found.reason:
+            raise InvalidRecord(mask(found.reason.message))
+        if not found.is_here:
+            self._write(data)
+        return not found.is_here
+
+    def _agreed(self, origin: Origin) -> bool:
+        """Return whether the user agreed, where the store asks for that whoever it is that stores."""
+        return not self._asks_always or consent(self._index.user(origin.user_id)) is True
+
+    def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
+        record = record_from(draft, origin, judgement, id=self._id_for(origin), now=self._clock())
+        if record.supersedes:
+            self._check_supersedes(record.supersedes, record.scope, record.user_id)
+        return record
+
+    def _check_supersedes(self, id: str, scope: str, user_id: str) -> None:
+        if self._index.corpus_holding(id, user_id) != corpus_of({"scope": scope, "user_id": user_id}):
+            raise InvalidRecord(f"supersedes names {id!r:.60}, which this user does not have.")
+
+    def _merge(self, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
+        target, replaced = judgement.merge_into or "", None
+        if draft.supersedes:
+            self._check_supersedes(draft.supersedes, draft.scope, origin.user_id)
+            replaced = self._view.live(draft.supersedes)
+        if origin.actor == "import":
+            from .transfer import is_news
+
+            if not is_news(self._index, draft, target, origin):
+                return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to tell
+        fields: dict[str, JSON] = {"confidence": draft.confidence}
+        if url := judgement.record_fields.get("source_url", draft.source_url):
+            fields["source_url"] = url
+        scope = SHARED if self._index.corpus_holding(target, origin.user_id) == SHARED else "user"
+        actor = str(judgement.record_fields.get("actor", origin.actor))
+        self._write_event("evidence", target, origin._replace(actor=actor), scope=scope, fields=fields)
+        if replaced:
+            self._give_way(replaced, target, origin, str(draft.extra.get("reason", "")))
+        return self._decided(origin, "merged", target, judgement.reasons, supersedes=[replaced and replaced.id])
+
+    def _check_event(self, fields: Mapping[str, JSON], origin: Origin) -> None:
+        """Tell and raise that an event may not be written, where something in it may not."""
+        from ..gate.gate import event_problems
+
+        if problems := event_problems(fields, origin):
+            self._decided(origin, "refused", None, problems)
+            raise Refused(problems)
+
+    def _write_event(
+        self,
+        op: str,
+        target: str,
+        origin: Origin,
+        *,
+        reason: str = "",
+        scope: str = "user",
+        fields: Mapping[str, JSON] = EMPTY,
+        agent: str | None = None,
+    ) -> str:
+        """Write an event and return its id; ``agent`` is whose core section it is about."""
+        event = Event(
+            id=self._id_for(origin), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
+            actor=origin.actor, session_id=origin.session_id, reason=mask(reason), scope=scope, fields=fields,
+            agent_id=agent,
+        )  # fmt: skip
+        self._write(event.to_data())
+        return event.id
+
+    def _id_for(self, origin: Origin) -> str:
+        """Return the id that the origin wants for the first line, and a new one for every other."""
+        first = origin.first_id
+        return self._new_id() if first is None or self._index.catalogue.corpora_of_id(first) else first
+
+    def _write(self, data: Mapping[str, JSON]) -> None:
+        kept = self._sealer.seal(data)
+        line = encode_line(kept)
+        name = corpus_of(data)
+        self._index.corpus(name)  # before the line is entered, everything earlier has to be
+        self._index.add(self._batch.stage(line), data, name, sealed=is_sealed(kept))
+
+    def _decided(
+        self,
+        origin: Origin,
+        decision: str,
+        id: str | None,
+        reasons: tuple[Reason, ...],
+        *,
+        section: str | None = None,
+        supersedes: Sequence[str | None] = (),
+        merges: JSON = (),
+    ) -> Decision:
+        """Tell and return what the gate decided."""
+        event = TOLD_AS[decision]
+        more: dict[str, str] = {}
+        if decision != "refused" and self._view.tombstones.cannot_be_checked():
+            more["note"] = UNCHECKED
+        if section is not None:
+            event, more["section"] = "core" if decision == "admitted" else event, mask(section)
+        elif any(supersedes) and decision != "quarantined":
+            event = "supersede"
+        elif merges and decision == "admitted":
+            event = "merge"
+        parents = merges if isinstance(merges, list | tuple) else ()
+        ids = [str(known) for known in (id, *supersedes, *parents) if known]
+        self._tell(event, origin, ids, ", ".join(reason.code for reason in reasons), **more)
+        return Decision(decision, id, reasons)
+
+    def _tell(self, event: str, origin: Origin, ids: list[str], reason: str, **more: Any) -> None:
+        # A refused offer may have had its secret in a name.
+        who = {"actor": origin.actor, "user_id": mask(origin.user_id)}
+        when = {"session_id": origin.session_id and mask(origin.session_id), "turn_id": origin.turn_id}
+        self.events.append({"event": event, **who, **when, "ids": ids, "reason": reason or None, **more})
+
+
+def _composer(parents: Sequence[Record]) -> Origin:
+    """Return the origin of what a program composes of ``parents``: their session, and the least of their trust."""
+    sessions, agents = {record.session_id for record in parents}, {record.agent_id for record in parents}
+    return Origin(
+        actor="program",
+        user_id=parents[0].user_id,
+        session_id=sessions.pop() if len(sessions) == 1 else None,
+        agent_id=agents.pop() if len(agents) == 1 else None,
+        trust_cap=lowest_trust(*(record.trust for record in parents)),
+    )
+
+
+def _scope(thing: Record | Event) -> str:
+    return SHARED if thing.scope == SHARED else "user"
+
+
+def _check_validity(folded: Folded | None, changes: Mapping[str, JSON]) -> None:
+    """Raise InvalidRecord where ``changes`` would end a record's validity before it begins."""
+    if folded is None:
+        return
+    record = with_fields(folded.record, {key: value for key, value in changes.items() if value is not None})
+    if record.valid_from and record.valid_until and parse_time(record.valid_until) < parse_time(record.valid_from):
+        raise InvalidRecord(
+            f"valid_until {record.valid_until} lies before valid_from {record.valid_from}: it would never hold."
+        )
+
+
+def _check_mark(op: str, origin: Origin, fields: Mapping[str, JSON]) -> None:
+    if op not in MARKS:
+        raise InvalidRecord(f"{op!r:.60} is not something to say about a record. Known: {', '.join(MARKS)}.")
+    if op in PERSON_ONLY and origin.actor != "person":
+        raise NotAllowed(f"Only a person can {op} a record; this came from {origin.actor}.")
+    unknown = [key for key in fields if key not in CHANGEABLE]
+    if unknown or (fields and op != "update"):
+        raise InvalidRecord(f"{op} cannot change {', '.join(fields)}. update changes {', '.join(CHANGEABLE)}.")
+    check_fields(fields)
+
+
+def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, now: datetime) -> Record:
+    """Return the record to write, or raise InvalidRecord naming what is wrong with it."""
+    reserved = [key for key in RESERVED if key in draft.extra]
+    if reserved:
+        raise InvalidRecord(f"{', '.join(reserved)} cannot be fields of a record.")
+    data: dict[str, JSON] = draft.to_data()
+    brought = {key: data.pop(key) for key in draft.extra if key in RECORD_FIELDS}
+    data |= _stamp(origin, id=id, now=now)
+    taken = IMPORTED_FIELDS if origin.actor == "import" else BESIDE_DRAFT
+    data |= {key: brought[key] for key in taken if brought.get(key) is not None}
+    data |= judgement.record_fields
+    if judgement.decision == "quarantined":
+        data["trust"] = "quarantined"
+    if judgement.supersedes:
+        data["supersedes"] = judgement.supersedes
+    return with_fields(Record.from_data(data), kept_form(data))
+
+
+def _stamp(origin: Origin, *, id: str, now: datetime) -> dict[str, JSON]:
+    return {
+        "id": id,
+        "user_id": origin.user_id,
+        "created_at": to_text(now),
+        "session_id": origin.session_id,
+        "turn_id": origin.turn_id,
+        "agent_id": origin.agent_id,
+        "actor": origin.actor,
+        "trust": "verified" if origin.actor in ("person", "user") else "candidate",
+    }

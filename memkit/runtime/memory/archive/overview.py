@@ -1,0 +1,153 @@
+"""An archive at a glance: its numbers, its open questions, and what a new session opens with."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from ..index.corpus import CorpusIndex
+from ..record.record import Record, is_for, is_valid
+from ..settings import MemorySettings
+from ..tiers.core import core_edits
+
+STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
+COUNTED = ("type", "trust", "actor", "scope", "source")
+"""Fields of live records whose values are counted."""
+
+
+class ArchiveCensus(NamedTuple):
+    """What a part of the archive holds."""
+
+    records: int
+    status: Mapping[str, int]
+    live: Mapping[str, Mapping[str, int]]
+    """Of the live records: how many there are of each type, trust, actor, scope and source."""
+    source_urls: int
+    """Links that live records came from."""
+    text_bytes: int
+    """Of live records."""
+    waiting: Mapping[str, int]
+    """Quarantined records and core edits that wait for a person."""
+    open_questions: int
+    tombstones: Mapping[str, int]
+    """Values that are barred: rejected ones, and keyed digests of erased ones."""
+    oldest: str | None
+    newest: str | None
+
+
+def census(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> ArchiveCensus:
+    """Count what the corpora hold, of all or of one user; shared records count for whom they are of."""
+    status: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
+    live: list[Record] = []
+    tombstones, core = Counter({"rejected": 0, "erased": 0}), 0
+    for corpus in corpora:
+        for record, state in corpus.everything():
+            if user_id in (None, record.user_id):
+                status[state] += 1
+                live += [record] if state == "live" else []
+        tombstones.update(corpus.tombstone_counts())
+        core += sum(trust == "quarantined" for _, trust in core_edits(corpus))
+    created = [record.created_at for record in live]
+    return ArchiveCensus(
+        records=status.total(),
+        status=dict(status),
+        live={field: dict(sorted(Counter(getattr(record, field) for record in live).items())) for field in COUNTED},
+        source_urls=len({record.source_url for record in live if record.source_url}),
+        text_bytes=sum(len(record.text.encode()) for record in live),
+        waiting={"records": status["quarantined"], "core": core},
+        open_questions=len(open_questions(live, live)),
+        tombstones=dict(tombstones),
+        oldest=min(created, default=None),
+        newest=max(created, default=None),
+    )
+
+
+class OpenQuestion(NamedTuple):
+    """A live record and the live ones that it was admitted against."""
+
+    record: Record
+    against: tuple[Record, ...]
+
+
+def open_questions(asked: Iterable[Record], live: Iterable[Record]) -> list[OpenQuestion]:
+    """Return the questions in which a record of ``asked`` has a part, in the order in which they came up.
+
+    A question is settled when one of its two sides is no longer live.
+    """
+    known = {record.id: record for record in live}
+    wanted = {record.id for record in asked}
+    found = []
+    for record in known.values():
+        against = [known[id] for id in contradicted_by(record) if id in known and wanted & {id, record.id}]
+        if against:
+            found.append(OpenQuestion(record, tuple(against)))
+    return found
+
+
+def contradicted_by(record: Record) -> list[str]:
+    """Return the ids that a record names as what it contradicts."""
+    named = record.extra.get("contradicts")
+    return [id for id in named if isinstance(id, str)] if isinstance(named, list | tuple) else []
+
+
+LOOKED_AT = 200
+"""So many of the newest records compete for a place; a session starts as fast over a hundred thousand."""
+MOST_GOALS = 10
+SHOWN_OTHERWISE = ("goal", "constraint")
+"""Types that have a place of their own in the prompt."""
+
+
+class SessionOpening(NamedTuple):
+    """What is offered unasked."""
+
+    goals: tuple[Record, ...] = ()
+    """Those that are due first come first, then the newest."""
+    left_out: int = 0
+    """Open goals beyond the most that are shown."""
+    memories: tuple[Record, ...] = ()
+    """The most important ones first, then the newest."""
+
+
+def opening(
+    goals: Iterable[Record],
+    newest: Iterable[Record],
+    settings: MemorySettings,
+    now: datetime,
+    *,
+    session_id: str | None = None,
+    agent_id: str | None = None,
+) -> SessionOpening:
+    """Return what concerns this session and this agent and is sure enough to enter a prompt.
+
+    Nobody asked for it, so it is only what is verified and no stranger wrote: anything else would lower the trust of
+    the first turn of every session, and could speak to the model there.
+    """
+    least = settings.retrieval.min_confidence
+
+    def is_fit(record: Record) -> bool:
+        return (
+            record.confidence >= least
+            and _is_own(record)
+            and is_valid(record, now)
+            and is_for(record, session_id, agent_id)
+        )
+
+    open_goals = sorted(filter(is_fit, goals), key=lambda record: record.id, reverse=True)
+    open_goals.sort(key=lambda record: due(record) or "9999")
+    others = [record for record in newest if record.type not in SHOWN_OTHERWISE and is_fit(record)]
+    foremost = sorted(others, key=lambda record: (record.importance, record.id), reverse=True)
+    return SessionOpening(
+        tuple(open_goals[:MOST_GOALS]),
+        max(0, len(open_goals) - MOST_GOALS),
+        tuple(foremost[: settings.recall.at_session_start]),
+    )
+
+
+def _is_own(record: Record) -> bool:
+    return record.trust == "verified" and record.source != "imported" and record.actor not in ("tool", "import")
+
+
+def due(record: Record) -> str | None:
+    """Return the day until which a goal is to be reached, where one was said."""
+    said = record.extra.get("due")
+    return said if isinstance(said, str) else None

@@ -1,0 +1,489 @@
+"""What can be asked of the archive: every question folds the append-only log through an index that follows it.
+
+A search at the command line is a process of its own, so what only some questions need is imported when they are asked.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, cast
+
+from ..index.access import AccessCounts
+from ..index.corpus import CorpusIndex
+from ..index.database import explained
+from ..index.index import Index
+from ..interface import Decision, SearchReport, ShardProblem, StoredRecord
+from ..log.clone import cache_folder, state_folder
+from ..log.files import require_private
+from ..log.log import Log, Observe
+from ..record.errors import RecordNotFound, StoreClosed
+from ..record.lines import JSON, NoSealer, Sealer
+from ..record.record import SHARED, Record, is_for, is_valid, user_corpus, was_true
+from ..record.stamps import parse_time, seconds_before, to_text, utc_now
+from ..settings import MemorySettings
+
+if TYPE_CHECKING:
+    from ..index.access import Use
+    from ..index.search import VectorIndex
+    from ..lifecycle.consolidation import ConsolidationPlan, Tell
+    from ..lifecycle.revocation import Revocation, RevokedSource
+    from ..log.check import Sealed
+    from ..record.events import Event
+    from .overview import ArchiveCensus, SessionOpening
+    from .transfer import Brought
+    from .view import IndexView
+
+
+def unobserved(event: dict[str, object]) -> None:
+    """Take notice of nothing."""
+
+
+class ArchiveReader:
+    """Long-term memory of many users, for reading: as it stands, or as a commit held it."""
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        path: Path | None = None,
+        settings: MemorySettings | None = None,
+        clock: Callable[[], datetime] = utc_now,
+        observe: Observe = unobserved,
+        cache: Path | None = None,
+        tombstone_key: Callable[[], bytes | None] = lambda: None,
+        sealer: Sealer | None = None,
+        vectors: "Callable[[], VectorIndex] | None" = None,
+    ) -> None:
+        """Read ``log``; its index lies in the store at ``path`` or else in ``cache``, and in memory without either."""
+        self.settings = settings or MemorySettings()
+        self.path = path
+        if path is not None:
+            require_private(path)
+        self._log = log
+        self._clock = clock
+        self._observe = observe
+        self._tombstone_key = tombstone_key
+        self._sealer = sealer or NoSealer()
+        self._vectors = vectors
+        self._guard = threading.RLock()
+        self._readers = 0
+        """How many questions are being answered, one within the other."""
+        self._index = Index(
+            log,
+            cache_folder(path) if path else cache,
+            self._observe,
+            self._forgotten_before,
+            sealer=self._sealer,
+        )
+        self._access = AccessCounts(state_folder(path) / "access" if path else None)
+        self._closed = False
+        self.leaves_traces = True
+        """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
+
+    # ------------------------------------------------------------------ records
+
+    def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
+        """Return a record in its present state with its history; another user's id is None."""
+        with self._reading():
+            name = self._index.corpus_holding(record_id, user_id)
+            folded = self._index.corpus(name).stored(record_id) if name else None
+            if folded is None:
+                return None
+            return StoredRecord(
+                folded.record, folded.status, folded.history, folded.closed_at, folded.ended, folded.superseded_by
+            )
+
+    def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
+        """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
+        with self._reading():
+            names = self._index.catalogue.corpora_of_id(first_id)
+            visible = (name for name in names if name in (SHARED, user_corpus(user_id)))
+            line = next((self._index.corpus(name).line(first_id) for name in visible), None)
+            return None if line is None else decision_behind(json.loads(line))
+
+    def forgotten_since(self, record_id: str, *, user_id: str | None = None) -> str | None:
+        """Return when a record was retired or superseded that is kept in the shards only; None for any other."""
+        with self._reading():
+            names = self._index.catalogue.corpora_of_id(record_id)
+            visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
+            return next(filter(None, (self._index.corpus(name).forgotten_since(record_id) for name in visible)), None)
+
+    def records(
+        self,
+        *,
+        user_id: str | None,
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        scope: str | None = None,
+        session_id: str | None = None,
+        status: str | None = "live",
+        as_of: str | datetime | None = None,
+        sealed: bool = False,
+        limit: int | None = None,
+    ) -> list[Record]:
+        """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None.
+
+        With ``as_of`` those that were true then, which takes in what was superseded since; ``status`` is passed over.
+        With ``sealed`` also those that would be live and whose text nobody here can read.
+        """
+        moment = parse_time(as_of) if as_of is not None else None
+
+        def wanted(record: Record) -> bool:
+            fits = set(tags) <= set(record.tags) and scope in (None, record.scope)
+            return fits and (moment is None or was_true(record, moment))
+
+        def superseded_since(corpus: CorpusIndex, moment: datetime) -> Iterator[Record]:
+            records = (past.record for past in corpus.superseded_after(to_text(moment)))
+            fitting = (record for record in records if not types or record.type in types)
+            return (record for record in fitting if session_id in (None, record.session_id))
+
+        found: list[Record] = []
+        with self._reading():
+            for corpus in self._corpora(user_id):
+                held = corpus.records(status="live" if moment else status, types=types, session_id=session_id)
+                found += islice(filter(wanted, held), limit)
+                found += filter(wanted, superseded_since(corpus, moment)) if moment else ()
+                if sealed and status == "live":
+                    unread = corpus.records(status="sealed", types=types, session_id=session_id)
+                    found += islice(filter(wanted, unread), limit)
+        return sorted(found, key=lambda record: record.id)[:limit]
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        k: int = 5,
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        min_confidence: float = 0.0,
+        as_of: str | datetime | None = None,
+        task_tags: Sequence[str] = (),
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> SearchReport:
+        """Return the live records that fit ``query`` best, or an abstention when nothing relevant is here."""
+        from ..index.search import ByMeaning, SearchQuestion, search
+
+        question = SearchQuestion(
+            query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
+            as_of=parse_time(as_of) if as_of is not None else None, session_id=session_id, agent_id=agent_id,
+            task_tags=task_tags, bars=lambda record: self._is_barred(user_id, record),
+        )  # fmt: skip
+        if not self._long_term:
+            return SearchReport((), abstained=True)
+        # The host's model is loaded by the first question.
+        floor = self.settings.retrieval.vector_floor
+        meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
+        with self._reading():
+            report = search(
+                question,
+                self._corpora(user_id),
+                self.settings.retrieval,
+                lambda ids: self._access.uses(user_id, ids),
+                meaning,
+            )
+            if self.leaves_traces:
+                self._access.count(user_id, [hit.id for hit in report.hits], question.now)
+        return report
+
+    def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
+        """Return the core sections of a user as they stand, those of one agent where the user has several."""
+        with self._reading():
+            from ..tiers.core import core_sections
+
+            return core_sections(self._index.user(user_id), agent_id)
+
+    def core_history(self, user_id: str) -> list[dict[str, JSON]]:
+        """Return every edit of the core sections of a user's agents, oldest first."""
+        with self._reading():
+            from ..tiers.core import core_history
+
+            return core_history(self._index.user(user_id))
+
+    def core_edit(self, id: str, *, user_id: str | None = None) -> dict[str, JSON] | None:
+        """Return one edit of a core section; another user's is None."""
+        with self._reading():
+            from ..tiers.core import core_edit
+
+            name = self._index.corpus_holding(id, user_id)
+            return core_edit(self._index.corpus(name), id) if name else None
+
+    def today(self) -> date:
+        """Return the day by the archive's clock."""
+        return self._clock().date()
+
+    def events_about(self, target: str, *, user_id: str) -> "list[Event]":
+        """Return what was said about a record or another event, in order; nothing about one of another user."""
+        with self._reading():
+            name = self._index.corpus_holding(target, user_id)
+            return self._index.corpus(name).events(target=target) if name else []
+
+    def is_withdrawn(self, id: str, *, user_id: str) -> bool:
+        """Return whether a record or an event was taken back and not restored since."""
+        said = [event.op for event in self.events_about(id, user_id=user_id) if event.op in ("revoke", "restore")]
+        return said[-1:] == ["revoke"]
+
+    def consent(self, user_id: str) -> bool | None:
+        """Return whether a user agreed to being remembered; None when they never said."""
+        with self._reading():
+            from ..tiers.core import consent
+
+            return consent(self._index.user(user_id))
+
+    def users(self) -> list[str]:
+        """Return everybody of whom something is stored."""
+        prefix = user_corpus("")
+        with self._reading():
+            return [name.removeprefix(prefix) for name in self._index.corpora() if name != SHARED]
+
+    def newest(
+        self,
+        user_id: str,
+        k: int,
+        *,
+        types: Sequence[str] = (),
+        as_of: str | datetime | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[Record]:
+        """Return the newest records that hold for a user, a session and an agent and are sure enough for a prompt."""
+        if not self._long_term:
+            return []
+        now, least = self._clock(), self.settings.retrieval.min_confidence
+
+        def wanted(record: Record) -> bool:
+            holds = as_of is not None or is_valid(record, now)
+            meant = is_for(record, session_id, agent_id) and record.confidence >= least
+            return holds and meant and (record.scope != SHARED or not self._is_barred(user_id, record))
+
+        with self._reading():
+            if as_of is not None:
+                found = list(filter(wanted, self.records(user_id=user_id, types=types, as_of=as_of)))
+            else:
+                held = (corpus.records(types=types, newest_first=True) for corpus in self._corpora(user_id))
+                found = [record for records in held for record in islice(filter(wanted, records), k)]
+        return sorted(found, key=lambda record: record.id, reverse=True)[:k]
+
+    def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
+        """Return the live constraints that hold now for a user, a session and an agent, if sure enough for a prompt."""
+        if not self._long_term:
+            return []
+        now, least = self._clock(), self.settings.retrieval.min_confidence
+        with self._reading():
+            held = (one for one in self.records(user_id=user_id, types=("constraint",)) if is_valid(one, now))
+            meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
+            return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
+
+    def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
+        """Return what a new session of a user opens with: open goals, and what matters most of the newest records."""
+        from .overview import LOOKED_AT, SessionOpening, opening
+
+        if not self._long_term:
+            return SessionOpening()
+        with self._reading():
+            goals, newest = (
+                [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
+                for found in (
+                    self.records(user_id=user_id, types=("goal",)),
+                    [one for corpus in self._corpora(user_id) for one in corpus.latest(LOOKED_AT)],
+                )
+            )
+        return opening(goals, newest, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
+
+    def census(self, user_id: str | None = None) -> "ArchiveCensus":
+        """Count what is held, of everybody or of one user."""
+        from .overview import census
+
+        with self._reading():
+            return census(self._corpora(user_id), user_id)
+
+    def most_used(self, user_id: str, limit: int = 5) -> list[tuple[str, int]]:
+        """Return the ids of the records that this user recalled most on this machine, each with how often."""
+        with self._guard:
+            totals = self._access.totals(user_id)
+        ranked = sorted(totals, key=lambda id: (-totals[id].uses, id))
+        return [(id, totals[id].uses) for id in ranked[:limit]]
+
+    def list_records_since(self, timestamp: str | datetime) -> list[Record]:
+        """Return the live records of all users that were created after a moment, oldest first."""
+        since = parse_time(timestamp)
+        fresh = (record for record in self.records(user_id=None) if parse_time(record.created_at) > since)
+        return sorted(fresh, key=lambda record: (parse_time(record.created_at), record.id))
+
+    def from_source(self, user_id: str, source_url: str) -> list[StoredRecord]:
+        """Return the records of a user, and the shared ones, that a source told or bore out."""
+        with self._reading():
+            ids = [id for corpus in self._corpora(user_id) for id in corpus.from_source(source_url)]
+        return [stored for id in ids if (stored := self.get(id, user_id=user_id))]
+
+    def access_counts(self, user_id: str) -> "dict[str, Use]":
+        """Return how often, and when last, a user recalled each record on this machine."""
+        return self._access.totals(user_id)
+
+    def export(self, user_id: str) -> Iterator[str]:
+        """Yield every line about a user as it was written, without the line's end; the archive is held meanwhile."""
+        from .transfer import held_lines
+
+        with self._reading():
+            yield from held_lines(self._index, user_id)
+
+    def restorable(self, user_id: str, lines: Iterable[Mapping[str, JSON]]) -> "Iterator[Brought]":
+        """Yield for each line of an export of ``user_id`` whether it is here already, or why it may not come."""
+        from .transfer import brought
+
+        shared: set[str] = set()
+        with self._reading():
+            for data in lines:
+                yield brought(self._index, self.view.tombstones, user_id, data, shared)
+
+    def revocation(self, source: "RevokedSource", *, user_id: str | None = None) -> "Revocation":
+        """Return what ``revoke`` would take back."""
+        from ..lifecycle.revocation import revocation
+
+        with self._reading():
+            return revocation(source, self._corpora(user_id), user_id)
+
+    def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "ConsolidationPlan":
+        """Return what consolidating memory, of one user or of all, would do; ``tell`` finds better words for events."""
+        from ..lifecycle.consolidation import CoreState, planned
+
+        cores = {}
+        for user in self.users() if user_id is None else [user_id]:
+            history = self.core_history(user)
+            for agent in {cast("str | None", edit["agent_id"]) for edit in history}:
+                own = [edit for edit in history if edit["agent_id"] == agent]
+                cores[user, agent] = CoreState(self.core_sections(user, agent), own)
+        records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
+        with self._reading():
+            return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)
+
+    # ------------------------------------------------------------------ upkeep
+
+    @property
+    def view(self) -> "IndexView":
+        """Return what the write gate sees of this archive."""
+        from .view import IndexView
+
+        with self._reading():
+            return IndexView(self._index, self._clock(), self._tombstone_key)
+
+    @property
+    def log(self) -> Log:
+        """Return the log that everything here is read from."""
+        return self._log
+
+    def sealed(self, user_id: str) -> int:
+        """Return how many records of a user nobody here can read: their text is sealed and the key is elsewhere."""
+        with self._reading():
+            return sum(corpus.sealed() for corpus in self._corpora(user_id))
+
+    def seals(self) -> "Sealed":
+        """Return how the sealed lines of the shards stand; every one of them is tried."""
+        from ..log.check import sealed_lines
+
+        with self._guard:
+            return sealed_lines(self._log, self._sealer)
+
+    def check(self) -> list[ShardProblem]:
+        """Return what a person should look at in the shards, by file and line."""
+        with self._guard:
+            from ..log.check import problems
+
+            return [*problems(self._log), *self.seals().problems]
+
+    def refresh(self) -> None:
+        """Take in what other processes, people or git did to the shards."""
+        with self._reading():
+            pass
+
+    def rebuild(self) -> None:
+        """Delete the index and make it anew."""
+        with self._guard:
+            self._index.remove()
+        with self._reading():
+            for name in self._index.corpora():
+                self._index.corpus(name)
+
+    def follow(self, vectors: "VectorIndex") -> None:
+        """Let an index of vectors take in every record that is live."""
+        with self._reading():
+            for name in self._index.corpora():
+                vectors.nearest(self._index.corpus(name), "", 1)
+
+    def forget_index(self, user_id: str) -> None:
+        """Delete the index of a user, which holds in clear what the shards may hold sealed; it is made anew."""
+        with self._guard:
+            self._index.forget(user_corpus(user_id))
+
+    def close(self) -> None:
+        """Let go of all files. What was acknowledged is already on disk."""
+        with self._guard:
+            self._index.release()
+            self._access.close()
+            self._closed = True
+
+    def __enter__(self) -> Self:
+        """Return the archive."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the archive."""
+        self.close()
+
+    # ------------------------------------------------------------------ inside
+
+    def _forgotten_before(self) -> str:
+        return to_text(seconds_before(self._clock(), self.settings.forget.keep_superseded))
+
+    @property
+    def _long_term(self) -> bool:
+        return self.settings.privacy.long_term != "off"
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._guard, explained(self.path, self._index.remove):
+            self._check_open()
+            if not self._readers:  # a question that another one asks is about the same state of things
+                self._index.refresh()
+            self._readers += 1
+            try:
+                yield
+            finally:
+                self._readers -= 1
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("This archive was closed. Open it again.")
+
+    def _is_barred(self, user_id: str, record: Record) -> bool:
+        """Return whether a shared record says what this user rejected, or what was erased of them."""
+        from .view import Tombstones
+
+        return Tombstones(self._index, self._tombstone_key).bars(user_id, record.text)
+
+    def _visible(self, record_id: str, user_id: str) -> StoredRecord:
+        stored = self.get(record_id, user_id=user_id)
+        if stored is None:
+            raise RecordNotFound(f"No record {record_id!r:.60} of user {user_id!r:.60} is here.")
+        return stored
+
+    def _corpora(self, user_id: str | None) -> Iterator[CorpusIndex]:
+        # One at a time: with many users the first is closed again before the last is opened.
+        if user_id is None:
+            return map(self._index.corpus, self._index.corpora())
+        own = (user_corpus(user_id), SHARED)
+        return (self._index.corpus(name) for name in own if self._index.catalogue.has_corpus(name))
+
+
+def decision_behind(line: Mapping[str, JSON]) -> Decision:
+    """Return what was decided about the call that wrote ``line`` first."""
+    if line.get("op") == "evidence":
+        return Decision("merged", str(line["target"]))
+    fields = line.get("fields")
+    trust = (fields if isinstance(fields, Mapping) else line).get("trust")
+    return Decision("quarantined" if trust == "quarantined" else "admitted", str(line["id"]))

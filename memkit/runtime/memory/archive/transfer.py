@@ -1,0 +1,154 @@
+"""Everything held on one user as lines that another archive takes in, and what an import finds already here."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ..gate.duplicates import near_duplicate
+from ..index.corpus import CorpusIndex
+from ..index.index import Index
+from ..interface import Decision
+from ..record.errors import InvalidRecord, Reason
+from ..record.events import Event, source_of
+from ..record.lines import JSON, encode_data
+from ..record.record import SHARED, Draft, Origin, Record, corpus_of
+from ..words.text import fingerprint
+from .view import Tombstones
+
+
+class Brought(NamedTuple):
+    """What restoring a line would mean."""
+
+    is_here: bool = False
+    """Whether the archive has this very line already."""
+    reason: Reason | None = None
+    """Why it cannot be restored."""
+
+
+def held_lines(index: Index, user_id: str) -> Iterator[str]:
+    """Yield the lines about a user as they were written: their own, and those on what they shared."""
+    yield from index.user(user_id).lines()
+    shared: set[str] = set()
+    for line in index.shared().lines():
+        data = json.loads(line)
+        if "op" not in data and data.get("user_id") == user_id:
+            shared.add(str(data["id"]))
+            yield line
+        elif "op" in data and (data.get("user_id") == user_id or data["target"] in shared):
+            yield line
+
+
+def brought(index: Index, tombstones: Tombstones, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> Brought:
+    """Return what restoring a line of ``user_id`` would mean.
+
+    Args:
+        index: What the archive has.
+        tombstones: The values that were erased from it; what was rejected comes back as rejected.
+        user_id: Whose export it is.
+        data: The line.
+        shared: The ids of what this user shared, as far as the export was read; added to.
+    """
+    try:
+        id = Event.from_data(data).id if "op" in data else Record.from_data(data).id
+        name = corpus_of(data)
+        line = encode_data(data)
+    except (InvalidRecord, ValueError) as error:
+        return Brought(reason=Reason("schema", str(error)))
+    if "op" not in data and name == SHARED:
+        shared.add(id)
+    if data.get("user_id") != user_id and not (name == SHARED and data.get("target") in shared):
+        return Brought(reason=Reason("other_user", f"The line is about another user than {user_id!r:.60}."))
+    known = index.corpus(name).line(id)
+    if known == line:
+        return Brought(is_here=True)
+    if known is not None or index.catalogue.corpora_of_id(id):
+        return Brought(reason=Reason("id_conflict", f"The id {id:.60} stands in the archive with other content."))
+    if "op" not in data and any(bar.kind == "erased" for bar in tombstones.of(user_id, str(data["text"]))):
+        return Brought(reason=Reason("tombstone", "This value was erased for this user. A person can allow it again."))
+    return Brought()
+
+
+class Arrivals:
+    """What became of the ids that one import brought, so that what supersedes them finds them."""
+
+    def __init__(self) -> None:
+        self._became: dict[str, str | None] = {}
+        """Ids that are not here under their own name: the record they were merged into, or None."""
+
+    def linked(self, draft: Draft) -> Draft:
+        """Return ``draft`` superseding what its predecessor became here; nothing where that was not taken."""
+        if draft.supersedes not in self._became:
+            return draft
+        return draft._replace(supersedes=self._became[draft.supersedes])
+
+    def known(self, index: Index, draft: Draft, origin: Origin) -> Decision | None:
+        """Return what becomes of a draft that was here before, or whose id is taken; None for a new one.
+
+        Whatever became of it since, retired or rejected included: an import that is run again does not bring it back.
+        """
+        name = corpus_of({"scope": draft.scope, "user_id": origin.user_id})
+        id = draft.extra.get("id")
+        if isinstance(id, str):
+            return _of_same_id(index, name, id, draft, origin)
+        corpus = index.corpus(name)
+        twin = next((twin for twin in corpus.imported(fingerprint(draft.text)) if _is_twin(twin, draft, origin)), None)
+        earlier = twin.id if twin else _borne_out(corpus, draft)
+        return _known(earlier) if earlier else None
+
+    def note(self, draft: Draft, decision: Decision) -> None:
+        """Remember what became of a draft that came with an id."""
+        id = draft.extra.get("id")
+        if isinstance(id, str) and decision.id != id:
+            self._became[id] = decision.id
+
+
+def is_news(index: Index, draft: Draft, target: str, origin: Origin) -> bool:
+    """Return whether an import that repeats record ``target`` is evidence: the same source told twice is one."""
+    corpus = index.corpus(index.corpus_holding(target, origin.user_id) or "")
+    stored = corpus.stored(target)
+    if stored is None or draft.confidence > stored.record.confidence:
+        return True
+    record = stored.record
+    told = {_place(record.actor, record.session_id, record.source_url)}
+    for event in corpus.events(target=target):
+        url = event.fields.get("source_url")
+        told.add(_place(event.actor, event.session_id, url if isinstance(url, str) else None))
+    return _place(origin.actor, origin.session_id, draft.source_url) not in told
+
+
+def _place(actor: str, session_id: str | None, source_url: str | None) -> str:
+    """Return where something came from, as far as it says so."""
+    return source_url or source_of(actor, session_id, None)
+
+
+def _of_same_id(index: Index, name: str, id: str, draft: Draft, origin: Origin) -> Decision | None:
+    holders = index.catalogue.corpora_of_id(id)
+    if not holders:
+        return None
+    stored = index.corpus(name).stored(id) if name in holders else None
+    if (
+        stored
+        and stored.record.user_id == origin.user_id
+        and fingerprint(stored.record.text) == fingerprint(draft.text)
+    ):
+        return _known(id)
+    reason = Reason("id_conflict", f"The id {id:.60} stands for something else here. Leave it out to get a new one.")
+    return Decision("refused", None, (reason,))
+
+
+def _is_twin(record: Record, draft: Draft, origin: Origin) -> bool:
+    same_owner = record.user_id == origin.user_id
+    return same_owner and (record.source_url, record.type) == (draft.source_url, draft.type)
+
+
+def _borne_out(corpus: CorpusIndex, draft: Draft) -> str | None:
+    """Return the record into which this draft was merged when it came from the same place before."""
+    for id in corpus.from_source(draft.source_url) if draft.source_url else ():
+        stored = corpus.stored(id)
+        if stored and near_duplicate(draft.text, [stored.record], type=draft.type, user_id=stored.record.user_id):
+            return id
+    return None
+
+
+def _known(id: str) -> Decision:
+    return Decision("merged", id, (Reason("known", f"It came before, as {id}. Nothing was written."),))

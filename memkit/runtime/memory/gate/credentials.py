@@ -1,0 +1,420 @@
+# ruff: noqa: E501, SIM905 (one row a kind reads better than wrapped rows, and lists of words better as text)
+"""What credentials look like: the published shape of a token, and a value that only its surroundings give away.
+
+The shapes are one row a kind, written from the vendors' own descriptions of their tokens. The surroundings are words
+("password is …", "api key: …", "… is my password"). Randomness alone is never enough, so UUIDs, digests, sortable ids,
+addresses, dates and file names pass.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+
+from ..words.wording import FUNCTION_WORDS
+from .personal import UUID, Span
+
+END = r"(?![A-Za-z0-9])"
+"""Where a token stops; a dash or underscore after it does not save it."""
+
+START = r"(?<![A-Za-z0-9])"
+"""Where a token may start."""
+
+
+class Shape:
+    """One kind of credential; its pattern is compiled when a text holds one of its keywords, which most never do."""
+
+    def __init__(self, kind: str, keywords: tuple[str, ...], expression: str) -> None:
+        self.kind = kind
+        self.keywords = keywords
+        """Lower-case text of which at least one is in every credential of this kind; a cheap test before the pattern."""
+        self._expression = expression
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Return what a credential of this kind looks like."""
+        return re.compile(self._expression)
+
+
+def _shape(kind: str, keywords: str, expression: str) -> Shape:
+    return Shape(kind, tuple(keywords.split()), expression)
+
+
+def _token(kind: str, keywords: str, body: str) -> Shape:
+    """Build the common case: a prefix and a body of token characters, standing alone."""
+    return _shape(kind, keywords, START + "(?:" + body + ")" + END)
+
+
+# fmt: off
+SHAPES: tuple[Shape, ...] = (
+    # Keys that are blocks or parts of an address.
+    _shape("private_key", "-----begin", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)"),
+    _shape("putty_key", "putty-user-key-file", r"PuTTY-User-Key-File-\d[\s\S]*?(?:Private-MAC: [0-9a-f]+|\Z)"),
+    _token("age_key", "age-secret-key-1", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
+    _shape("url_password", "://", r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@'\"<>{}$]*:[^\s/@'\"<>{}$]{3,}@[A-Za-z0-9.\[-]+"),
+    _token("json_web_token", "eyj", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,})?"),
+    _token("nostr_key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
+    _token("bitcoin_key", "xprv", r"xprv[1-9A-HJ-NP-Za-km-z]{100,}"),
+    # Clouds and hosts.
+    _token("aws_access_key", "akia asia abia acca", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
+    _token("aws_bedrock_key", "absk", r"ABSK[A-Za-z0-9+/]{90,}={0,2}"),
+    _token("google_api_key", "aiza", r"AIza[A-Za-z0-9_-]{35}"),
+    _token("google_oauth_token", "ya29. 1//0", r"ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{40,}"),
+    _token("google_client_secret", "gocspx-", r"GOCSPX-[A-Za-z0-9_-]{28}"),
+    _shape("azure_storage_key", "accountkey=", r"(?i:AccountKey)=[A-Za-z0-9+/]{86}=="),
+    _shape("azure_signature", "sig=", r"(?<![A-Za-z0-9_-])sig=[A-Za-z0-9%+/=]{40,}"),
+    _shape("azure_client_secret", "8q~ 7q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])"),
+    _token("google_auth_key", "aq.ab8", r"AQ\.Ab8[A-Za-z0-9_-]{40,}"),
+    _token("firebase_server_key", "aaaa", r"AAAA[A-Za-z0-9_-]{7}:[A-Za-z0-9_-]{140}"),
+    _token("azure_devops_token", "azdo", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
+    _token("tencent_secret_id", "akid", r"AKID[A-Za-z0-9]{32}"),
+    _token("scalingo_token", "tk-us-", r"tk-us-[A-Za-z0-9_-]{48}"),
+    _token("openshift_token", "sha256~", r"sha256~[A-Za-z0-9_-]{43}"),
+    _token("alibaba_access_key", "ltai", r"LTAI[A-Za-z0-9]{17,21}"),
+    _token("digitalocean_token", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
+    _token("heroku_key", "hrku-", r"HRKU-[A-Za-z0-9_-]{30,}"),
+    _token("flyio_token", "fm1 fm2 fo1_", r"(?:fm1[ar]|fm2)_[A-Za-z0-9+/=_-]{60,}|fo1_[A-Za-z0-9_-]{43}"),
+    _token("netlify_token", "nfp_", r"nfp_[A-Za-z0-9]{36,}"),
+    _token("render_key", "rnd_", r"rnd_[A-Za-z0-9]{28,}"),
+    _token("vercel_token", "vcp_ vci_ vca_ vcr_ vck_", r"vc[piark]_[A-Za-z0-9]{24,}"),
+    _token("cloudflare_key", "v1.0- cfut_ cfat_ cfk_", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}|cf(?:ut|at|k)_[A-Za-z0-9]{40,}"),
+    _token("scaleway_key", "scw", r"SCW[A-Z0-9]{17}"),
+    _token("tailscale_key", "tskey-", r"tskey-[a-z]+-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}"),
+    # Forges, registries and pipelines.
+    _token("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+    _token("github_fine_grained_token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
+    _token("gitlab_token", "gl", r"(?:glpat|gldt|glrt|glcbt|glptt|glft|glimt|glagent|gloas|glsoat|glffct|glwt)-[A-Za-z0-9_.-]{20,}"),
+    _token("gitlab_runner_token", "gr1348941", r"GR1348941[A-Za-z0-9_-]{20,}"),
+    _token("bitbucket_token", "atbb", r"ATBB[A-Za-z0-9]{28,}"),
+    _token("atlassian_token", "atatt3 atctt3", r"AT[AC]TT3[A-Za-z0-9_=-]{60,}"),
+    _token("npm_token", "npm_", r"npm_[A-Za-z0-9]{36}"),
+    _token("pypi_token", "pypi-ageic pypi-agena pypi-agen", r"pypi-AgE(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)[A-Za-z0-9_-]{40,}"),
+    _token("rubygems_key", "rubygems_", r"rubygems_[a-f0-9]{48}"),
+    _token("crates_token", "cio", r"cio[A-Za-z0-9]{32}"),
+    _token("nuget_key", "oy2", r"oy2[a-z0-9]{43}"),
+    _token("clojars_token", "clojars_", r"CLOJARS_[a-f0-9]{60}"),
+    _token("docker_token", "dckr_", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}"),
+    _token("artifactory_key", "akcp cmvmd", r"AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59}"),
+    _token("circleci_token", "ccipat_ cciprj_", r"CCI(?:PAT|PRJ)_[A-Za-z0-9]{10,}_[a-f0-9]{40}"),
+    _token("buildkite_token", "bkua_", r"bkua_[a-f0-9]{40}"),
+    _token("pulumi_token", "pul-", r"pul-[a-f0-9]{40}"),
+    _token("terraform_token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}"),
+    _token("vault_token", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
+    _token("doppler_token", "dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}"),
+    _token("onepassword_token", "ops_eyj a3-", r"ops_eyJ[A-Za-z0-9+/=_-]{100,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}"),
+    _token("old_vault_token", "s.", r"s\.(?=[A-Za-z]*\d)(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{24}"),
+    _token("harness_token", "pat. sat.", r"[ps]at\.[A-Za-z0-9_-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20}"),
+    _token("octopus_key", "api-", r"API-[A-Z0-9]{26}"),
+    _token("infracost_key", "ico-", r"ico-[A-Za-z0-9]{32}"),
+    _token("sourcegraph_token", "sgp_", r"sgp_[A-Za-z0-9_]{40,}"),
+    _token("launchdarkly_key", "sdk- api- mob-", r"(?:sdk|api|mob)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    _token("infisical_token", "st.", r"st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}"),
+    # Language models and what serves them.
+    _token("anthropic_key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}"),
+    _token("openai_key", "sk-", r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{20,}"),
+    _token("openrouter_key", "sk-or-", r"sk-or-(?:v\d-)?[A-Za-z0-9]{32,}"),
+    _token("langfuse_key", "sk-lf-", r"sk-lf-[a-f0-9-]{36}"),
+    _token("langsmith_key", "lsv2_", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
+    _token("huggingface_token", "hf_ api_org_", r"(?:hf_|api_org_)[A-Za-z0-9]{30,}"),
+    _token("groq_key", "gsk_", r"gsk_[A-Za-z0-9]{40,}"),
+    _token("xai_key", "xai-", r"xai-[A-Za-z0-9]{60,}"),
+    _token("perplexity_key", "pplx-", r"pplx-[A-Za-z0-9]{40,}"),
+    _token("replicate_token", "r8_", r"r8_[A-Za-z0-9]{37}"),
+    _token("nvidia_key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{50,}"),
+    _token("fireworks_key", "fw_", r"fw_[A-Za-z0-9]{20,}"),
+    _token("pinecone_key", "pcsk_", r"pcsk_[A-Za-z0-9_]{40,}"),
+    _token("tavily_key", "tvly-", r"tvly-(?:dev-|prod-)?[A-Za-z0-9]{20,}"),
+    _token("elevenlabs_key", "sk_", r"sk_[a-f0-9]{48}"),
+    _token("cerebras_key", "csk-", r"csk-[a-z0-9]{40,}"),
+    _token("jina_key", "jina_", r"jina_[A-Za-z0-9_-]{60}"),
+    _token("voyage_key", "pa-", r"pa-[A-Za-z0-9_-]{43}"),
+    _token("firecrawl_key", "fc-", r"fc-[a-f0-9]{32}"),
+    _token("cursor_key", "key_", r"key_[a-f0-9]{64}"),
+    _token("e2b_key", "e2b_", r"e2b_[a-f0-9]{40}"),
+    # Money and shops.
+    _token("stripe_key", "_live_ _test_", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}"),
+    _token("webhook_secret", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,}"),
+    _token("square_token", "sq0 eaaa", r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,43}|EAAA[A-Za-z0-9_-]{60}"),
+    _token("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}"),
+    _token("plaid_token", "access-", r"access-(?:sandbox|development|production)-[0-9a-f-]{36}"),
+    _token("braintree_token", "access_token$", r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}"),
+    _token("easypost_key", "ezak ezt", r"EZ[AT]K[A-Za-z0-9]{54}"),
+    _token("flutterwave_key", "flwseck", r"FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,}(?:-X)?"),
+    _token("razorpay_key", "rzp_", r"rzp_(?:live|test)_[A-Za-z0-9]{14,}"),
+    _token("shippo_token", "shippo_", r"shippo_(?:live|test)_[a-f0-9]{40}"),
+    _token("duffel_token", "duffel_", r"duffel_(?:live|test)_[A-Za-z0-9_-]{43}"),
+    _token("lob_key", "live_ test_", r"(?:live|test)_(?:pub_)?[a-f0-9]{35}"),
+    # Talking to people.
+    _token("hubspot_token", "pat-", r"pat-(?:na|eu)\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    _token("mailersend_token", "mlsn.", r"mlsn\.[a-f0-9]{64}"),
+    _token("vk_token", "vk1.a.", r"vk1\.a\.[A-Za-z0-9_-]{60,}"),
+    _token("slack_token", "xox", r"xox[abceoprs]-[A-Za-z0-9-]{10,}|xoxe\.xox[bp]-[A-Za-z0-9-]{20,}"),
+    _token("slack_app_token", "xapp-", r"xapp-\d-[A-Z0-9]+-\d+-[A-Za-z0-9]+"),
+    _shape("slack_webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}"),
+    _shape("discord_webhook", "api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d{10,}/[A-Za-z0-9_-]{30,}"),
+    _token("discord_token", ".", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),
+    _shape("teams_webhook", "webhook.office.com", r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{40,}"),
+    _token("telegram_token", ":aa", r"\d{8,10}:AA[A-Za-z0-9_-]{32,33}"),
+    _token("sendgrid_key", "sg.", r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    _token("mailgun_key", "key-", r"key-[a-f0-9]{32}"),
+    _token("mailchimp_key", "-us", r"[a-f0-9]{32}-us\d{1,2}"),
+    _token("brevo_key", "xkeysib- xsmtpsib-", r"x(?:key|smtp)sib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    _token("resend_key", "re_", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"),
+    _token("twilio_key", "sk", r"SK[0-9a-f]{32}"),
+    _shape("zapier_webhook", "hooks.zapier.com", r"hooks\.zapier\.com/hooks/catch/\d+/[A-Za-z0-9/]+"),
+    # Tools for work and for watching systems.
+    _token("asana_token", "1/ 2/", r"[12]/\d{15,17}(?:/\d{15,17})?:[a-f0-9]{32}"),
+    _token("contentful_token", "cfpat-", r"CFPAT-[A-Za-z0-9_-]{43}"),
+    _token("mapbox_secret_token", "sk.eyj", r"sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}"),
+    _token("maxmind_key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    _token("readme_key", "rdme_", r"rdme_[a-z0-9]{70}"),
+    _token("airtable_token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    _token("linear_key", "lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
+    _token("notion_token", "secret_ ntn_", r"secret_[A-Za-z0-9]{43}|ntn_[A-Za-z0-9]{40,}"),
+    _token("figma_token", "figd_ figu_ figo", r"fig[duo][rh]?_[A-Za-z0-9_-]{40,}"),
+    _token("dropbox_token", "sl.", r"sl\.(?:u\.)?[A-Za-z0-9_-]{100,}"),
+    _token("postman_key", "pmak-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    _token("typeform_token", "tfp_", r"tfp_[A-Za-z0-9_-]{40,}"),
+    _token("grafana_token", "glsa_ glc_", r"glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/=]{32,}"),
+    _token("newrelic_key", "nrak- nrii- nrjs- nral", r"NR(?:AK|II|JS)-[A-Za-z0-9_-]{19,32}|[a-f0-9]{36}NRAL"),
+    _token("sentry_token", "sntrys_ sntryu_", r"sntrys_[A-Za-z0-9+/=_-]{60,}|sntryu_[a-f0-9]{64}"),
+    _token("dynatrace_token", "dt0", r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    _token("databricks_token", "dapi", r"dapi[a-f0-9]{32}(?:-\d)?"),
+    _token("planetscale_token", "pscale_", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
+    _token("supabase_key", "sbp_ sb_secret_", r"sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,}"),
+    _token("frameio_key", "fio-u-", r"fio-u-[A-Za-z0-9_=-]{64}"),
+    _token("prefect_key", "pnu_ pnb_", r"pn[ub]_[A-Za-z0-9]{36}"),
+    _token("snyk_key", "snyk_", r"snyk_(?:uat|sat)\.[A-Za-z0-9]{8}\.[A-Za-z0-9._-]{40,}"),
+    _token("sonar_token", "squ_ sqp_ sqa_", r"sq[upa]_[a-f0-9]{40}"),
+    _token("facebook_token", "eaac eaab eaad eaaj eaaf", r"EAA[A-Z][A-Za-z0-9]{80,}"),
+    _token("twitter_bearer", "aaaaaaaaaaaaaaaaaaaa", r"A{20,22}[A-Za-z0-9%]{60,}"),
+    _token("yandex_key", "aqvn t1.", r"AQVN[A-Za-z0-9_-]{35,38}|t1\.[A-Z0-9a-z_-]{20,}\.[A-Za-z0-9_-]{80,}"),
+    _token("adafruit_key", "aio_", r"aio_[A-Za-z0-9]{28}"),
+)
+# fmt: on
+"""Every kind that the gate refuses and the mask hides by its shape alone."""
+
+
+def shaped(text: str) -> Iterator[Span]:
+    """Yield the credentials that their shape gives away, as kind, start and end."""
+    lowered = text.lower()
+    for shape in SHAPES:
+        if any(keyword in lowered for keyword in shape.keywords):
+            for match in shape.pattern.finditer(text):
+                yield shape.kind, match.start(), match.end()
+
+
+STRONG = (
+    r"(?:pg|db|my|user|root|admin)?pass ?words?|passwd|pwd|pass ?phrase|pass ?code|apikey"
+    r"|(?:api|app|account|admin|server|auth|signing|encryption|private|master|license)[ _-]?key"
+    r"|(?:access|auth|authentication|authorization|refresh|bearer|deploy|bot|session|security|api)[ _-]?token"
+    r"|(?:access|secret|private)[ _-]?key|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
+    r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码"
+    r"|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה"
+)
+PIN = (
+    r"pin(?: code| number)?|cvv2?|cvc|t?otp|one[- ]time code"
+    r"|(?:security|door|alarm|verification|2fa|mfa|sms|login|authentication) code"
+)
+WEAK = r"token|key|credentials?|auth|login|creds?"
+CURT = r"pass|pw|wi-?fi"
+"""Words that give a value away only if it is plainly none of a word."""
+JOIN = (
+    r"['\"’`]?(?:\s+(?:for|to|of|on|at|in)\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){0,5}?(?:[^\s:=,;]+?)?)?"
+    r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é)\b"
+    r"|是|为|は|는|은)"
+    r"\s*(?:(?:now|still|set to|just|this)\s*:?\s+)?"
+)
+VALUE = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|`(?P<bq>[^`\n]{3,200})`|(?P<bare>[^\s\"'`,;<>]{3,500}))"
+EDGE = r"(?<![A-Za-z])"
+CONTEXT = re.compile(
+    rf"(?i){EDGE}(?:(?P<strong>{STRONG})|(?P<pin>{PIN})|(?P<weak>{WEAK})|(?P<curt>{CURT}))(?![A-Za-z]){JOIN}{VALUE}"
+)
+BEARER = re.compile(r"(?i)\b(?:bearer|basic|token|ssws)\s+(?P<bare>[A-Za-z0-9+/._~-]{16,}={0,2})(?![A-Za-z0-9])")
+FLAG = re.compile(r"(?i)(?<!\S)--?(?:password|passwd|pass|token|secret|api-?key)[ =](?P<bare>[^\s\"'`]{4,})")
+USER = re.compile(
+    r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =](?P<quote>['\"]?)[^\s:'\"]{1,64}:(?P<bare>[^\s'\"]{4,})(?P=quote)(?!\S)"
+)
+ADJACENT = re.compile(rf"(?i){EDGE}(?P<strong>{STRONG})(?:['’]s)?(?:\s+(?:to|of))?\s+{VALUE}")
+"""The secret follows at once: "password hunter2", "changed the password to hunter2"."""
+TURNED_ROUND = re.compile(
+    r"(?i)(?<![^\s\"'`(<])(?P<bare>[^\s\"'`,;<>]{6,200})[\"'`]?,?\s+(?:is|as)\s+(?:my|the|our|his|her|their|your|a)\s+"
+    rf"(?:[\w-]+\s+){{0,2}}?(?P<strong>{STRONG})(?![A-Za-z])"
+)
+CARD_CODE = re.compile(r"(?i)(?<![A-Za-z])(?:cvv2?|cvc)\s+(?P<bare>\d{3,4})(?!\w)")
+PHRASE = re.compile(
+    r"(?i)\b(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?\W{0,3}"
+    r"(?P<bare>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})\b"
+)
+"""Twelve to twenty-four words that open a wallet (BIP 39)."""
+
+PASSPHRASE = re.compile(
+    r"(?i)\bpass ?(?:phrase|word)(?:\s*[:=]|\s+is)\s*[\"'“”‘’]?"
+    r"(?P<bare>[a-z]{3,12}(?: [a-z]{3,12}){3,11})(?=\W*(?:$|[.!?\n\"”’]))"
+)
+"""Words in a row that none joins to another: "correct horse battery staple"."""
+
+HEX_DIGEST = re.compile(r"(?:sha\d+[:-])?[0-9a-fA-F]{7,128}")
+SORTABLE_ID = re.compile(r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
+ADDRESS = re.compile(
+    r"(?i)[a-z][a-z0-9+.-]*://\S+|(?:[\w-]+\.)+(?:com|org|net|io|dev|ai|co|de|uk|eu|fr)(?:/\S*)?|\S+@\S+\.\w+|[~.]{0,2}/\S*"
+)
+DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]?\S*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?")
+FILE_NAME = re.compile(
+    r"(?i)\S+\.(?:whl|py|md|txt|json|ya?ml|toml|pdf|png|jpe?g|zip|gz|tar|csv|log|env|pem|key|kdbx?|cfg|ini)"
+)
+VERSIONED = re.compile(r"(?i)[a-z][a-z0-9]*(?:[-_.][a-z0-9.]+)*[-_.]v?\d+(?:\.\d+)*[a-z]?")
+PLACEHOLDER = re.compile(
+    r"<[^>]*>|\$\{?[A-Z_][A-Z0-9_]*\}?|%[A-Z_]+%|\{.*\}|\[masked:.*|\*+|[x•.…_-]+"
+    r"|(?i:(?:.*[\W_])?(?:your|example|placeholder|redacted|changeme|dummy|hidden|environ|getenv|env)(?:[\W_].*)?)"
+)
+ORDINARY = frozenset(
+    """safe strong weak long short secret required optional missing wrong incorrect correct invalid valid empty
+    blank unknown important different difficult easy simple random unique public private personal shared same
+    there here this that these those what which everything nothing something anything none null true false
+    always never only also still secure insecure fine okay good better best bad hard great case-sensitive
+    needed impossible possible available unavailable necessary mandatory temporary permanent master forgotten
+    written hidden broken stolen known given taken shown gone lost kept set reset about after before under
+    above below inside outside between behind stronger weaker longer shorter compromised passwordless
+    alphanumeric numeric his hers theirs mine yours ours not too very""".split()
+)
+JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits", "days", "times"}
+"""Words that make a sentence of what follows a telling word."""
+ORDINARY_ENDING = re.compile(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
+TECHNICAL = re.compile(
+    r"(?i)(?:sha|md|utf|base|rfc|http|oauth|tls|ssl|aes|rsa|pbkdf|argon|bcrypt|scrypt|ipv|x|win|windows|s|ec|ed|iso|wpa)"
+    r"[_-]?v?\d+(?:[-_.][a-z0-9]+)*s?"
+)
+"""Names of techniques, which have digits like passwords."""
+KEY_LIKE = re.compile(rf"{UUID.pattern}|[0-9a-f]{{32,64}}")
+"""Harmless by itself, and a key where the word before says so."""
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""
+OWNED = re.compile(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
+OWNER = 40
+"""So many characters before a telling word the owner stands."""
+ENDS = re.compile(r"[.!?,;\n]|\s*\Z")
+GOES_ON = re.compile(r"(?i)\s*(?:and|but)\s")
+
+
+def in_context(text: str) -> Iterator[Span]:
+    """Yield the secrets that the words around them give away, as kind, start and end."""
+    yield from _joined(text)
+    yield from _beside(text)
+    yield from _as_arguments(text)
+
+
+def _joined(text: str) -> Iterator[Span]:
+    start = 0
+    while match := CONTEXT.search(text, start):
+        group = next(name for name in ("dq", "sq", "bq", "bare") if match[name])
+        value = match[group].rstrip(".!?:)") if group == "bare" else match[group]
+        kind = "pin" if match["pin"] else "token" if match["weak"] else "password"
+        if re.search(r"(?i)key|token|secret|bearer", match["strong"] or ""):
+            kind = "key"
+        if _gives_away(match, value, group):
+            yield kind, match.start(group), match.start(group) + len(value)
+            start = match.end(group)
+        else:
+            # The words between may themselves be telling: "the key is password=…".
+            start = match.start() + 1
+
+
+def _beside(text: str) -> Iterator[Span]:
+    """Yield what stands before or behind a telling word with no verb between, where it cannot be a word itself."""
+    for pattern in (ADJACENT, TURNED_ROUND):
+        for match in pattern.finditer(text):
+            group = next(name for name in match.groupdict() if name != "strong" and match[name])
+            value = match[group].rstrip(".!?:)") if group == "bare" else match[group]
+            if _stands_out(value, match["strong"]):
+                kind = "password" if "pass" in match["strong"].lower() else "key"
+                yield kind, match.start(group), match.start(group) + len(value)
+    for match in PASSPHRASE.finditer(text):
+        first, *others = match["bare"].lower().split()
+        if first not in FUNCTION_WORDS and not ORDINARY_ENDING.search(first) and not JOINING & set(others):
+            yield "password", match.start("bare"), match.end("bare")
+    for kind, pattern in (("recovery_phrase", PHRASE), ("pin", CARD_CODE)):
+        for match in pattern.finditer(text):
+            yield kind, match.start("bare"), match.end("bare")
+
+
+def _stands_out(value: str, word: str) -> bool:
+    if PLACEHOLDER.fullmatch(value) or TECHNICAL.fullmatch(value):
+        return False
+    if "pass" not in word.lower():
+        return bool(KEY_LIKE.fullmatch(value)) or (not is_harmless(value) and looks_random(value, 16))
+    mixed = any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+    return mixed and len(value) >= 6 and not is_harmless(value)
+
+
+def _as_arguments(text: str) -> Iterator[Span]:
+    """Yield what commands and headers carry: a bearer token, ``--password …``, ``-u name:…``."""
+    for pattern, kind in ((BEARER, "token"), (FLAG, "password"), (USER, "password")):
+        for match in pattern.finditer(text):
+            value = match["bare"].rstrip(".!?:)")
+            if not is_harmless(value) and (kind == "password" or looks_random(value, 16)):
+                yield kind, match.start("bare"), match.start("bare") + len(value)
+
+
+def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
+    if PLACEHOLDER.fullmatch(value):
+        return False
+    if match["pin"]:
+        return value.isdigit() and 3 <= len(value) <= 8
+    if match["weak"]:
+        is_key = "token" in match["weak"].lower() and bool(KEY_LIKE.fullmatch(value))
+        return is_key or (not is_harmless(value) and looks_random(value, 16))
+    if match["curt"]:
+        return _stands_out(value, "pass")
+    if group == "bare" and UNSPACED.search(value) and not re.search(r"[A-Za-z0-9]", value):
+        return False
+    if ADDRESS.fullmatch(value) or DATE.fullmatch(value) or FILE_NAME.fullmatch(value):
+        return False
+    if _is_mixed(value) and len(value) >= 4:
+        return True
+    return _is_odd_word(match, value, group)
+
+
+def _is_mixed(value: str) -> bool:
+    """Return whether ``value`` mixes kinds of characters as no word does."""
+    inner = value.strip("'\"()")
+    letters_and_more = (
+        any(char.isalpha() for char in inner),
+        any(char.isdigit() for char in inner),
+        bool(re.search(r"[^\w\s'’.,/-]|_", inner)),
+        bool(re.search(r"[a-z][A-Z]", inner)),
+    )
+    return sum(letters_and_more) >= 2 or (inner.isdigit() and len(inner) >= 4)
+
+
+def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
+    """Return whether a plain word stands where only the secret itself can stand."""
+    if len(value) < 4 or value.lower() in ORDINARY or ORDINARY_ENDING.search(value.lower()):
+        return False
+    if group != "bare":
+        return True
+    text, start, end = match.string, match.start(), match.start(group) + len(value)
+    ends_sentence = ENDS.match(text, end)
+    # Only what is near is looked at: a text may tell a thousand times of passwords.
+    begins_another = OWNED.search(text, max(0, start - OWNER), start) and GOES_ON.match(text, end)
+    return "pass" in match["strong"].lower() and bool(ends_sentence or begins_another)
+
+
+def is_harmless(value: str) -> bool:
+    """Return whether ``value`` is a UUID, digest, sortable id, address, date, file name or version."""
+    shapes = (UUID, HEX_DIGEST, SORTABLE_ID, ADDRESS, DATE, FILE_NAME, VERSIONED)
+    return any(shape.fullmatch(value) for shape in shapes) or bool(PLACEHOLDER.fullmatch(value))
+
+
+def looks_random(value: str, least: int) -> bool:
+    """Return whether ``value`` is long, has letters and digits, and spreads over many characters."""
+    if len(value) < least or not (any(c.isdigit() for c in value) and any(c.isalpha() for c in value)):
+        return False
+    return entropy(value) > 3.0
+
+
+def entropy(value: str) -> float:
+    """Return the bits of surprise per character of ``value``."""
+    size = len(value)
+    return -sum(count / size * math.log2(count / size) for count in Counter(value).values())

@@ -1,0 +1,228 @@
+"""Tells whether two texts say the same thing in nearly the same words, in any script, and which of many records do.
+
+Order, numbers, names and negations are what a fact is made of: texts that differ in one of them are never duplicates,
+however long the rest is that they share.
+
+Groups are found without comparing every pair. Near-duplicates agree in almost all of their telling words, so two of
+them share at least one of the rarest words of either: with its words sorted from rare to common, a text that may miss
+so many has one more than that many to look for others by (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive
+operator for similarity joins", 2006).
+"""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from ..record.fields import TRUSTS
+from ..record.record import Record, audience_of
+from ..words.text import stem
+from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
+
+WRITTEN_WORD = re.compile(r"\b[^\W\d_a-z]\w*")
+ADDRESS = re.compile(r"[^\s(\"']*[@/\\_]\S*|\w+(?:\.\w+)+")
+PAST = "ed"
+"""What was is not what is, though a stem is the same."""
+LEAST_ALIKE = 0.5
+"""No policy takes texts for duplicates that share less."""
+LONGEST = 1000
+"""Words; longer texts are duplicates only when they are the same."""
+TYPO_LENGTH = 6
+"""Shorter words that differ in one letter are more often two words than one."""
+
+
+def near_duplicate(text: str, records: Iterable[Record], *, type: str, user_id: str, at: float = 0.9) -> Record | None:
+    """Return the record of this user and type that ``text`` repeats, the most alike first."""
+    best: tuple[float, Record] | None = None
+    for record in records:
+        if record.type != type or record.user_id != user_id:
+            continue
+        score = likeness(text, record.text)
+        if score >= at and (best is None or score > best[0]):
+            best = (score, record)
+    return best[1] if best else None
+
+
+def likeness(one: str, other: str) -> float:
+    """Return from 0 to 1 how far two texts say the same; 0 where a word of substance stands against another.
+
+    >>> likeness("Alice prefers espresso.", "alice  prefers ESPRESSO")
+    1.0
+    >>> likeness("this is fact 17 of many", "this is fact 18 of many")
+    0.0
+    """
+    if plain(one) == plain(other):
+        return 1.0
+    left, right = telling(one), telling(other)
+    if not left or not right or (left != right and _too_far(left, right)):
+        return 0.0
+    if _addresses(one) != _addresses(other):
+        return 0.0
+    if left == right:
+        return 1.0
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    names = _names(one) | _names(other)
+    only_left, only_right = _unmatched(matcher, left, right, names)
+    if only_left and only_right:
+        return 0.0
+    if any(is_negation(word) or is_number(word) or word in names for word in only_left + only_right):
+        return 0.0
+    return matcher.ratio()
+
+
+def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Return whether each text has words that the other has nothing like; cheaper than aligning the two."""
+    mine, yours = set(left), set(right)
+    shared = min(sum(word in yours for word in left), sum(word in mine for word in right))
+    if 2 * shared < LEAST_ALIKE * (len(left) + len(right)) or len(left) > LONGEST:
+        return True
+    mine, yours = mine - yours, yours - mine
+    return any(not any(one_slip(one, other) for other in yours) for one in mine) and bool(yours)
+
+
+def telling(text: str) -> tuple[str, ...]:
+    """Return the words of ``text`` that matter, levelled by stem and in their order; without any, its signs."""
+    return _short_telling(text) if len(text) <= SHORT else _all_telling(text)
+
+
+def _all_telling(text: str) -> tuple[str, ...]:
+    spoken = words(text)
+    said = (word for place, word in enumerate(spoken) if word != "'s" and not _is_empty(spoken, place))
+    found = tuple(_spelling(stem(word)) + (PAST if word.endswith(PAST) and stem(word) != word else "") for word in said)
+    return found or tuple(plain(text).replace(" ", ""))
+
+
+_short_telling = lru_cache(maxsize=KEPT)(_all_telling)
+
+
+def _is_empty(spoken: Sequence[str], place: int) -> bool:
+    """Return whether a word says nothing; an "a" that leads to no noun is a name, as in "option a is open"."""
+    following = spoken[place + 1 : place + 2]
+    is_name = spoken[place] == "a" and (not following or following[0] in FUNCTION_WORDS)
+    return spoken[place] in EMPTY_WORDS and not is_name
+
+
+def _addresses(text: str) -> set[str]:
+    """Return the addresses, paths and handles of ``text``, each of which is one word whatever signs it has."""
+    return {found.rstrip(".,;:!?)") for found in ADDRESS.findall(plain(text))}
+
+
+def _spelling(word: str) -> str:
+    """Return ``word`` with "colour" and "color" made one, and the two ways to write a Russian yo."""
+    return word.replace("our", "or").replace("ё", "е") if len(word) >= TYPO_LENGTH else word
+
+
+def _unmatched(
+    matcher: "SequenceMatcher[str]", left: Sequence[str], right: Sequence[str], names: set[str]
+) -> tuple[list[str], list[str]]:
+    only_left: list[str] = []
+    only_right: list[str] = []
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind == "equal" or (kind == "replace" and _spelled_alike(left[a:b], right[c:d], names)):
+            continue
+        only_left += left[a:b]
+        only_right += right[c:d]
+    return only_left, only_right
+
+
+def _spelled_alike(ones: Sequence[str], others: Sequence[str], names: set[str]) -> bool:
+    if len(ones) != len(others) or names & {*ones, *others}:
+        return False
+    return all(one == other or one_slip(one, other) for one, other in zip(ones, others, strict=True))
+
+
+def one_slip(one: str, other: str) -> bool:
+    """Return whether two long words differ by one letter added, lost, changed or swapped, as typing does."""
+    if min(len(one), len(other)) < TYPO_LENGTH or abs(len(one) - len(other)) > 1 or is_number(one) or is_number(other):
+        return False
+    shorter, longer = sorted((one, other), key=len)
+    same = next((i for i, char in enumerate(shorter) if char != longer[i]), len(shorter))
+    rest, other_rest = shorter[same:], longer[same:]
+    if len(shorter) < len(longer):
+        return rest == other_rest[1:]
+    return rest[1:] == other_rest[1:] or (rest[:2] == other_rest[1::-1] and rest[2:] == other_rest[2:])
+
+
+def _names(text: str) -> set[str]:
+    """Return the stems of words that may be names: with a capital, also at the beginning, or in a script without."""
+    capitalised = (found for found in WRITTEN_WORD.findall(text) if not found[0].islower())
+    return {_spelling(stem(word)) for found in capitalised for word in words(found)}
+
+
+MOST_COMPARED = 100
+"""A word in more texts than that is no help in finding likenesses: only so many of them are looked at."""
+
+Word = tuple[str, int]
+"""A word and which of its occurrences in the text it is."""
+
+
+def duplicate_groups(records: Iterable[Record], at: float) -> list[tuple[Record, ...]]:
+    """Return the groups of records that say the same as their first one, which says it most fully.
+
+    Only records of one user, type, scope and validity are compared; a record is in one group at the most.
+    """
+    kinds: dict[tuple[object, ...], list[Record]] = defaultdict(list)
+    for record in records:
+        kinds[_kind(record)].append(record)
+    return [group for kind in kinds.values() for group in _groups(sorted(kind, key=_fullness, reverse=True), at)]
+
+
+def _kind(record: Record) -> tuple[object, ...]:
+    return record.user_id, record.type, audience_of(record), record.valid_from, record.valid_until
+
+
+def _fullness(record: Record) -> tuple[object, ...]:
+    return len(record.text), TRUSTS.index(record.trust), record.confidence, record.created_at, record.id
+
+
+def _groups(records: Sequence[Record], at: float) -> Iterator[tuple[Record, ...]]:
+    """Yield the groups among records of one kind, the fullest first."""
+    words = [_numbered(telling(record.text)) for record in records]
+    frequency = Counter(word for found in words for word in found)
+    holders: dict[Word, list[int]] = defaultdict(list)
+    prefixes = [_prefix(found, frequency, at) for found in words]
+    for place, prefix in enumerate(prefixes):
+        for word in prefix:
+            holders[word].append(place)
+    bags = [frozenset(found) for found in words]
+    same: dict[frozenset[Word], list[int]] = defaultdict(list)
+    for place, bag in enumerate(bags):
+        same[bag].append(place)
+    taken: set[int] = set()
+    for place, record in enumerate(records):
+        if place in taken:
+            continue
+        near = {other for word in prefixes[place] for other in holders[word][:MOST_COMPARED]}
+        near.update(same[bags[place]])
+        open_to = (other for other in sorted(near) if other > place and other not in taken)
+        alike = [
+            other
+            for other in open_to
+            if _share_enough(bags[place], bags[other], at) and likeness(record.text, records[other].text) >= at
+        ]
+        if alike:
+            taken.update((place, *alike))
+            yield (record, *(records[other] for other in alike))
+
+
+def _share_enough(one: frozenset[Word], other: frozenset[Word], at: float) -> bool:
+    """Return whether two texts have so many words in common that comparing them in order can be worth it."""
+    return 2 * len(one & other) >= at * (len(one) + len(other)) - 1e-9
+
+
+def _numbered(found: Sequence[str]) -> list[Word]:
+    seen: Counter[str] = Counter()
+    numbered = []
+    for word in found:
+        numbered.append((word, seen[word]))
+        seen[word] += 1
+    return numbered
+
+
+def _prefix(found: Sequence[Word], frequency: Counter[Word], at: float) -> list[Word]:
+    """Return as many of the rarest words as any near-duplicate must share one of."""
+    ordered = sorted(found, key=lambda word: (frequency[word], word))
+    shared = math.ceil(at / (2 - at) * len(ordered) - 1e-9)
+    return ordered[: len(ordered) - shared + 1]

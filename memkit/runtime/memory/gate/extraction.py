@@ -1,0 +1,377 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
+"""Turns what somebody wants remembered into a draft: whose words it is, its type, its tags, and when it holds."""
+
+import re
+from calendar import monthrange
+from datetime import date, timedelta
+from itertools import dropwhile
+from typing import NamedTuple
+
+from ..record.fields import MAX_TEXT_BYTES
+from ..record.lines import EMPTY
+from ..record.record import Draft, Origin, Record
+from ..words.dates import NUMBERS, WEEKDAYS, dated
+from ..words.text import stem
+from ..words.wording import (
+    APOSTROPHES,
+    FUNCTION_WORDS,
+    content_words,
+    hedged_wording,
+    is_negation,
+    plain,
+    sentences,
+    words,
+)
+
+INFERRED_CONFIDENCE = 0.8
+EXPLICIT_CONFIDENCE = 0.95
+MAX_TAGS = 4
+
+STANDING = r"(?! (?:\w+ )?(?:not|avoid)\b)(?!.{0,200}\b(?:every|always|never|each|whenever)\b)"
+"""What holds for good is a rule and no errand."""
+COMMITS = (
+    r"(?:need to|have to|has to|must|have got to|'ve got to|got to|gotta|should|promised|committed to|agreed to)"
+    rf"{STANDING}(?!\w| be able\b)"
+)
+ERRANDS = (
+    r"(?:file|finish|call|send|write|buy|book|pay|submit|ship|renew|visit|fix|deliver|email|mail|order|prepare|return"
+    r"|schedule|sign|talk to|get back to|update|review|release|publish|apply)"
+)
+"""What somebody says they will do, of which somebody may want to hear whether it was done."""
+STATES = r"(?:have|know|own|care|think|believe|live|work|speak|mind|understand|remember|need|want)\b"
+"""To do none of these is no rule."""
+SO_FAR = r"(?<!\bhave )(?<!\bhas )(?<!'ve )(?<!'s )"
+"""What somebody has never or always done is no rule either."""
+
+TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(rf"\b(?:{wording})\b"))
+    for kind, wording in (
+        (
+            "goal",
+            rf"^(?:to-?do|note to self|reminder|task) ?: ?(?=\w)|^(?:(?:the|my|our) )?deadline (?:for|of|is)"
+            rf"|^(?:please )?(?:remember|make sure|be sure) to(?=\W+\w)"
+            rf"|remind me (?:[\w:.'-]+ ){{0,5}}?(?:to|about|of|that)|(?:need|set|want) a reminder (?:to|for|about|"
+            rf"that)|don't (?:let me )?forget to"
+            rf"|(?:i|we)(?:'ve|(?: still| really| also)*) {COMMITS}"
+            rf"|(?:i|we)(?:'ll|'m going to| am going to| will)(?: have to)? {ERRANDS}",
+        ),
+        (
+            "preference",
+            r"(?:^(?:please )?(?:use|answer|reply|respond|address me))"
+            r"|(?:do not|don't|does not|doesn't|did not|didn't|never) (?:really |particularly )?"
+            r"(?:like|love|enjoy|prefer)",
+        ),
+        (
+            "constraint",
+            rf"must(?: not|n't)?|{SO_FAR}(?:never|always)|(?:do not|don't)(?! {STATES})|not allowed|forbidden|allergic"
+            r"|required to|has to|have to|cannot|can't(?! stand)",
+        ),
+        (
+            "preference",
+            r"prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like"
+            r"|doesn't like|can't stand|(?:am|'m|is|are|'re) (?:(?:really|very|so|not) )*(?:into|keen on)",
+        ),
+        ("outcome", r"(?:i|we)(?:'ve|'m| have| am)?(?: already| just| finally)* (?:done with|finished|completed)"),
+        ("goal", r"goals?|wants? to|plans? to|aims? to|intends? to|hopes? to|would love to|trying to|working towards?"),
+        (
+            "event",
+            r"met|visited|bought|travell?ed|flew|attended|celebrated|moved|graduated|happened"
+            r"|(?:on|since) \d{4}-\d\d-\d\d|last (?:week|month|year|night)",
+        ),
+    )
+)
+"""The first rule that matches names the type; otherwise a fact."""
+
+INTERJECTION = re.compile(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
+ASKED_FOR = re.compile(
+    r"(?i)^(?:please,? )?(?:(?:can|could|would|will) you (?:please )?)?(?:remember|note|keep in mind|make a note|"
+    r"save|store|"
+    r"memori[sz]e)(?: that)? (?=(?:i|i'm|my|we|we're|our|the)\b)"
+)
+"""How somebody asks, as a question too, that what follows is remembered."""
+CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
+"""Where a clause of its own begins, whose negations are not those of the clause before."""
+BREAK = re.compile(r"[,;]")
+LEADING = frozenset(
+    {"rememb", "note", "know", "hello", "hi", "hey", "thank", "keep", "mind", "fyi", "btw", "sai", "store"}
+)
+"""Stems that may stand before a statement without being part of it."""
+DIRECTIONS = frozenset({"to", "from", "over", "under", "up", "down", "with"})
+"""Small words that turn a statement round when they are exchanged."""
+OTHERS = frozenset({"he", "she", "they", "him", "them", "his", "her", "hers", "their", "you", "your"})
+"""Who is not the user; a statement about them is none about the user."""
+PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
+"""Words that a record may add to what was said: they only say who is meant."""
+
+
+def infer_type(text: str) -> str:
+    """Return the type of record that the wording of ``text`` suggests.
+
+    >>> infer_type("Alice prefers espresso over latte")
+    'preference'
+    """
+    read = plain(text)
+    return next((kind for kind, pattern in TYPE_RULES if pattern.search(read)), "fact")
+
+
+def infer_tags(text: str) -> tuple[str, ...]:
+    """Return the longest words of ``text`` as tags, in the order they stand."""
+    telling = (word for word in words(text) if word not in FUNCTION_WORDS and not is_negation(word))
+    candidates = list(dict.fromkeys(word for word in telling if len(word) > 3 and word.isalpha()))
+    longest = sorted(candidates, key=len, reverse=True)[:MAX_TAGS]
+    return tuple(word for word in candidates if word in longest)
+
+
+def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool:
+    """Return whether ``text`` says what the user said in ``user_text``, and nothing else.
+
+    Its content words must begin a sentence or clause in the same order, with the same negations, nothing left out
+    between them, and about the same persons; the sentence must be no question, no condition and no guess. ``names``
+    may be put in for "I".
+
+    >>> is_users_own("Alice prefers espresso", "I prefer espresso.", names=("Alice",))
+    True
+    >>> is_users_own("Alice likes tea", "I don't like tea.", names=("Alice",))
+    False
+    >>> is_users_own("Alice lives in Porto", "My sister lives in Porto.", names=("Alice",))
+    False
+    """
+    named = PERSON_WORDS.union(word for name in names for word in content_words(name))
+    spans = [span for sentence in sentences(user_text) if _is_statement(sentence, text) for span in _spans(sentence)]
+    return any(_says(span, text, allowed) for allowed in (named, PERSON_WORDS) for span in spans)
+
+
+def _is_statement(sentence: str, text: str) -> bool:
+    """Return whether ``sentence`` is neither question nor condition, and no guess unless ``text`` is one too."""
+    if sentence.rstrip().endswith(("?", "？")) and not ASKED_FOR.match(sentence.translate(APOSTROPHES)):
+        return False
+    if _is_conditional(sentence):
+        return False
+    return not hedged_wording(sentence) or bool(hedged_wording(text))
+
+
+def _spans(sentence: str) -> list[str]:
+    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, and its later clauses."""
+    said = ASKED_FOR.sub("", INTERJECTION.sub("", sentence).translate(APOSTROPHES))
+    return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0]))]
+
+
+def _says(span: str, text: str, allowed: frozenset[str]) -> bool:
+    spoken, wanted = words(span), _telling(text, allowed)
+    if not wanted or OTHERS & set(spoken) - set(words(text)):
+        return False
+    if sum(map(is_negation, spoken)) != sum(map(is_negation, words(text))):
+        return False
+    whole = _telling(span, allowed)
+    told = whole if whole[: len(wanted)] == wanted else list(dropwhile(LEADING.__contains__, whole))
+    return told[: len(wanted)] == wanted and _may_end_there(spoken, len(told) - len(wanted), allowed)
+
+
+def _telling(text: str, allowed: frozenset[str]) -> list[str]:
+    return [stem(word) for word in words(text) if _tells(word, allowed)]
+
+
+def _tells(word: str, allowed: frozenset[str]) -> bool:
+    return (word in DIRECTIONS or word not in FUNCTION_WORDS) and stem(word) not in allowed
+
+
+def _may_end_there(spoken: tuple[str, ...], left: int, allowed: frozenset[str]) -> bool:
+    """Return whether the last ``left`` telling words only add to what stands before: a word like "in" leads to them."""
+    places = [place for place, word in enumerate(spoken) if _tells(word, allowed)]
+    return left == 0 or spoken[places[-left] - 1] in FUNCTION_WORDS - DIRECTIONS
+
+
+def _is_conditional(span: str) -> bool:
+    return bool(CONDITIONS & set(words(span)))
+
+
+def says_own_words(text: str, origin: Origin, corrected: Record | None = None) -> bool:
+    """Return whether ``text`` is what the user said in the running turn, of itself or as a correction of a record."""
+    said = origin.user_text or ""
+    return is_users_own(text, said, names=(origin.user_id,)) or is_users_correction(text, said, corrected)
+
+
+def draft_from_tool(
+    text: str,
+    origin: Origin,
+    *,
+    type: str | None = None,
+    tags: tuple[str, ...] = (),
+    supersedes: str | None = None,
+    corrected: Record | None = None,
+    today: date | None = None,
+) -> Draft:
+    """Return the draft of what an agent asked to remember.
+
+    Source and confidence follow from whose words it is, type, tags and the days between which it holds from its
+    wording; ``corrected`` is the record that ``supersedes`` names, and without ``today`` no days are read.
+    """
+    read = text[:MAX_TEXT_BYTES]  # What is longer is refused; nobody needs to read it first.
+    own = origin.user_text is None or says_own_words(read, origin, corrected)
+    kind = type or infer_type(read)
+    period = read_period(read, kind, today) if today else Period()
+    return Draft(
+        text=text,
+        type=kind,
+        tags=tags or infer_tags(read),
+        confidence=EXPLICIT_CONFIDENCE if own else INFERRED_CONFIDENCE,
+        source="explicit" if own else "inferred",
+        valid_from=period.valid_from,
+        valid_until=period.valid_until,
+        supersedes=supersedes,
+        extra={"due": period.due} if period.due else EMPTY,
+    )
+
+
+CORRECTING = frozenset(
+    stem(word)
+    for word in """actually wrong correct correction sorry mean meant spelled spelt change changed update updated set
+    now instead rather longer anymore called named name well oops right wait""".split()
+)
+"""Stems of words that say that something is corrected, and nothing about what to."""
+CONDITIONS = frozenset({"if", "unless", "whether", "suppose", "imagine", "pretend"})
+
+
+def is_users_correction(text: str, user_text: str, old: Record | None) -> bool:
+    """Return whether ``text`` is ``old`` with one part exchanged for words that the user put in its place.
+
+    The old record must be one that is trusted; the user's sentence must be no question, guess or condition, and may
+    say nothing besides the old words, the new ones and that this is a correction.
+
+    >>> rex = Record(id="r", text="My dog is called Rex", user_id="ada", created_at="", trust="verified")
+    >>> is_users_correction("My dog is called Max", "No, it's Max.", rex)
+    True
+    >>> is_users_correction("My dog is called Max", "Bob's cat is Max.", rex)
+    False
+    """
+    if old is None or old.trust != "verified":
+        return False
+    was, now = words(old.text), words(text)
+    ahead = _shared(was, now)
+    behind = _shared(was[ahead:][::-1], now[ahead:][::-1])
+    taken, put = was[ahead : len(was) - behind], now[ahead : len(now) - behind]
+    if not taken or not put or ahead + behind == 0 or any(map(is_negation, (*taken, *put))):
+        return False
+    return any(_exchanges(sentence, set(map(stem, was)), put) for sentence in sentences(user_text))
+
+
+def _exchanges(sentence: str, old: set[str], put: tuple[str, ...]) -> bool:
+    said = words(sentence)
+    if sentence.rstrip().endswith(("?", "？")) or CONDITIONS & set(said) or hedged_wording(sentence):
+        return False
+    if not any(said[place : place + len(put)] == put for place in range(len(said))):
+        return False
+    known = old | CORRECTING | set(map(stem, put))
+    return all(stem(word) in known for word in said if word not in FUNCTION_WORDS and not is_negation(word))
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """Return how many words two sequences begin with alike."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+LONGEST = 600
+"""Characters of a statement in which dates are looked for."""
+NEXT_YEAR = 12
+"""Months ahead: what is due in May is due in the next May."""
+PHRASE = r"(?P<phrase>(?:(?:the|of|on)\s+){0,3}[\w./-]+(?:,?\s+[\w./-]+){0,3})"
+UNTIL = re.compile(rf"\b(?:until|till|through)\s+{PHRASE}", re.IGNORECASE)
+SINCE = re.compile(rf"\b(?:since|starting|as\s+of|from(?=\s+(?:[\w./-]+\s+){{1,3}}on\b))\s+{PHRASE}", re.IGNORECASE)
+DUE = re.compile(
+    rf"\b(?:by|before|until|till|due(?:\s+(?:on|by))?|deadline(?:\s+(?:is|on))?|no\s+later\s+than)\s+{PHRASE}",
+    re.IGNORECASE,
+)
+WEEKDAY = re.compile(rf"\b(?P<next>next\s+)?(?P<day>{'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
+IN_DAYS = re.compile(
+    rf"\bin\s+(?P<count>\d{{1,3}}|an?|{'|'.join(NUMBERS[1:])})\s+(?P<unit>day|week|month)s?\b", re.IGNORECASE
+)
+END_OF = re.compile(r"\bend\s+of\s+(?:the|this)?\s*(?P<unit>day|week|month|year)\b", re.IGNORECASE)
+DAYS = {"day": 1, "week": 7, "month": 30}
+PARTS = re.compile(r"d_(?P<year>\d{4})(?:_w(?P<week>\d\d)|_(?P<month>\d\d)(?:_(?P<day>\d\d))?)?")
+
+
+class Period(NamedTuple):
+    """Days as a record keeps them: bare dates, or None where the wording names none."""
+
+    valid_from: str | None = None
+    valid_until: str | None = None
+    due: str | None = None
+
+
+def read_period(text: str, type: str, today: date) -> Period:
+    """Return what ``text``, said ``today``, says about when it holds, or for a goal by when it is due.
+
+    A statement about what ended before today is true for ever, so only an end that lies ahead limits it.
+
+    >>> read_period("I need to file my taxes by Friday", "goal", date(2026, 11, 22)).due
+    '2026-11-27'
+    >>> read_period("I am in Rome until 3 December", "fact", date(2026, 11, 22)).valid_until
+    '2026-12-03'
+    """
+    said = text[:LONGEST]
+    if type == "goal":
+        by = DUE.search(said)
+        return Period(due=_written(_last_day(by["phrase"], today) if by else None) or _written(_last_day(said, today)))
+    until, since = UNTIL.search(said), SINCE.search(said)
+    end = _last_day(until["phrase"], today) if until else None
+    start = _first_day(since["phrase"], today) if since else None
+    return Period(
+        valid_from=_written(start) if start and start != today else None,
+        valid_until=_written(end) if end and end >= today else None,
+    )
+
+
+def _written(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def _last_day(phrase: str, today: date) -> date | None:
+    """Return the last day of what ``phrase`` names, looking ahead."""
+    if end := END_OF.search(phrase):
+        return _end_of(end["unit"].lower(), today)
+    if some := IN_DAYS.search(phrase):
+        return today + timedelta(days=_count(some["count"]) * DAYS[some["unit"].lower()])
+    if named := WEEKDAY.search(phrase):
+        ahead = (WEEKDAYS.index(named["day"].lower()) - today.weekday()) % 7
+        return today + timedelta(days=ahead or (7 if named["next"] else 0))
+    found = _named_days(phrase, today, NEXT_YEAR)
+    return found[1] if found else None
+
+
+def _first_day(phrase: str, today: date) -> date | None:
+    """Return the first day of what ``phrase`` names: a weekday ahead, anything else as it last began."""
+    if WEEKDAY.search(phrase):
+        return _last_day(phrase, today)
+    found = _named_days(phrase, today, 0)
+    return found[0] if found else None
+
+
+def _named_days(phrase: str, today: date, ahead: int) -> tuple[date, date] | None:
+    """Return the first and the last day of the day, week, month or year that ``phrase`` names."""
+    words = dated(f"in {phrase}", today, ahead=ahead).words
+    parts = PARTS.fullmatch(words[0]) if words else None
+    if parts is None:
+        return None
+    year, month, day = int(parts["year"]), int(parts["month"] or 0), int(parts["day"] or 0)
+    if parts["week"]:
+        monday = date.fromisocalendar(year, int(parts["week"]), 1)
+        return monday, monday + timedelta(days=6)
+    if not day:
+        return date(year, month or 1, 1), date(year, month or 12, monthrange(year, month or 12)[1])
+    if ahead and not re.search(r"\d{4}", phrase) and (month, day) >= (today.month, today.day):
+        year = today.year  # looking a year ahead passes over the one that has begun
+    return date(year, month, day), date(year, month, day)
+
+
+def _end_of(unit: str, today: date) -> date:
+    if unit == "week":
+        return today + timedelta(days=6 - today.weekday())
+    month = {"month": today.month, "year": 12}.get(unit)
+    return date(today.year, month, monthrange(today.year, month)[1]) if month else today
+
+
+def _count(word: str) -> int:
+    word = word.lower()
+    return NUMBERS.index(word) if word in NUMBERS else int(word) if word.isdigit() else 1

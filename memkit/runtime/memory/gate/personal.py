@@ -1,0 +1,302 @@
+"""Numbers about a person: payment cards, bank accounts, national ids, and, where a store wants none, ways to reach one.
+
+A card network's beginning and a right check digit are not enough: one number in thirty of sixteen digits has both. So
+how the digits stand together counts too, and what stands around them.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+RUN = re.compile(r"(?<![0-9A-Za-z_.+])\d(?:[ -]{0,3}\d)+(?![0-9A-Za-z_]|\.\d)")
+"""Digits with blanks and dashes between them; behind a point stands a fraction, behind a plus a phone number."""
+DOTTED = re.compile(r"(?<![0-9A-Za-z_.+-])(?:\d{4}\.\d{4}\.\d{4}\.\d{4}|\d{4}\.\d{6}\.\d{5})(?![0-9A-Za-z_]|\.\d)")
+SIZES = range(13, 20)
+"""So many digits a card number may have (ISO/IEC 7812)."""
+
+TELLING = re.compile(
+    r"(?i)card|visa|amex|american express|maestro|discover|diners|jcb|union ?pay|credit|debit|kredit|cvv|cvc"
+    r"|(?<![a-z])(?:cc|pan|pay|pays|paid|payments?|charged?)(?![a-z])"
+    r"|tarjeta|carte|carta|cart[aã]o|karte|kaart|(?<![a-z])kort|карт|カード|卡|카드|بطاقة|כרטיס|บัตร"
+)
+"""Words that say that a number is a card's, near it."""
+BEFORE, AFTER = 48, 32
+"""So many characters before and after a number are near it."""
+
+NAMED = re.compile(
+    r"(?i)(?<![a-z])(?:order|tracking|invoice|ticket|case|ref|reference|serial|parcel|shipment|package|transaction|part"
+    r"|model|item|product|article|sku|isbn|ean|gtin|upc|barcode|imei|imsi|iccid|issue|build|commit|run|job|request|trace"
+    r"|span|message|thread|channel|guild|tweet|post|snowflake|timestamp|epoch|time|seed|checksum|hash|version|lot|batch"
+    r"|device|asset|event|session|ids?|uid|guid|phone|tel|fax|mobile)(?![a-z])"
+    r"(?:[\s:=#\"'(,]|(?<![a-z])(?:number|no|nr|num|code|ids?|is|was|are)(?![a-z])\.?){0,8}$"
+)
+"""What names the number that follows as something else."""
+ATTACHED = re.compile(r"(?:[0-9A-Za-z]-|#|/|(?<!\d)\d{1,3},)$")
+"""A number that is the tail of a longer name, a part of a path, or a fraction with a comma."""
+ADDRESS = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*://|www\.)\S*$")
+LONGEST_ADDRESS = 200
+EXPIRY = re.compile(r"(?:0[1-9]|1[0-2])[2-4]\d")
+
+
+def luhn(digits: str) -> bool:
+    """Return whether ``digits`` end in the right check digit."""
+    total = 0
+    for position, digit in enumerate(reversed(digits)):
+        value = int(digit) * (2 if position % 2 else 1)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def card_brand(digits: str) -> str | None:
+    """Return the network that issues card numbers of this beginning and length."""
+    length, head2, head4 = len(digits), int(digits[:2]), int(digits[:4])
+    if digits[0] == "4" and length in (13, 16, 19):
+        return "visa"
+    if length == 16 and (51 <= head2 <= 55 or 2221 <= head4 <= 2720):
+        return "mastercard"
+    if length == 15 and head2 in (34, 37):
+        return "amex"
+    if 16 <= length <= 19 and (head4 == 6011 or head2 in (35, 62, 65, 81) or 644 <= int(digits[:3]) <= 649):
+        return "discover, jcb or unionpay"
+    if length == 14 and (head2 in (36, 38, 39) or 300 <= int(digits[:3]) <= 305):
+        return "diners"
+    if length == 16 and head2 in (50, 56, 57, 58, 60, 63, 67, 68, 69):
+        return "maestro"
+    return None
+
+
+def is_card(digits: str) -> bool:
+    """Return whether ``digits`` are a payment card number."""
+    return len(digits) in SIZES and card_brand(digits) is not None and luhn(digits)
+
+
+def cards(text: str) -> Iterator[tuple[int, int]]:
+    """Yield from where to where payment card numbers stand, grouped or not, also next to other numbers.
+
+    >>> list(cards("card 4111 1111 1111 1111, weight 0.4539578763621486"))
+    [(5, 24)]
+    """
+    for dotted in DOTTED.finditer(text):
+        if is_card(dotted[0].replace(".", "")):
+            yield dotted.span()
+    for run in RUN.finditer(text):
+        if run.end() - run.start() >= SIZES.start:
+            yield from _cards_in(text, [group.span() for group in re.compile(r"\d+").finditer(text, *run.span())])
+
+
+def _cards_in(text: str, groups: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    first = 0
+    while first < len(groups):
+        digits, last = "", first
+        while last < len(groups) and len(digits) < SIZES.stop - 1:
+            digits += text[slice(*groups[last])]
+            last += 1
+            if is_card(digits) and _is_meant(text, groups, first, last):
+                yield groups[first][0], groups[last - 1][1]
+                first = last - 1
+                break
+        first += 1
+
+
+def _is_meant(text: str, groups: list[tuple[int, int]], first: int, last: int) -> bool:
+    """Return whether the groups from ``first`` up to ``last`` stand as a card number does, and not as another."""
+    start, end = groups[first][0], groups[last - 1][1]
+    sizes = [stop - begin for begin, stop in groups[first:last]]
+    near = text[max(0, start - BEFORE) : start] + "\n" + text[end : end + AFTER]
+    if TELLING.search(near):
+        return (len(sizes) <= 3 and min(sizes) >= 4) or _is_grouped(sizes)
+    if len(sizes) == 1:
+        before = text[max(0, start - LONGEST_ADDRESS) : start]
+        return sizes[0] in (15, 16) and not is_named_otherwise(before) and not _is_part_of_more(before)
+    return _is_grouped(sizes) and not _goes_on(text, groups, first, last)
+
+
+def _is_grouped(sizes: list[int]) -> bool:
+    """Return whether digits stand together as on a card, or one by one: no list of numbers."""
+    if len(sizes) == 1 or set(sizes) == {1} or sizes in ([4, 6, 5], [4, 6, 4]):
+        return True
+    return len(sizes) > 3 and set(sizes[:-1]) == {4} and sizes[-1] <= 4
+
+
+def is_named_otherwise(before: str) -> bool:
+    """Return whether the text before a number names it as another thing: "order no. …"."""
+    return bool(NAMED.search(before[-BEFORE:]))
+
+
+def _is_part_of_more(before: str) -> bool:
+    return bool(ATTACHED.search(before[-4:]) or ADDRESS.search(before[-LONGEST_ADDRESS:]))
+
+
+def _goes_on(text: str, groups: list[tuple[int, int]], first: int, last: int) -> bool:
+    """Return whether more groups of the same size stand beside: a list of numbers of which some look like a card."""
+    size = groups[first][1] - groups[first][0]
+    if first > 0 and groups[first - 1][1] - groups[first - 1][0] == size:
+        return True
+    following = text[slice(*groups[last])] if last < len(groups) else ""
+    if len(following) != size or groups[last - 1][1] - groups[last - 1][0] != size:
+        return False
+    return not (EXPIRY.fullmatch(following) and last + 1 >= len(groups) - 1)
+
+
+IBAN_LENGTHS = {
+    country: int(length)
+    for country, length in re.findall(
+        r"([A-Z]{2})(\d\d)",
+        "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24FI18FK18FO18FR27"
+        "GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19"
+        "MN20MR27MT31MU30NI28NL18NO15OM23PK24PL28PS29PT25QA29RO24RS22RU33SA24SC31SD18SE24SI19SK24SM27SO23ST25SV28TL23"
+        "TN24TR26UA29VA22VG24XK20YE30",
+    )
+}
+"""How long an account number is in each country of the IBAN registry."""
+
+DIGIT = re.compile(r"\d")
+UUID = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
+IBAN_START = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?=[ -]?[0-9A-Za-z]{4})")
+SSN = re.compile(r"(?<![0-9A-Za-z-])(?<!\d\.)(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-]|\.\d)")
+SSN_IN_WORDS = re.compile(
+    r"(?i)\b(?:ssn|social security(?: number| no\.?)?)\b[^\d\n]{0,20}((?!000|666|9)\d{3}[- ]?\d{2}[- ]?\d{4})(?!\d)"
+)
+
+Span = tuple[str, int, int]
+
+
+def is_iban(text: str) -> bool:
+    """Return whether ``text`` (no blanks, capitals) is an account number with the right check digits."""
+    if IBAN_LENGTHS.get(text[:2]) != len(text) or not text.isalnum():
+        return False
+    return int("".join(str(int(char, 36)) for char in text[4:] + text[:4])) % 97 == 1
+
+
+def card_numbers(text: str) -> Iterator[Span]:
+    """Yield payment card numbers."""
+    for start, end in cards(text):
+        yield "card_number", start, end
+
+
+def ibans(text: str) -> Iterator[Span]:
+    """Yield bank account numbers, with blanks or dashes between their groups or not."""
+    for start in IBAN_START.finditer(text):
+        length = IBAN_LENGTHS.get(start[0][:2].upper())
+        body = re.compile(rf"(?:[0-9A-Za-z][ -]?){{{length - 1}}}[0-9A-Za-z](?![0-9A-Za-z])") if length else None
+        found = body.match(text, start.start()) if body else None
+        if found and is_iban(re.sub(r"[ -]", "", found[0]).upper()):
+            yield "iban", found.start(), found.end()
+
+
+def social_security_numbers(text: str) -> Iterator[Span]:
+    """Yield social security numbers of the United States; without dashes only where the words say so."""
+    for found in SSN.finditer(text):
+        yield "social_security_number", found.start(), found.end()
+    for found in SSN_IN_WORDS.finditer(text):
+        yield "social_security_number", found.start(1), found.end(1)
+
+
+def _weighted(digits: str, weights: tuple[int, ...]) -> int:
+    return sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))
+
+
+def _is_dni(value: str) -> bool:
+    number = value[:-1].upper().translate({ord("X"): "0", ord("Y"): "1", ord("Z"): "2"})
+    return value[-1].upper() == "TRWAGMYFPDXBNJZSQVHLCKE"[int(number) % 23]
+
+
+def _is_cpf(value: str) -> bool:
+    digits = re.sub(r"\D", "", value)
+    first = _weighted(digits, tuple(range(10, 1, -1))) * 10 % 11 % 10
+    second = _weighted(digits, tuple(range(11, 1, -1))) * 10 % 11 % 10
+    return len(set(digits)) > 1 and digits[9:] == f"{first}{second}"
+
+
+def _is_resident_id(value: str) -> bool:
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return value[-1].upper() == "10X98765432"[_weighted(value, weights) % 11]
+
+
+def _is_ahv(value: str) -> bool:
+    digits = re.sub(r"\D", "", value)
+    return (10 - _weighted(digits[:12], (1, 3) * 6) % 10) % 10 == int(digits[12])
+
+
+def _is_personnummer(value: str) -> bool:
+    return luhn(re.sub(r"\D", "", value)[-10:]) and not _is_moment(value)
+
+
+def _always(value: str) -> bool:
+    return True
+
+
+def _is_moment(value: str) -> bool:
+    """Return whether a day and four digits read as a day and a time of it: 20261121-1715."""
+    return len(value) == 13 and value[8] == "-" and int(value[9:11]) < 24 and int(value[11:]) < 60
+
+
+NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
+    (
+        "british_insurance_number",
+        re.compile(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"),
+        _always,
+    ),
+    ("spanish_dni", re.compile(r"\b[XYZ0-9]\d{7}[A-Z]\b"), _is_dni),
+    ("brazilian_cpf", re.compile(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b"), _is_cpf),
+    (
+        "chinese_resident_id",
+        re.compile(r"(?<!\d)[1-8]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"),
+        _is_resident_id,
+    ),
+    ("swiss_ahv", re.compile(r"\b756\.\d{4}\.\d{4}\.\d{2}\b"), _is_ahv),
+    (
+        "swedish_personnummer",
+        re.compile(r"\b(?:19|20)?\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-+]\d{4}\b"),
+        _is_personnummer,
+    ),
+)
+"""National ids that stand out by shape, each with its own check."""
+
+
+def national_ids(text: str) -> Iterator[Span]:
+    """Yield national ids of several countries whose shape and checksum leave little doubt."""
+    for kind, pattern, valid in NATIONAL:
+        for found in pattern.finditer(text):
+            if valid(found[0]) and not is_named_otherwise(text[max(0, found.start() - BEFORE) : found.start()]):
+                yield kind, found.start(), found.end()
+
+
+def personal_numbers(text: str) -> Iterator[Span]:
+    """Yield every personal number in ``text`` as kind, start and end."""
+    if not DIGIT.search(text):
+        return
+    text = UUID.sub(lambda match: "x" * len(match[0]), text)
+    for finder in (card_numbers, ibans, social_security_numbers, national_ids):
+        yield from finder(text)
+
+
+EMAIL = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,24}(?![\w-])",
+)
+INTERNATIONAL = re.compile(r"(?<![\w+.])\+\d{1,3}(?:[ ./-]?\(?\d{1,4}\)?){2,6}(?![\w-])")
+GROUPED = re.compile(r"(?<![\w.+/-])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])")
+"""As in North America."""
+TOLD = re.compile(
+    r"(?i)\b(?:phone|mobile|cell(?:phone)?|tel(?:ephone)?|fax|whatsapp|call|handy|telefon|móvil|téléphone)\b"
+    r"[^\d\n+]{0,25}(?P<number>\d(?:[ ./()-]{0,2}\d){5,14})(?!\w)"
+)
+DIGITS = range(7, 16)
+"""How many digits a number has that can be called from abroad (ITU-T E.164)."""
+
+
+def contacts(text: str) -> Iterator[Span]:
+    """Yield e-mail addresses and phone numbers in ``text`` as kind, start and end.
+
+    >>> [kind for kind, *_ in contacts("Write to ada@example.org or call +49 30 901820.")]
+    ['email_address', 'phone_number']
+    """
+    if "@" in text:
+        for found in EMAIL.finditer(text):
+            yield "email_address", found.start(), found.end()
+    if sum(map(str.isdigit, text)) < DIGITS.start:
+        return
+    unmistakable = UUID.sub(lambda match: "x" * len(match[0]), text)
+    for pattern, group in ((INTERNATIONAL, 0), (GROUPED, 0), (TOLD, "number")):
+        for found in pattern.finditer(unmistakable):
+            if sum(map(str.isdigit, found[group])) in DIGITS:
+                yield "phone_number", found.start(group), found.end(group)

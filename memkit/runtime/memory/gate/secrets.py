@@ -1,0 +1,140 @@
+"""Finds credentials and personal numbers in text, and hides them.
+
+Three rules, none of which needs a network: the published shape of a token, a value that a telling context gives away,
+and numbers with a checksum. Their patterns are imported by the first text that could hold anything: most are plainly
+plain.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+SECRET, PERSONAL, CONTACT = "secret", "personal", "contact"
+"""What a finding is: a credential, a number about a person, or a way to reach one."""
+HIDDEN = frozenset({SECRET, PERSONAL})
+"""What nobody else may read: neither in sessions nor in accounts of what happened."""
+LONG = 10_000
+"""Characters from which on the masked form of a text is kept for a while, because looking takes its time."""
+TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
+    cvv cvc code otp basic ssws passwort kennwort contraseña
+    clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
+"""Text without any of these has no telling context."""
+LONGEST_PLAIN_WORD = 15
+MOST_PLAIN_DIGITS = 4
+
+
+class SecretFinding(NamedTuple):
+    """Something in a text that may have to stay out of memory."""
+
+    kind: str
+    start: int
+    end: int
+    group: str = SECRET
+
+
+def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
+    """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
+    plain, places = _readable(text)
+    found = sorted(_raw_findings(plain, groups), key=lambda finding: (finding.start, -finding.end))
+    kept: list[SecretFinding] = []
+    for finding in found:
+        if not kept or finding.start >= kept[-1].end:
+            kept.append(finding)
+        elif finding.end > kept[-1].end:
+            kept[-1] = SecretFinding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
+    if places is None:
+        return kept
+    return [SecretFinding(item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept]
+
+
+def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
+    """Return ``text`` with everything of ``groups`` in it replaced by ``[masked:kind]``.
+
+    >>> mask("the card is 4111 1111 1111 1111")
+    'the card is [masked:card_number]'
+    """
+    if is_plain(text):
+        return text
+    return _masked_before(text, groups) if len(text) > LONG else _masked(text, groups)
+
+
+def _masked(text: str, groups: frozenset[str]) -> str:
+    # What is left beside a mask may look like another secret only now, so look again until nothing is found.
+    while found := find_secrets(text, groups):
+        for finding in reversed(found):
+            text = f"{text[: finding.start]}[masked:{finding.kind}]{text[finding.end :]}"
+    return text
+
+
+_masked_before = lru_cache(maxsize=4)(_masked)
+"""A long argument of a tool stands in the journal, the session, the account of the turn and its episode."""
+
+
+def masked_tree(value: Any) -> Any:
+    """Return ``value`` with the secrets in its texts masked.
+
+    >>> masked_tree({"role": "user", "content": ["hello"]})
+    {'role': 'user', 'content': ['hello']}
+    """
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {key: masked_tree(item) for key, item in value.items()}
+    return [masked_tree(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
+    """Return one finding for each kind of ``groups`` in any of ``texts``, in the order they were met."""
+    first: dict[str, SecretFinding] = {}
+    for text in texts:
+        for finding in find_secrets(text, groups):
+            first.setdefault(finding.kind, finding)
+    return list(first.values())
+
+
+def is_plain(text: str) -> bool:
+    """Return whether no pattern can match ``text``: short words and few digits, and no word that tells of a secret."""
+    if not text.isascii():
+        return False
+    pieces = [piece.strip("?!.,'") for piece in text.split()]
+    short = all(len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece) for piece in pieces)
+    lowered = text.lower()
+    few_digits = sum(map(str.isdigit, text)) <= MOST_PLAIN_DIGITS
+    return short and few_digits and not any(word in lowered for word in TELLING)
+
+
+def _readable(text: str) -> tuple[str, list[int] | None]:
+    """Return ``text`` as it reads, and where each character stood: with one form of letters, digits and dashes."""
+    if text.isascii():
+        return text, None
+    letters: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        shown = "" if unicodedata.category(char) == "Cf" else _shown(char)
+        letters.append(shown)
+        places.extend([place] * len(shown))
+    return "".join(letters), places
+
+
+def _shown(char: str) -> str:
+    """Return the plain form of a letter, a digit of any script, or a dash."""
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
+    plain = unicodedata.normalize("NFKC", char)
+    return "-" if unicodedata.category(plain[0]) == "Pd" or plain == "\N{MINUS SIGN}" else plain
+
+
+def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[SecretFinding]:
+    from .credentials import in_context, shaped
+    from .personal import contacts, personal_numbers
+
+    if SECRET in groups:
+        yield from (SecretFinding(*span) for span in shaped(text))
+        lowered = text.lower()
+        if any(word in lowered for word in TELLING):
+            yield from (SecretFinding(*span) for span in in_context(text))
+    if PERSONAL in groups:
+        yield from (SecretFinding(*span, PERSONAL) for span in personal_numbers(text))
+    if CONTACT in groups:
+        yield from (SecretFinding(*span, CONTACT) for span in contacts(text))

@@ -1,0 +1,330 @@
+"""The index of one corpus, a user's records or the shared ones: their present state and the words they hold.
+
+What takes lines in and reads events is imported when there are any: a search of an index in place needs neither.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..record.record import Record
+from ..words.text import TOKENS_VERSION
+from .database import Database
+from .words import SCHEMA as WORDS_SCHEMA
+from .words import TABLES, CorpusStatistics, WordIndex
+
+if TYPE_CHECKING:
+    from ..record.events import Event, Folded
+    from .intake import NumberedLine
+
+
+FORMAT = 10
+NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
+SCHEMA = (
+    "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
+    """CREATE TABLE records(
+        document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
+        digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
+        source_url TEXT)""",
+    "CREATE INDEX records_by_status ON records(status, id)",
+    "CREATE INDEX records_by_type ON records(type, status, id)",
+    "CREATE INDEX records_by_digest ON records(digest)",
+    "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
+    "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
+    "CREATE INDEX records_by_source ON records(source_url) WHERE source_url IS NOT NULL",
+    """CREATE TABLE events(
+        id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT,
+        successor TEXT)""",
+    "CREATE INDEX events_by_target ON events(target)",
+    "CREATE INDEX keyed_tombstones ON events(target) WHERE op='tombstone'",
+    "CREATE INDEX events_by_source ON events(source_url) WHERE source_url IS NOT NULL",
+    "CREATE INDEX events_by_successor ON events(successor) WHERE successor IS NOT NULL",
+)
+REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
+"""A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
+
+
+ASKED_AT_ONCE = 500
+"""Rows in one question; SQLite allows no more than some hundred values in old builds."""
+
+EVENTS_IN_ORDER = """
+SELECT line FROM (
+    SELECT line, about, writer, place, max(moment(line)) OVER (PARTITION BY about, writer ORDER BY place) AS moment
+    FROM (
+        SELECT said.*, CASE
+            WHEN coalesce(meant.op, said.op) IN ('core', 'consent') THEN coalesce(meant.op, said.op)
+            ELSE coalesce(meant.target, said.target) END AS about
+        FROM events AS said LEFT JOIN events AS meant ON said.op = 'revoke' AND meant.id = said.target))
+ORDER BY about, moment, writer, place"""
+"""What ``in_order`` does, for all events at once and without holding them."""
+
+
+class FoundRecord(NamedTuple):
+    """A record of the index, as a search needs it."""
+
+    record: Record
+    status: str
+    tokens: Sequence[str]
+
+
+class Outsider(NamedTuple):
+    """A record that is not live, as far as the account of a search needs it."""
+
+    id: str
+    status: str
+    tokens: Sequence[str]
+
+
+class Position(NamedTuple):
+    """How far into the catalogue's lines of this corpus an index is."""
+
+    generation: int
+    seq: int
+    place: str
+    keys: str = ""
+    """Under which key of its user its sealed lines were read; empty while none is sealed."""
+
+
+class CorpusIndex:
+    """One corpus in one SQLite file."""
+
+    def __init__(self, path: Path | None, forgotten_before: Callable[[], str] = lambda: "") -> None:
+        """Open the index at ``path``; what was closed before a moment that can be asked for counts as not there."""
+        self._forgotten_before = forgotten_before
+        self.database = Database(path)
+        self._sql = self.database.sql
+        self._words = WordIndex(self._sql)
+        if self._format() != self._own_format:
+            with self.database.transaction():
+                if self._format() != self._own_format:  # another process may have been faster
+                    self._recreate()
+
+    def position(self) -> Position:
+        """Return how far this index is."""
+        return Position(*self._sql.execute("SELECT generation, seq, place, keys FROM corpus").fetchone())
+
+    def clear(self, generation: int) -> None:
+        """Forget everything, to be filled again."""
+        self._words.clear()
+        for statement in ("DELETE FROM records", "DELETE FROM events"):
+            self._sql.execute(statement)
+        state = "UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0, keys=''"
+        self._sql.execute(state, (generation,))
+
+    def note_keys(self, state: str) -> None:
+        """Note that a sealed line was taken in under these keys."""
+        self._sql.execute("UPDATE corpus SET keys=?", (state,))
+
+    def apply(self, lines: "Iterable[NumberedLine]") -> None:
+        """Take in lines."""
+        from .intake import take_in
+
+        take_in(self._sql, self._words, lines)
+
+    def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
+        """Return the numbers that BM25 needs for ``terms``."""
+        count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
+        return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(terms))
+
+    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[FoundRecord]:
+        """Return the live records that fit ``terms`` best."""
+        return self.found(self.best(terms, statistics, limit))
+
+    def best(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
+        """Return the documents of the live records that fit ``terms`` best."""
+        return self._words.candidates(terms, statistics, limit) if terms else []
+
+    def newest(self, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the documents of the newest live records that hold every one of ``terms``."""
+        return self._words.newest_holding(terms, limit) if terms else []
+
+    def worded(self, documents: Collection[int]) -> Iterator[tuple[int, str, list[str]]]:
+        """Yield id and words of some documents: far less to read than the records."""
+        query = f"SELECT document, id, tokens FROM records WHERE document IN ({','.join('?' * len(documents))})"
+        for document, id, held in self._sql.execute(query, tuple(documents)):
+            yield document, id, held.split()
+
+    def outsiders(self, limit: int) -> list[Outsider]:
+        """Return the newest records that are not live."""
+        # One state at a time, so that the index has each in order and no more of them are read than are wanted.
+        query = f"SELECT id, status, tokens FROM records WHERE status=? AND {REMEMBERED} ORDER BY id DESC LIMIT ?"
+        since = self._forgotten_before()
+        rows = [row for status in NOT_LIVE for row in self._sql.execute(query, (status, since, limit))]
+        return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
+
+    def superseded_after(self, moment: str) -> list[FoundRecord]:
+        """Return the records whose successors begin after a moment, in the order of their ids."""
+        query = f"SELECT document FROM records WHERE status='superseded' AND ended>? AND {REMEMBERED} ORDER BY id"
+        return self.found([row[0] for row in self._sql.execute(query, (moment, self._forgotten_before()))])
+
+    def found(self, documents: Sequence[int]) -> list[FoundRecord]:
+        """Return records in the order of ``documents``, in few questions: one each costs ten times as much."""
+        rows: dict[int, FoundRecord] = {}
+        for start in range(0, len(documents), ASKED_AT_ONCE):
+            some = documents[start : start + ASKED_AT_ONCE]
+            query = f"""SELECT document, coalesce(present, written), status, tokens FROM records
+                        WHERE document IN ({",".join("?" * len(some))})"""
+            for document, data, status, tokens in self._sql.execute(query, some):
+                rows[document] = FoundRecord(Record.from_checked(json.loads(data)), status, tokens.split())
+        return [rows[document] for document in documents]
+
+    def live_documents(self) -> set[int]:
+        """Return the documents of all live records."""
+        return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
+
+    def stored(self, id: str) -> "Folded | None":
+        """Return a record in its present state, with its history."""
+        return None if self.forgotten_since(id) else self.folded(id)
+
+    def folded(self, id: str) -> "Folded | None":
+        """Return the same, also of a record whose time of grace is over."""
+        from .intake import folded
+
+        row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
+        return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
+
+    def live(self, id: str) -> Record | None:
+        """Return a record in its present state if it is live."""
+        query = "SELECT coalesce(present, written) FROM records WHERE id=? AND status='live'"
+        row = self._sql.execute(query, (id,)).fetchone()
+        return Record.from_checked(json.loads(row[0])) if row else None
+
+    def records(
+        self,
+        *,
+        status: str | None = "live",
+        types: Sequence[str] = (),
+        session_id: str | None = None,
+        newest_first: bool = False,
+    ) -> Iterator[Record]:
+        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken."""
+        # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
+        # either out.
+        state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
+        wanted = {state: (status,) if status else (), "type": tuple(types), "session_id": (session_id,)}
+        asked = {column: values for column, values in wanted.items() if any(values)}
+        clauses = [f"{column} IN ({','.join('?' * len(values))})" for column, values in asked.items()]
+        values = [value for column in asked.values() for value in column]
+        if status != "live":
+            clauses.append(REMEMBERED)
+            values.append(self._forgotten_before())
+        query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
+        query += " DESC" if newest_first else ""
+        for (data,) in self._sql.execute(query, values):
+            yield Record.from_checked(json.loads(data))
+
+    def latest(self, limit: int) -> list[Record]:
+        """Return the live records that were made last, the newest first."""
+        query = "SELECT coalesce(present, written) FROM records WHERE status='live' ORDER BY id DESC LIMIT ?"
+        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (limit,))]
+
+    def everything(self) -> Iterator[tuple[Record, str]]:
+        """Yield every record with its status in the order of their ids, also where the time of grace is over."""
+        for data, status in self._sql.execute("SELECT coalesce(present, written), status FROM records ORDER BY id"):
+            yield Record.from_checked(json.loads(data)), status
+
+    def same_value(self, digest: str) -> list[Record]:
+        """Return the live records whose value is spelled like this or otherwise."""
+        query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
+        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
+
+    def tombstones(self, digest: str) -> list[str]:
+        """Return the ids of the records whose rejection, which nobody took back, bars a value."""
+        query = "SELECT id FROM records WHERE digest=? AND tombstone=1 ORDER BY id"
+        return [row[0] for row in self._sql.execute(query, (digest,))]
+
+    def tombstone_counts(self) -> dict[str, int]:
+        """Return how many values are barred here because they were rejected, and how many because they were erased."""
+        queries = {
+            "rejected": "SELECT count(DISTINCT digest) FROM records WHERE tombstone=1",
+            "erased": """SELECT count(DISTINCT target) FROM events WHERE op='tombstone'
+                         AND target NOT IN (SELECT target FROM events WHERE op='allow')""",
+        }
+        return {kind: int(self._sql.execute(query).fetchone()[0]) for kind, query in queries.items()}
+
+    def has_keyed_tombstones(self) -> bool:
+        """Return whether any erased value is barred here."""
+        return self._sql.execute("SELECT 1 FROM events WHERE op='tombstone' LIMIT 1").fetchone() is not None
+
+    def from_source(self, source_url: str) -> list[str]:
+        """Return the ids of the records that this source told or bore out, whatever became of them."""
+        query = "SELECT id FROM records WHERE source_url=?1 UNION SELECT target FROM events WHERE source_url=?1"
+        return [id for (id,) in self._sql.execute(query, (source_url,))]
+
+    def imported(self, digest: str) -> list[Record]:
+        """Return the records that imports brought with this value, as they were written, whatever became of them."""
+        query = "SELECT written FROM records WHERE digest=? AND actor='import' ORDER BY id"
+        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
+
+    def line(self, id: str) -> str | None:
+        """Return the record or event with this id as it was written."""
+        query = "SELECT written FROM records WHERE id=?1 UNION ALL SELECT line FROM events WHERE id=?1"
+        row = self._sql.execute(query, (id,)).fetchone()
+        return str(row[0]) if row else None
+
+    def lines(self) -> Iterator[str]:
+        """Yield every record and then every event as it was written, in an order that reading them back keeps.
+
+        Records come by id. Events come by what they are about, in the order in which they are folded: written one
+        after the other by one writer, they are folded in this order again.
+        """
+        for (line,) in self._sql.execute("SELECT written FROM records ORDER BY id"):
+            yield line
+        self._sql.create_function("moment", 1, _moment, deterministic=True)
+        for (line,) in self._sql.execute(EVENTS_IN_ORDER):
+            yield line
+
+    def session_writes(self, session_id: str, user_id: str) -> int:
+        """Return how many records people, agents and tools wrote of a user in a session."""
+        # Another user may have a session of the same name, and both write what is shared.
+        query = "SELECT written FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
+        return sum(json.loads(row[0])["user_id"] == user_id for row in self._sql.execute(query, (session_id,)))
+
+    def sealed(self) -> int:
+        """Return how many records nobody here can read, though nothing took them back."""
+        return int(self._sql.execute("SELECT count(*) FROM records WHERE status='sealed'").fetchone()[0])
+
+    def has(self, id: str) -> bool:
+        """Return whether a record or an event with this id is here."""
+        query = f"SELECT 1 FROM records WHERE id=? AND {REMEMBERED} UNION ALL SELECT 1 FROM events WHERE id=?"
+        return self._sql.execute(query, (id, self._forgotten_before(), id)).fetchone() is not None
+
+    def forgotten_since(self, id: str) -> str | None:
+        """Return when a record was closed whose time of grace is over; None for any other."""
+        query = "SELECT closed_at FROM records WHERE id=? AND closed_at < ?"
+        row = self._sql.execute(query, (id, self._forgotten_before())).fetchone()
+        return str(row[0]) if row else None
+
+    def events(self, *, op: str | None = None, target: str | None = None) -> "list[Event]":
+        """Return events in their agreed order."""
+        from ..record.events import in_order
+        from .intake import located
+
+        query = "SELECT line, writer, place FROM events WHERE (?1 IS NULL OR op=?1) AND (?2 IS NULL OR target=?2)"
+        return in_order(located(row) for row in self._sql.execute(query, (op, target)))
+
+    @property
+    def _own_format(self) -> str:
+        return f"{FORMAT}/{TOKENS_VERSION}"
+
+    def _format(self) -> str:
+        if not self._sql.execute("SELECT 1 FROM sqlite_master WHERE name='corpus'").fetchone():
+            return ""
+        row = self._sql.execute("SELECT format FROM corpus").fetchone()
+        return str(row[0]) if row else ""
+
+    def _recreate(self) -> None:
+        for name in (*TABLES, "corpus", "records", "events"):
+            self._sql.execute(f"DROP TABLE IF EXISTS {name}")
+        for statement in (*SCHEMA, *WORDS_SCHEMA):
+            self._sql.execute(statement)
+        self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
+
+
+def _moment(line: str) -> str:
+    """Return what events are ordered by: their time, then their id."""
+    from ..record.events import Event
+
+    event = Event.from_data(json.loads(line))
+    return f"{event.at}\x01{event.id}"

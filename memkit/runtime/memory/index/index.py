@@ -1,0 +1,304 @@
+"""The whole index: a catalogue of the log's lines and one database per corpus, brought up to date when asked."""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from ..log.log import Log, Observe, Span, Written
+from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
+from ..record.record import SHARED, file_stem, user_corpus
+from .catalogue import Catalogue
+from .corpus import CorpusIndex, Position
+from .database import is_damaged, is_read_only, is_unwritable, remove_database
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+
+OPEN_AT_ONCE = 100
+READ_AT_ONCE = 5000
+Answer = TypeVar("Answer")
+Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
+
+
+class Index:
+    """What can be looked up about a log. Everything here can be deleted and comes back."""
+
+    def __init__(
+        self,
+        log: Log,
+        folder: Path | None,
+        observe: Observe,
+        forgotten_before: Callable[[], str] = lambda: "",
+        *,
+        sealer: Sealer,
+    ) -> None:
+        self._log = log
+        self._sealer = sealer
+        self._own_folder = self._folder = folder
+        self._observe = observe
+        self._forgotten_before = forgotten_before
+        self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
+        self._followed: set[str] = set()
+        """Corpora that the change under way caught up with; the store's lock keeps them so."""
+        self._catalogue: Catalogue | None = None
+        self._borrowed: TemporaryDirectory[str] | None = None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Return the catalogue, opened anew when its file was taken away."""
+        if self._catalogue is not None and not self._catalogue.database.is_current():
+            self.close()
+        if self._catalogue is None:
+            self._catalogue = self._opened_catalogue()
+        return self._catalogue
+
+    def refresh(self) -> None:
+        """Take in what the log has gained or lost."""
+        self._served(lambda: self.catalogue.refresh(self._log))
+
+    def refresh_to_write(self) -> None:
+        """Take in the same in the store's own place: on a full disk reading goes on elsewhere and writing does not."""
+        if self._folder != self._own_folder:
+            self.release()
+            self._folder, self._borrowed = self._own_folder, None
+        self._served(lambda: self.catalogue.refresh(self._log), helps=is_read_only)
+
+    def user(self, user_id: str) -> CorpusIndex:
+        """Return the index of a user's own records."""
+        return self.corpus(user_corpus(user_id))
+
+    def shared(self) -> CorpusIndex:
+        """Return the index of the shared records."""
+        return self.corpus(SHARED)
+
+    def corpora(self) -> list[str]:
+        """Return the names of all corpora."""
+        return sorted(self.catalogue.corpora())
+
+    def corpus(self, name: str) -> CorpusIndex:
+        """Return the index of a corpus with every catalogued line in it."""
+        if name in self._followed and name in self._open:
+            return self._open[name]
+        index = self._served(lambda: self._caught_up(name))
+        if self._is_changing():
+            self._followed.add(name)
+        return index
+
+    def corpus_holding(self, id: str, user_id: str | None) -> str | None:
+        """Return the corpus in which this user may see the record or event ``id``; None may see all."""
+        names = self.catalogue.corpora_of_id(id)
+        visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
+        return next((name for name in visible if self.corpus(name).has(id)), None)
+
+    def add(self, span: Span, data: Mapping[str, JSON], name: str, *, sealed: bool = False) -> None:
+        """Enter what a line says that is about to be written, sealed or not; ``begin`` came before."""
+        index = self.corpus(name)
+        index.database.begin()
+        seq = self.catalogue.add(span, data)
+        if index.position().seq == 0:
+            state = self.catalogue.state_of(name)
+            index.clear(state[1] if state else 0)
+        index.apply([(seq, span, data)])
+        if sealed:
+            index.note_keys(self._sealer.state(str(data["user_id"])))
+
+    def begin(self) -> None:
+        """Start a change that ``commit`` keeps and ``rollback`` drops."""
+        self._followed.clear()
+        self.catalogue.database.begin()
+
+    def commit(self, written: Mapping[str, Written]) -> None:
+        """Keep what was added; the lines are on disk now, so an index that cannot follow is no failure."""
+        self._followed.clear()
+        try:
+            self.catalogue.advance(self._log, written)
+            self.catalogue.database.commit()
+            for index in self._open.values():
+                index.database.commit()
+        except sqlite3.OperationalError as error:
+            self.rollback()
+            self._observe({"event": "index", "action": "behind", "reason": str(error)})
+        self._close_some(OPEN_AT_ONCE)
+
+    def rollback(self) -> None:
+        """Drop what was added; the lines did not reach the disk."""
+        self._followed.clear()
+        for index in self._open.values():
+            index.database.rollback()
+        if self._catalogue is not None:
+            self._catalogue.database.rollback()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self._close_some(0)
+        if self._catalogue is not None:
+            self._catalogue.database.close()
+            self._catalogue = None
+
+    def release(self) -> None:
+        """Let go of all files for good."""
+        self.close()
+        if self._borrowed is not None:
+            self._borrowed.cleanup()
+
+    def remove(self) -> None:
+        """Delete every file of the index."""
+        self.close()
+        if self._folder is None:
+            return
+        users = list((self._folder / "users").glob("*.sqlite"))
+        for path in (self._folder / "catalogue.sqlite", self._folder / "shared.sqlite", *users):
+            remove_database(path)
+
+    def forget(self, name: str) -> None:
+        """Delete the files of one corpus."""
+        if name in self._open:
+            self._open.pop(name).database.close()
+        if path := self._path(name):
+            remove_database(path)
+
+    def _caught_up(self, name: str) -> CorpusIndex:
+        catalogue = self.catalogue
+        index = self._opened(name)
+        state = catalogue.state_of(name)
+        generation, last = state[1:] if state else (0, 0)
+        position = index.position()
+        if self._keys_changed(index, position, name):
+            index = self._emptied(name)
+            position = index.position()
+        if (position.generation, position.seq) == (generation, last):
+            return index
+        with index.database.transaction():
+            position = index.position()
+            if position.generation != generation or not self._is_on_track(state, position):
+                index.clear(generation)
+                position = Position(generation, 0, "")
+            if state:
+                self._fill(index, state[0], position.seq)
+        return index
+
+    def _is_on_track(self, state: tuple[int, int, int] | None, position: Position) -> bool:
+        """Return whether the last line that a corpus took in is still that line."""
+        if position.seq == 0:
+            return True
+        line = self.catalogue.line(position.seq)
+        return bool(state and line and line[0] == state[0] and f"{line[1].shard}:{line[1].offset}" == position.place)
+
+    def _keys_changed(self, index: CorpusIndex, position: Position, name: str) -> bool:
+        """Return whether its sealed lines read otherwise now; within a change the keys stay those it began with."""
+        if not position.keys or index.database.sql.in_transaction:
+            return False
+        return position.keys != self._sealer.state(name.removeprefix(user_corpus("")))
+
+    def _emptied(self, name: str) -> CorpusIndex:
+        """Return a new index in a new file: bytes of deleted rows would stay in the old one."""
+        self.forget(name)
+        return self._opened(name)
+
+    def _fill(self, index: CorpusIndex, corpus: int, after: int) -> None:
+        shards: dict[str, bytes] = {}
+        pending = []
+        owner = None
+        for line in self.catalogue.lines(corpus, after):
+            if line.span.shard not in shards:
+                shards = {line.span.shard: self._log.read(line.span.shard)}
+            data = decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size])
+            if is_sealed(data):
+                owner = str(data["user_id"])
+            pending.append((line.seq, line.span, shown(data, self._sealer)))
+            if len(pending) == READ_AT_ONCE:
+                index.apply(pending)
+                pending = []
+        index.apply(pending)
+        if owner is not None:
+            index.note_keys(self._sealer.state(owner))
+
+    def _opened(self, name: str) -> CorpusIndex:
+        index = self._open.get(name)
+        if index is not None and not index.database.is_current():
+            self._open.pop(name).database.close()
+            index = None
+        if index is None:
+            index = self._open[name] = self._opened_corpus(name)
+            if not index.database.sql.in_transaction and not self.catalogue.database.sql.in_transaction:
+                self._close_some(OPEN_AT_ONCE)
+        self._open.move_to_end(name)
+        return index
+
+    def _opened_catalogue(self) -> Catalogue:
+        path = self._folder / "catalogue.sqlite" if self._folder else None
+        return self._whole(lambda: Catalogue(path), path, self.remove)
+
+    def _whole(self, opened: Callable[[], Answer], path: Path | None, remove: Callable[[], None]) -> Answer:
+        """Return what ``opened`` opens at ``path``, anew where what lies there is damaged."""
+        try:
+            return opened()
+        except sqlite3.DatabaseError as error:
+            if path is None or not is_damaged(error):
+                raise
+            self._observe({"event": "index", "action": "rebuilt", "reason": str(error)})
+            remove()
+            return opened()
+
+    def _served(self, ask: Callable[[], Answer], helps: Unserved = is_unwritable) -> Answer:
+        """Return what ``ask`` says; after an error that another place ``helps``, what it says of the index there."""
+        while True:
+            try:
+                return ask()
+            except (OSError, sqlite3.OperationalError) as error:
+                if self._folder is None or self._is_changing() or not helps(error):
+                    raise
+            self._move()
+            self.refresh()
+
+    def _is_changing(self) -> bool:
+        return self._catalogue is not None and self._catalogue.database.sql.in_transaction
+
+    def _move(self) -> None:
+        """Go on with a copy of the index; where that has no place either, in memory."""
+        # Not closed, because a search may still be reading one of them.
+        self._catalogue, self._open = None, OrderedDict()
+        if self._borrowed is None:
+            with suppress(OSError):
+                self._borrow()
+                return
+        self._folder = None
+        self._observe({"event": "index", "action": "in memory"})
+
+    def _borrow(self) -> None:
+        """Work on a copy of the index, or from nothing, where the store itself cannot be written."""
+        import shutil
+        import tempfile
+
+        own = self._folder or Path()
+        self._borrowed = tempfile.TemporaryDirectory(prefix="memkit-index-")
+        self._folder = Path(self._borrowed.name) / "cache"
+        self._observe({"event": "index", "action": "borrowed", "path": str(self._folder)})
+        for path in own.rglob("*.sqlite*"):
+            copy = self._folder / path.relative_to(own)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)  # the bytes alone: a copied mode would be read-only again
+
+    def _opened_corpus(self, name: str) -> CorpusIndex:
+        path = self._path(name)
+        return self._whole(
+            lambda: CorpusIndex(path, self._forgotten_before), path, lambda: remove_database(path) if path else None
+        )
+
+    def _path(self, name: str) -> Path | None:
+        if self._folder is None:
+            return None
+        if name == SHARED:
+            return self._folder / "shared.sqlite"
+        return self._folder / "users" / f"{file_stem(name)}.sqlite"
+
+    def _close_some(self, keep: int) -> None:
+        # An index in memory has no file to come back from.
+        while len(self._open) > keep and (self._folder is not None or keep == 0):
+            _, index = self._open.popitem(last=False)
+            with suppress(sqlite3.ProgrammingError):
+                index.database.close()

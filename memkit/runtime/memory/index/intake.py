@@ -1,0 +1,231 @@
+"""How lines become the present state of a corpus: entered as written, then brought in line with their events.
+
+A consolidation is prepared on a branch, while the other branch goes on. Where the lines of both come together, a record
+that a consolidation composed takes effect only if its parents stood until then: where somebody rejected, retired,
+replaced or merged one of them, it is quarantined, and its parents are what they would be without it. So what a person
+corrected meanwhile comes back in no summary. Of two consolidations of one record, the older stands. A person may
+approve what was overtaken all the same.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ..log.log import Span
+from ..record.errors import InvalidRecord
+from ..record.events import OPEN_TRUSTS, Event, Folded, Located, fold, in_order, successor_named, takes_places
+from ..record.lines import JSON, encode_data
+from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
+from ..record.stamps import normal_time, parse_time
+from ..words.dates import AHEAD, dated, day_words
+from ..words.text import fingerprint, tokens
+from .words import WordIndex
+
+NumberedLine = tuple[int, Span, Mapping[str, JSON]]
+UNSETTLED = ""
+"""Status of a record that was entered and is not in line with its events yet."""
+
+INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?)"
+INSERT_RECORD = """INSERT INTO records(
+    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
+    VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
+KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
+           EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)
+           OR EXISTS(SELECT 1 FROM events WHERE successor=?1)"""
+COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
+
+
+def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedLine]) -> None:
+    """Enter lines; the same line again changes nothing, and neither does one that breaks the format."""
+    touched: dict[str, None] = {}
+    entering: dict[int, Sequence[str]] = {}
+    last: tuple[int, str] | None = None
+    for seq, span, data in lines:
+        last = seq, f"{span.shard}:{span.offset}"
+        try:
+            id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, entering, data)
+        except InvalidRecord:
+            continue  # ``check`` names it with its line
+        if id:
+            touched[id] = None
+    for id in concerned(sql, touched):
+        _settle(sql, words, entering, id)
+    words.add(entering)
+    if last:
+        sql.execute("UPDATE corpus SET seq=?, place=?", last)
+
+
+def found_by(record: Record) -> list[str]:
+    """Return the words that a record is found by: those of its text, of the day it is from, and of dates it names."""
+    day = parse_time(record.valid_from or record.created_at).date()
+    return [*tokens(record.text), *day_words(day), *dated(record.text, day, ahead=AHEAD).words]
+
+
+def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
+    """Enter an event and return the id of the record it is about, also when it is about another event."""
+    event = Event.from_data(data)
+    text = encode_data(data)
+    url = event.fields.get("source_url")
+    row = (
+        event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
+        successor_named(event) or None,
+    )  # fmt: skip
+    sql.execute(INSERT_EVENT, row)
+    if event.op != "revoke":
+        return event.target
+    about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
+    return str(about[0]) if about else event.target
+
+
+def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], data: Mapping[str, JSON]) -> str | None:
+    """Enter a record and return its id if there is more to know about it than its line."""
+    record = Record.from_data(data)
+    is_known, has_more = sql.execute(KNOWN, (record.id,)).fetchone()
+    if is_known:
+        return None
+    readable = not record.is_sealed
+    is_plain = readable and not has_more and not replaced_by(record) and record.trust in OPEN_TRUSTS
+    found = found_by(record) if readable else []
+    digest = fingerprint(record.text) if readable else ""
+    row = (
+        record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,
+        record.actor, record.session_id, record.supersedes, record.source_url,
+    )  # fmt: skip
+    document = sql.execute(INSERT_RECORD, row).lastrowid or 0
+    if not is_plain:
+        return record.id
+    entering[document] = found
+    sql.execute(COUNT_IN, (1, len(found)))
+    return None
+
+
+def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], id: str) -> None:
+    """Bring a record's row and words in line with its events."""
+    query = "SELECT document, written, tokens, status FROM records WHERE id=?"
+    row = sql.execute(query, (id,)).fetchone()
+    if row is None:
+        return  # a core section, a consent, or a record that a later line will bring
+    document, written, kept, before = row
+    base = Record.from_checked(json.loads(written))
+    state = folded(sql, base)
+    closed_at = normal_time(state.closed_at) if state.closed_at else None
+    present = None if state.record == base else encode_data(state.record.to_data())
+    found = kept.split()
+    status = "sealed" if base.is_sealed and state.status == "live" else state.status
+    lives, lived = status == "live", before == "live"
+    if lives and not lived:
+        entering[document] = found
+        sql.execute(COUNT_IN, (1, len(found)))
+    elif lived and not lives:
+        if entering.pop(document, None) is None:
+            words.remove(document, found)
+        sql.execute(COUNT_IN, (-1, -len(found)))
+    sql.execute(
+        "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",
+        (status, present, int(state.tombstone), closed_at, state.ended, document),
+    )
+
+
+WRITTEN = "SELECT written FROM records WHERE id=?"
+SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
+ABOUT = """SELECT line, writer, place FROM events
+           WHERE target=?1 OR (op='revoke' AND target IN (SELECT id FROM events WHERE target=?1))"""
+"""What was said about a record, and what was taken back of that."""
+GAVE_WAY = "SELECT target FROM events WHERE successor=?"
+REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
+
+
+def folded(sql: sqlite3.Connection, record: Record) -> Folded:
+    """Return a record as it stands after its events and what took its place."""
+    events = events_of(sql, record.id)
+    # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
+    # link at a time, and two records that name each other cannot send us round in circles.
+    standing = _standing(sql, record.id, events)
+    first = min(standing, key=lambda one: (begins(one), one.id), default=None)
+    state = fold(record, events, successor=first)
+    if state.status in ("live", "superseded") and is_overtaken(sql, record):
+        held = with_fields(state.record, {"trust": "quarantined"})
+        return state._replace(record=held, status="quarantined", closed_at=None, ended=None)
+    return state
+
+
+def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
+    """Return what was said about a record or an event, in its agreed order."""
+    return in_order(located(row) for row in sql.execute(ABOUT, (target,)))
+
+
+def located(row: tuple[str, str, str]) -> Located:
+    """Return the event of a row with its place."""
+    line, writer, place = row
+    return Located(Event.from_data(json.loads(line)), writer, place)
+
+
+def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:
+    """Return whether a consolidated record came too late: one of its parents was closed in another way."""
+    if CONSOLIDATED not in record.extra or any(event.op == "approve" for event in events_of(sql, record.id)):
+        return False
+    return any(_is_closed_without(sql, parent, record) for parent in replaced_by(record))
+
+
+def concerned(sql: sqlite3.Connection, touched: Iterable[str]) -> list[str]:
+    """Return the records whose state may change with lines about ``touched``, those first."""
+    found = dict.fromkeys(touched)
+    # What gave way to a record that was here already is named by an event alone.
+    found.update((target, None) for id in list(found) for (target,) in sql.execute(GAVE_WAY, (id,)))
+    waiting = list(found)
+    for record in filter(None, [_record(sql, id) for id in waiting]):
+        found.update(dict.fromkeys(replaced_by(record)))
+        waiting += replaced_by(record) if CONSOLIDATED in record.extra else ()
+    # Consolidations of one record depend on each other, and what they were made of depends on them.
+    while waiting:
+        named = [_record(sql, id) for id in _named(sql, waiting.pop())]
+        made = [one for one in named if one and CONSOLIDATED in one.extra]
+        fresh = [id for one in made for id in (one.id, *replaced_by(one)) if id not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
+
+
+def _named(sql: sqlite3.Connection, id: str) -> Iterator[str]:
+    """Yield the records that events put in the place of another."""
+    for row in sql.execute(REPLACED, (id,)).fetchall():
+        if named := successor_named(located(row).event):
+            yield named
+
+
+def _is_closed_without(sql: sqlite3.Connection, id: str, late: Record) -> bool:
+    """Return whether a record would be closed if ``late`` were not here."""
+    parent = _record(sql, id)
+    if parent is None:
+        return False  # a later line will bring it
+    events = events_of(sql, id)
+    if fold(parent, events).status != "live":
+        return True
+    others = (one for one in _successors(sql, id, events) if one.id != late.id)
+    # The younger of two consolidations gives way, so a chain of them is followed towards the older ones only.
+    earlier = (one for one in others if CONSOLIDATED not in one.extra or one.id < late.id)
+    return any(_takes_places(sql, one) for one in earlier)
+
+
+def _standing(sql: sqlite3.Connection, id: str, events: Iterable[Event]) -> Iterator[Record]:
+    """Yield what takes the place of a record, with the dates it was given since."""
+    for one in _successors(sql, id, events):
+        state = fold(one, events_of(sql, one.id))
+        if takes_places(state) and not is_overtaken(sql, one):
+            yield state.record
+
+
+def _takes_places(sql: sqlite3.Connection, record: Record) -> bool:
+    return takes_places(fold(record, events_of(sql, record.id))) and not is_overtaken(sql, record)
+
+
+def _successors(sql: sqlite3.Connection, id: str, events: Iterable[Event]) -> list[Record]:
+    """Return the records that take the place of another, trusted or not."""
+    records = [Record.from_checked(json.loads(row[0])) for row in sql.execute(SUCCESSORS, (id,)).fetchall()]
+    records += filter(None, (_record(sql, named) for named in map(successor_named, events) if named))
+    return [one for one in records if one.id != id]
+
+
+def _record(sql: sqlite3.Connection, id: str) -> Record | None:
+    row = sql.execute(WRITTEN, (id,)).fetchone()
+    return Record.from_checked(json.loads(row[0])) if row else None

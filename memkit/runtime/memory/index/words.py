@@ -1,0 +1,318 @@
+"""The words of a corpus: which documents hold one, what it is worth there, and which of them fit a question best.
+
+How much a word counts in a document depends on two numbers: how often it occurs there, and how many words the document
+has. Documents that share both form a run, so a search weighs runs instead of documents and meets the best first,
+however the average length has changed since: an impact-ordered list (Anh and Moffat, SIGIR 2006) with exact impacts.
+
+The lists are a log-structured merge (O'Neil and others, Acta Informatica 1996) in plain tables of SQLite: a new
+document is one small row for each of its words, so many documents are folded into a segment with one list a word, and
+so many segments into a larger one. A write costs much the same in a corpus of any size, and a search reads few lists.
+"""
+
+import math
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge, nsmallest
+from itertools import groupby, islice
+from operator import itemgetter
+from types import MappingProxyType
+from typing import NamedTuple
+
+K1, B = 1.2, 0.75
+WEIGHTY_TERMS = 8
+"""A long question is covered when a record covers this many of its weightiest words."""
+
+
+class CorpusStatistics(NamedTuple):
+    """What BM25 needs to know about the documents as a whole."""
+
+    documents: int
+    average_length: float
+    frequencies: Mapping[str, int] = MappingProxyType({})
+    """In how many documents each word of the query occurs."""
+
+
+def idf(statistics: CorpusStatistics, term: str) -> float:
+    """Return the weight of a rare word; a word in half of the documents or more weighs nothing."""
+    frequency = statistics.frequencies.get(term, 0)
+    if not frequency:
+        return 0.0
+    return max(0.0, math.log(statistics.documents - frequency + 0.5) - math.log(frequency + 0.5))
+
+
+def saturation(count: float, length: float, average_length: float) -> float:
+    """Return what BM25 makes of a word that occurs so often in a document of so many words."""
+    return count * (K1 + 1) / (count + K1 * (1 - B + B * length / (average_length or 1.0)))
+
+
+def bm25(statistics: CorpusStatistics, terms: Iterable[str], tokens: Sequence[str]) -> float:
+    """Return BM25Okapi with k1 = 1.2, b = 0.75 and epsilon = 0 of a document for ``terms``, each counted once."""
+    counts = Counter(tokens)
+    length, average = len(tokens), statistics.average_length
+    return math.fsum(
+        idf(statistics, term) * saturation(counts[term], length, average) for term in terms if term in counts
+    )
+
+
+def evidence(statistics: CorpusStatistics, term: str) -> float:
+    """Return how much finding ``term`` says: never nothing, so that it also works among ten records.
+
+    A word that no document has says as much as the rarest that one has: an unknown word is no proof against a record.
+    """
+    frequency = max(1, statistics.frequencies.get(term, 0))
+    return math.log(1 + (statistics.documents - frequency + 0.5) / (frequency + 0.5))
+
+
+class Weighed(NamedTuple):
+    """What finding each word of a query says."""
+
+    weights: Mapping[str, float]
+    whole: float
+    """How much a document has to say to cover the query."""
+
+
+def weighed(statistics: CorpusStatistics, terms: Iterable[str]) -> Weighed:
+    """Return what each of ``terms`` says, worked out once for all documents."""
+    weights = {term: evidence(statistics, term) for term in terms}
+    return Weighed(weights, math.fsum(sorted(weights.values(), reverse=True)[:WEIGHTY_TERMS]))
+
+
+def coverage(query: Weighed, tokens: Iterable[str]) -> float:
+    """Return the share of the query's weight that a document covers, from 0 to 1."""
+    held = set(tokens)
+    covered = math.fsum(weight for term, weight in query.weights.items() if term in held)
+    return min(1.0, covered / query.whole) if query.whole else 0.0
+
+
+Kind = tuple[int, int]
+"""How often a word occurs in a document, and how many words that has."""
+Runs = dict[Kind, "array[int]"]
+"""The documents of each kind, in ascending order."""
+
+
+def packed(runs: Runs) -> bytes:
+    """Return runs as bytes: how many there are, the kind and size of each, then all documents.
+
+    They are in the byte order of this machine, which an index never leaves.
+    """
+    head, documents = array("I", [len(runs)]), array("I")
+    for (count, length), held in sorted(runs.items()):
+        head.extend((count, length, len(held)))
+        documents += held
+    return (head + documents).tobytes()
+
+
+def unpacked(data: bytes) -> Runs:
+    """Return what ``packed`` was given."""
+    numbers = array("I", data)
+    start = 1 + 3 * numbers[0]
+    runs: Runs = {}
+    for at in range(1, start, 3):
+        count, length, size = numbers[at : at + 3]
+        runs[count, length] = numbers[start : start + size]
+        start += size
+    return runs
+
+
+def joined(lists: Iterable[Runs]) -> Runs:
+    """Return several lists, which share no document, as one."""
+    runs: Runs = {}
+    for one in lists:
+        for kind, held in one.items():
+            before = runs.get(kind)
+            if before is None:
+                runs[kind] = held
+            elif before[-1] < held[0]:
+                runs[kind] = before + held
+            else:
+                runs[kind] = array("I", sorted((*before, *held)))
+    return runs
+
+
+def documents_of(runs: Runs) -> set[int]:
+    """Return the documents of all runs."""
+    return set[int]().union(*runs.values())
+
+
+def length_of(runs: Runs) -> int:
+    """Return how many documents are in all runs."""
+    return sum(map(len, runs.values()))
+
+
+FOLDED_AT_ONCE = 1000
+"""Documents of a segment of the lowest level."""
+FAN = 8
+"""So many segments of one level become one of the next."""
+HIGHEST = 2
+"""The level whose segments stay as they are: whoever merged them would keep a writer waiting for seconds."""
+MOST_TERMS = 256
+"""More words than this add nothing to finding candidates; scoring still counts them all."""
+LEAST = 1e-6
+"""What a word counts that most documents hold, so that it still finds some where nothing else does."""
+
+SCHEMA = (
+    "CREATE TABLE fresh(term TEXT, document INT, count INT, length INT, PRIMARY KEY(term, document)) WITHOUT ROWID",
+    "CREATE TABLE segments(number INTEGER PRIMARY KEY, level INT, newest INT)",
+    "CREATE TABLE words(segment INT, term TEXT, held INT, postings BLOB)",
+    "CREATE UNIQUE INDEX words_by_segment ON words(segment, term, held)",
+)
+TABLES = ("fresh", "segments", "words")
+
+IN_SEGMENTS = "FROM segments CROSS JOIN words ON segment=number AND term=?1"
+HELD = f"SELECT (SELECT coalesce(sum(held), 0) {IN_SEGMENTS}) + (SELECT count(*) FROM fresh WHERE term=?1)"
+FRESH = "SELECT count, length, document FROM fresh WHERE term=? ORDER BY document"
+ALL_FRESH = "SELECT term, count, length, document FROM fresh ORDER BY document"
+
+
+class WordIndex:
+    """Which documents of one database hold which words."""
+
+    def __init__(self, sql: sqlite3.Connection) -> None:
+        self._sql = sql
+
+    def add(self, documents: Mapping[int, Sequence[str]]) -> None:
+        """Enter documents, each with its tokens."""
+        rows = [
+            (term, tokens.count(term), len(tokens), document)
+            for document, tokens in sorted(documents.items())
+            for term in set(tokens)
+        ]
+        if not rows:
+            return
+        if len(documents) >= FOLDED_AT_ONCE:
+            self._fold(rows)
+            return
+        self._sql.executemany("INSERT INTO fresh(term, count, length, document) VALUES(?,?,?,?)", rows)
+        folded = self._sql.execute("SELECT coalesce(max(newest), 0) FROM segments").fetchone()[0]
+        if max(documents) - folded >= FOLDED_AT_ONCE:
+            self._fold(self._sql.execute(ALL_FRESH).fetchall())
+            self._sql.execute("DELETE FROM fresh")
+
+    def remove(self, document: int, tokens: Sequence[str]) -> None:
+        """Take out a document that was entered with these tokens."""
+        for term in set(tokens):
+            if not self._sql.execute("DELETE FROM fresh WHERE term=? AND document=?", (term, document)).rowcount:
+                self._remove_folded(document, term, (tokens.count(term), len(tokens)))
+
+    def clear(self) -> None:
+        """Forget every document."""
+        for table in TABLES:
+            self._sql.execute(f"DELETE FROM {table}")
+
+    def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return in how many documents each of ``terms`` occurs, those in none left out."""
+        counts = {term: int(self._sql.execute(HELD, (term,)).fetchone()[0]) for term in terms}
+        return {term: count for term, count in counts.items() if count}
+
+    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
+        """Return the documents with the best BM25 for ``terms``, best first, the oldest of equals first."""
+        lists = [(max(idf(statistics, term), LEAST), self._list(term)) for term in terms[:MOST_TERMS]]
+        several = _held_by_several([runs for _, runs in lists])
+        scores = dict.fromkeys(several, 0.0)
+        for weight, runs in lists:
+            impacts = [(weight * saturation(*kind, statistics.average_length), held) for kind, held in runs.items()]
+            for impact, held in impacts:
+                for document in several.intersection(held):
+                    scores[document] += impact
+            scores.update(islice(_best_first(impacts, several), limit))
+        return nsmallest(limit, scores, key=lambda document: (-scores[document], document))
+
+    def newest_holding(self, terms: Sequence[str], limit: int) -> list[int]:
+        """Return the newest documents that hold every one of ``terms``; reads no further back than it has to."""
+        found = sorted(_in_all([self._fresh(term) for term in terms]), reverse=True)
+        segments = self._sql.execute("SELECT number, newest FROM segments ORDER BY newest DESC").fetchall()
+        for number, newest in segments:
+            if len(found) >= limit and found[limit - 1] > newest:
+                break
+            found = sorted([*found, *_in_all([self._list_in(number, term) for term in terms])], reverse=True)
+        return found[:limit]
+
+    def _fresh(self, term: str) -> Runs:
+        runs: Runs = {}
+        for count, length, document in self._sql.execute(FRESH, (term,)):
+            runs.setdefault((count, length), array("I")).append(document)
+        return runs
+
+    def _list(self, term: str) -> Runs:
+        rows = self._sql.execute(f"SELECT postings {IN_SEGMENTS} ORDER BY number", (term,))
+        return joined([*(unpacked(data) for (data,) in rows), self._fresh(term)])
+
+    def _list_in(self, segment: int, term: str) -> Runs:
+        row = self._sql.execute("SELECT postings FROM words WHERE segment=? AND term=?", (segment, term)).fetchone()
+        return unpacked(row[0]) if row else {}
+
+    def _remove_folded(self, document: int, term: str, kind: tuple[int, int]) -> None:
+        query = f"SELECT words.rowid, postings {IN_SEGMENTS} WHERE newest>=?2"
+        for row, data in self._sql.execute(query, (term, document)).fetchall():
+            runs = unpacked(data)
+            held = runs.get(kind, array("I"))
+            if document not in held:
+                continue
+            held.remove(document)
+            if not held:
+                del runs[kind]
+            if runs:
+                change = "UPDATE words SET held=held-1, postings=? WHERE rowid=?"
+                self._sql.execute(change, (packed(runs), row))
+            else:
+                self._sql.execute("DELETE FROM words WHERE rowid=?", (row,))
+            return
+
+    def _fold(self, rows: Sequence[tuple[str, int, int, int]]) -> None:
+        """Make a segment of the words of documents, which ascend, and merge those of which there are enough now."""
+        lists: dict[str, Runs] = {}
+        for term, *kind, document in rows:
+            lists.setdefault(term, {}).setdefault((kind[0], kind[1]), array("I")).append(document)
+        self._enter(sorted(lists.items()), 0, max(row[-1] for row in rows))
+        for level in range(HIGHEST):
+            alike = "SELECT number, newest FROM segments WHERE level=? ORDER BY newest"
+            segments = self._sql.execute(alike, (level,)).fetchall()
+            if len(segments) < FAN:
+                break
+            self._merge([number for number, _ in segments], level + 1, segments[-1][1])
+
+    def _merge(self, segments: Sequence[int], level: int, newest: int) -> None:
+        """Make one segment of several."""
+        numbers = ",".join(map(str, segments))
+        query = f"SELECT term, postings FROM words WHERE segment IN ({numbers}) ORDER BY term, segment"
+        rows = self._sql.execute(query).fetchall()
+        lists = ((term, joined(unpacked(row[1]) for row in held)) for term, held in groupby(rows, itemgetter(0)))
+        self._enter(lists, level, newest)
+        self._sql.execute(f"DELETE FROM words WHERE segment IN ({numbers})")
+        self._sql.execute(f"DELETE FROM segments WHERE number IN ({numbers})")
+
+    def _enter(self, lists: Iterable[tuple[str, Runs]], level: int, newest: int) -> None:
+        number = self._sql.execute("INSERT INTO segments(level, newest) VALUES(?,?)", (level, newest)).lastrowid
+        rows = ((number, term, length_of(runs), packed(runs)) for term, runs in lists)
+        self._sql.executemany("INSERT INTO words VALUES(?,?,?,?)", rows)
+
+
+def _in_all(lists: Sequence[Runs]) -> set[int]:
+    """Return the documents that are in every list."""
+    return set.intersection(*map(documents_of, lists)) if all(lists) else set()
+
+
+def _held_by_several(lists: Sequence[Runs]) -> set[int]:
+    """Return the documents that are in more than one list."""
+    seen, several = set[int](), set[int]()
+    *smaller, largest = sorted(lists, key=length_of) or [{}]
+    for runs in smaller:
+        several.update(*map(seen.intersection, runs.values()))
+        seen.update(*runs.values())
+    # The longest list is looked through and not remembered: that would take most of the time.
+    return several.union(*map(seen.intersection, largest.values()))
+
+
+def _best_first(impacts: Iterable[tuple[float, "array[int]"]], others: set[int]) -> Iterator[tuple[int, float]]:
+    """Yield the documents of a list that are none of ``others`` with their impact: best first, then oldest first.
+
+    A document that one word alone finds is beaten by all that come before it here, so as many as are wanted at all are
+    as many as have to be looked at.
+    """
+    ranked = sorted(impacts, key=itemgetter(0), reverse=True)
+    for impact, runs in groupby(ranked, itemgetter(0)):
+        for document in merge(*(held for _, held in runs)):
+            if document not in others:
+                yield document, impact

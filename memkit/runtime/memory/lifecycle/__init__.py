@@ -1,0 +1,1 @@
+"""What becomes of records with time: forgotten, laid together, replaced, taken back."""

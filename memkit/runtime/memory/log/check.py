@@ -1,0 +1,270 @@
+"""What the bytes of a shard hold, also where a merge, an editor or a crash broke them, and what is wrong with them.
+
+By file and line, for a person to look at and for ``fsck --fix`` to repair.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ..interface import ShardProblem
+from ..record.errors import InvalidRecord
+from ..record.events import OPERATIONS, Event
+from ..record.lines import DECODER, JSON, SealDamaged, Sealer, decode_line, is_sealed
+from ..record.record import Record, corpus_of, is_to_hide
+from .log import Log
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MARKER = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})( .*)?")
+"""Git's mark of a conflict. Inside another conflict it is longer than seven signs."""
+INSIDE = re.compile(r"[ \t\r]*[,}\]]")
+"""What follows an object that is a part of another one."""
+MOST_MISSES = 1000
+"""So many places of a broken line are tried in vain for the start of a whole one."""
+
+
+class ShardPiece(NamedTuple):
+    """One line of a shard, a part of one that holds several, or what is no line at all."""
+
+    number: int
+    """The line of the file, from 1."""
+    content: bytes
+    """Without the line's end."""
+    data: Mapping[str, JSON] | None = None
+    """What it says, when it is a valid line."""
+    id: str = ""
+    flaw: str = ""
+    """The code of what is wrong with it."""
+    message: str = ""
+    stays: bool = True
+    """Whether a repair leaves it in the shard."""
+
+
+def pieces(data: bytes) -> Iterator[ShardPiece]:
+    """Yield everything that the bytes of a shard hold, in their order; nothing that can be parsed is missing."""
+    *whole, tail = data.split(b"\n")
+    for number, line in enumerate(whole, 1):
+        yield from _pieces_of(number, line, is_last=False)
+    yield from _pieces_of(len(whole) + 1, tail, is_last=True)
+
+
+def checked_id(data: Mapping[str, JSON]) -> str:
+    """Return the id of a parsed line, or raise InvalidRecord saying why it is no line of the archive."""
+    corpus_of(data)
+    return Event.from_data(data).id if "op" in data else Record.from_data(data).id
+
+
+def _pieces_of(number: int, line: bytes, *, is_last: bool) -> Iterator[ShardPiece]:
+    content = line.removeprefix(BYTE_ORDER_MARK).strip()
+    if not content:
+        return
+    if MARKER.fullmatch(content) and b"{" not in content:
+        yield _marker(number, content)
+        return
+    try:
+        data = decode_line(content)
+    except InvalidRecord as error:
+        yield from _broken(number, content, str(error), is_last=is_last)
+        return
+    yield _parsed(number, content, data)
+
+
+def _parsed(number: int, content: bytes, data: Mapping[str, JSON]) -> ShardPiece:
+    try:
+        return ShardPiece(number, content, data, checked_id(data))
+    except InvalidRecord as error:
+        if "op" not in data:
+            return ShardPiece(number, content, flaw="bad-record", message=str(error), stays=False)
+        is_newer = isinstance(data["op"], str) and data["op"] not in OPERATIONS
+        message = f"{error} A newer memkit may have written it, so it stays." if is_newer else str(error)
+        return ShardPiece(number, content, flaw="bad-event", message=message, stays=is_newer)
+
+
+def _broken(number: int, content: bytes, reason: str, *, is_last: bool) -> Iterator[ShardPiece]:
+    """Yield the whole lines that a broken one holds, after what is left of it."""
+    found = list(_whole_lines(content))
+    rest = _without(content, found)
+    if found:
+        marker = bool(MARKER.match(rest))
+        left = f" and {len(rest)} bytes of a torn one" if rest and not marker else ""
+        message = f"{len(found)} line{'s' if len(found) > 1 else ''}{left} stand here on one line."
+        yield ShardPiece(number, b"" if marker else rest, flaw="glued-line", message=message, stays=False)
+        for start, end, data in found:
+            yield ShardPiece(number, content[start:end], data, checked_id(data))
+    elif MARKER.fullmatch(content):
+        yield _marker(number, content)
+    elif is_last:
+        message = f"The last line is torn: {len(content)} bytes without an end. The next write sets them aside."
+        yield ShardPiece(number, content, flaw="torn", message=message, stays=False)
+    else:
+        yield ShardPiece(number, content, flaw="not-json", message=reason, stays=False)
+
+
+def _marker(number: int, content: bytes) -> ShardPiece:
+    message = "A merge left its marker here. Keep the lines of both sides."
+    return ShardPiece(number, content, flaw="conflict-marker", message=message, stays=False)
+
+
+def _whole_lines(content: bytes) -> Iterator[tuple[int, int, Mapping[str, JSON]]]:
+    """Yield from where to where valid lines stand in a broken one.
+
+    An object that is only a part of a torn line, which a comma or a bracket follows, is never taken for a line.
+    """
+    text = content.decode("latin-1")  # one letter a byte, so that places in the text are places in the bytes
+    start, missed = text.find('{"'), 0
+    while start >= 0 and missed < MOST_MISSES:
+        end = _end_of_line(content, text, start)
+        if end:
+            yield start, end, decode_line(content[start:end])
+        else:
+            missed += 1
+        start = text.find('{"', end or start + 1)
+
+
+def _end_of_line(content: bytes, text: str, start: int) -> int:
+    """Return where the valid line that begins at ``start`` ends, or 0 when none does."""
+    try:
+        _, end = DECODER.raw_decode(text, start)
+        checked_id(decode_line(content[start:end]))
+    except (ValueError, RecursionError, InvalidRecord):
+        return 0
+    return 0 if INSIDE.match(text, end) else end
+
+
+def _without(content: bytes, found: list[tuple[int, int, Mapping[str, JSON]]]) -> bytes:
+    ends = [0, *(end for _, end, _ in found)]
+    starts = [*(start for start, _, _ in found), len(content)]
+    rest = (content[end:start].strip().removeprefix(BYTE_ORDER_MARK) for end, start in zip(ends, starts, strict=True))
+    return b" ".join(part for part in rest if part)
+
+
+ABOUT_A_RECORD = (
+    "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
+)  # fmt: skip
+
+
+class Examined(NamedTuple):
+    """A shard, what it holds, and what is wrong with it."""
+
+    path: str
+    """Relative to the store."""
+    data: bytes
+    pieces: tuple[ShardPiece, ...]
+    problems: tuple[ShardProblem, ...]
+
+
+def problems(log: Log) -> list[ShardProblem]:
+    """Return everything that is wrong with the shards of a log, in their order."""
+    return [problem for shard in examined(log) for problem in shard.problems]
+
+
+def examined(log: Log) -> Iterator[Examined]:
+    """Yield every shard of a log, taken apart; an id is compared with those of all shards before."""
+    seen: dict[str, tuple[str, int, bytes]] = {}
+    for shard in sorted(log.shards()):
+        path = f"archive/{shard}"
+        try:
+            data = log.read(shard)
+        except OSError as error:
+            problem = ShardProblem("unreadable", path, 0, f"The shard cannot be read ({error.strerror}).")
+            yield Examined(path, b"", (), (problem,))
+            continue
+        found = tuple(_compared(piece, path, seen) for piece in pieces(data))
+        flaws = [ShardProblem(piece.flaw, path, piece.number, piece.message) for piece in found if piece.flaw]
+        yield Examined(path, data, found, (*_encoding_problems(path, data), *flaws))
+
+
+def dangling_events(shards: Mapping[str, Examined]) -> list[ShardProblem]:
+    """Return the events about a record that is in no shard.
+
+    That is no damage by itself: a pull may bring an event before its record. It is worth a look when nothing more is
+    to come.
+    """
+    valid = [(path, piece) for path, shard in shards.items() for piece in shard.pieces if piece.data is not None]
+    known = {piece.id for _, piece in valid if piece.data is not None and "op" not in piece.data}
+    found = []
+    for path, piece in valid:
+        data = piece.data or {}
+        if data.get("op") in ABOUT_A_RECORD and data["target"] not in known:
+            message = f"{data['op']} is about {data['target']!r:.60}, and no shard has that record."
+            found.append(ShardProblem("dangling-event", path, piece.number, message))
+    return found
+
+
+def _encoding_problems(path: str, data: bytes) -> Iterator[ShardProblem]:
+    if data.startswith(BYTE_ORDER_MARK) or b"\n" + BYTE_ORDER_MARK in data:
+        line = data.count(b"\n", 0, data.find(BYTE_ORDER_MARK)) + 1
+        yield ShardProblem("bom", path, line, "A byte order mark hides the first line from memory.")
+    if b"\r\n" in data:
+        line = data.count(b"\n", 0, data.find(b"\r\n")) + 1
+        yield ShardProblem("crlf", path, line, "Lines end with CR LF here; the archive's end with LF.")
+
+
+def _compared(piece: ShardPiece, path: str, seen: dict[str, tuple[str, int, bytes]]) -> ShardPiece:
+    """Return a piece with what the same id elsewhere makes of it."""
+    if piece.data is None:
+        return piece
+    place, number, earlier = seen.setdefault(piece.id, (path, piece.number, piece.content))
+    if (place, number) == (path, piece.number) and earlier is piece.content:
+        return piece
+    if not says_the_same(piece, earlier):
+        message = (
+            f"Id {piece.id} stands at {place}:{number} with other content. Look at both (git log -S {piece.id}), "
+            "delete the line that is wrong, and run fsck again."
+        )
+        return piece._replace(flaw="id-conflict", message=message)
+    if place != path:
+        return piece  # a shard belongs to its writer: taking a line out of it would cost that writer a conflict
+    return piece._replace(flaw="duplicate-line", message=f"The same line stands at line {number}.", stays=False)
+
+
+def says_the_same(piece: ShardPiece, content: bytes) -> bool:
+    """Return whether ``content`` is the same line, however it is spaced and sorted."""
+    if piece.content == content:
+        return True
+    try:
+        return piece.data == decode_line(content)
+    except InvalidRecord:
+        return False
+
+
+class Sealed(NamedTuple):
+    """How many lines of a log are sealed, and what is wrong with them."""
+
+    lines: int
+    unreadable: int
+    """Those whose key is not here; that is no damage."""
+    problems: tuple[ShardProblem, ...]
+
+
+def sealed_lines(log: Log, sealer: Sealer) -> Sealed:
+    """Return how the sealed lines of a log stand, each damaged one by file and line."""
+    lines, unreadable, problems = 0, 0, []
+    for path, number, data in _sealed_lines(log):
+        lines += 1
+        try:
+            unreadable += is_sealed(sealer.open(data))
+        except SealDamaged as error:
+            problems.append(ShardProblem("sealed-damaged", path, number, str(error)))
+    return Sealed(lines, unreadable, tuple(problems))
+
+
+def clear_lines(log: Log) -> int:
+    """Return how many lines of a log hold text of one user in clear."""
+    return sum(is_to_hide(data) and not is_sealed(data) for _, _, data in _parsed_lines(log, b""))
+
+
+def _sealed_lines(log: Log) -> Iterator[tuple[str, int, Mapping[str, JSON]]]:
+    return (item for item in _parsed_lines(log, b'"sealed"') if is_sealed(item[2]))
+
+
+def _parsed_lines(log: Log, holding: bytes) -> Iterator[tuple[str, int, Mapping[str, JSON]]]:
+    """Yield the lines that hold some bytes and can be parsed, with file and number."""
+    for shard in sorted(log.shards()):
+        data = log.read(shard)
+        for number, line in enumerate(data.split(b"\n") if holding in data else (), start=1):
+            if line.strip() and holding in line:
+                try:
+                    yield f"archive/{shard}", number, decode_line(line)
+                except InvalidRecord:
+                    continue  # ``check`` names it

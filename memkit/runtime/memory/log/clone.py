@@ -1,0 +1,244 @@
+"""What a clone of a store keeps for itself, in folders that nobody else can name.
+
+A store can come from anywhere, and ``.memkit`` with it: in an archive, with ``git add -f``, by a pull into a folder in
+use. So nothing there is believed for where it lies. Sessions, journals and indexes of a clone are in
+``.memkit/state/NAME`` and ``.memkit/cache/NAME``, where NAME is made of the store's place and of a key that no store
+holds (``machine_key``). Who wants to put something there would have to know the key, so no file needs a signature of
+its own, and what lies anywhere else is not read.
+
+The place is the folder's device and inode, which survive a move, and its path, which survives what has no lasting
+inodes. A copy is at neither, and begins anew.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..record.errors import NothingOfItsOwn
+from .files import MACHINE, make_private
+from .machine_key import machine_key
+
+try:  # what hashlib brings along costs more time than a search
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+STATE, CACHE = "state", "cache"
+AUDIT = "audit"
+"""What people and scripts read of the state: a link beside the clones' folders leads there, and no program takes it."""
+IGNORE, IGNORED = ".gitignore", "*\n"
+LETTERS = 32
+"""Of a clone's name."""
+MOST = 10
+"""So many folders of others are kept; what comes then stays where it lies, as unread, until a person looks at it."""
+_PASSING: "dict[Path, TemporaryDirectory[str]]" = {}
+"""By store: the folder of this process alone, where the clone can keep nothing of its own."""
+
+
+class Names(NamedTuple):
+    """What the folders of a clone are called; nobody without the key can know either."""
+
+    by_inode: str
+    by_path: str
+
+
+def own_state(store: Path) -> Path:
+    """Return where this clone's state lies, or will; raises ``NothingOfItsOwn`` where nobody could tell it."""
+    return _own_state(store, machine_key(store))
+
+
+def state_folder(store: Path) -> Path:
+    """Return the folder of what this clone is in the middle of, or one that ends with the process."""
+    try:
+        return own_state(store)
+    except NothingOfItsOwn:
+        return _passing(store) / STATE
+
+
+def cache_folder(store: Path) -> Path:
+    """Return the folder of what can be deleted and is rebuilt, or one that ends with the process."""
+    state = state_folder(store)
+    return store / MACHINE / CACHE / state.name if state.is_relative_to(store) else state.with_name(CACHE)
+
+
+def lock_file(store: Path) -> Path:
+    """Return the lock of everybody who writes to this work tree, whosever clone they take it for."""
+    machine = store / MACHINE
+    return _passing(store) / "lock" if machine.is_symlink() else machine / "lock"
+
+
+def claim(store: Path) -> list[str]:
+    """Make this clone's folders where there are none, and return what a person should know.
+
+    What others left in ``.memkit/state`` is set aside, and never read. A store that cannot be written is left as it is:
+    its clone has no folder, and so nothing that could be read.
+    """
+    try:
+        key = machine_key(store)
+        own, names = _own_state(store, key), _names(store, key)
+        if _is_settled(own, names):
+            return []
+        return list(_settled(store, key, names))
+    except NothingOfItsOwn as error:
+        if store in _PASSING:  # told before
+            return []
+        _passing(store)
+        return [f"Nothing of this machine's is read or kept, such as sessions: {error}."]
+    except OSError:  # it cannot be written, or another process puts it in its place just now
+        return []
+
+
+def foreign_states(store: Path) -> list[Path]:
+    """Return the folders of state in a store that are not this clone's; what they hold is nobody's word."""
+    own = state_folder(store)
+    with suppress(OSError):
+        found = sorted(path for path in own.parent.iterdir() if path != own and len(path.name) == LETTERS)
+        return [path for path in found if _is_folder(path)] if own.is_relative_to(store) else []
+    return []
+
+
+def _passing(store: Path) -> Path:
+    if store not in _PASSING:
+        from tempfile import TemporaryDirectory
+
+        _PASSING[store] = TemporaryDirectory(prefix="memkit-", ignore_cleanup_errors=True)
+    return Path(_PASSING[store].name)
+
+
+def _names(store: Path, key: bytes) -> Names:
+    status = store.stat()
+    places = (f"{status.st_dev}:{status.st_ino}", os.path.realpath(store))
+    return Names(*(blake2b(os.fsencode(place), digest_size=LETTERS // 2, key=key).hexdigest() for place in places))
+
+
+def _own_state(store: Path, key: bytes) -> Path:
+    """Return where the clone's state lies or would lie; raises ``NothingOfItsOwn`` where it would not be its own."""
+    for folder in (store / MACHINE, store / MACHINE / STATE, store / MACHINE / CACHE):
+        if os.path.lexists(folder) and not _is_folder(folder):
+            raise NothingOfItsOwn(f"{folder} is no folder; delete it")
+    try:
+        names = _names(store, key)
+    except OSError as error:
+        raise NothingOfItsOwn(f"{store} cannot be looked at: {error.strerror or error}") from None
+    own = store / MACHINE / STATE / names.by_inode
+    if not own.is_dir():
+        with suppress(OSError, UnicodeDecodeError):  # another mount, or a backup, gave the folder other numbers
+            known = own.with_name(
+                own.with_name(names.by_path).read_text(encoding="ascii").strip()[:LETTERS] or own.name
+            )
+            own = known if known.is_dir() else own
+    if own.is_dir() and os.geteuid() not in (0, own.lstat().st_uid):
+        raise NothingOfItsOwn(f"{own} belongs to another user")
+    return own
+
+
+def _is_settled(own: Path, names: Names) -> bool:
+    try:
+        known = own.name == names.by_inode and (own.parent / names.by_path).is_file()
+        return known and own.is_dir() and _has_audit_link(own) and _ignores_itself(own) and not _loose(own)
+    except OSError:
+        return False
+
+
+def _settled(store: Path, key: bytes, names: Names) -> Iterator[str]:
+    """Put everything in its place, and yield what there is to tell; another process may be doing the same."""
+    before = _own_state(store, key)
+    own = before.with_name(names.by_inode)
+    is_new = not (before / AUDIT).is_dir()
+    if before != own and before.is_dir():
+        before.rename(own)
+    make_private(own / AUDIT)
+    _put(own.with_name(names.by_path), f"{own.name}\n")
+    (store / MACHINE).chmod(0o700)  # git makes what it checks out readable for everybody
+    if not _ignores_itself(own):
+        _put(own.parent.with_name(IGNORE), IGNORED)
+    others = foreign_states(store)
+    if is_new:
+        _drop_caches(store, own.name)
+    if is_new and others:
+        yield (
+            "The sessions and journals here are of another clone, such as the one that this is a copy of, "
+            f"and are not gone on with. If they are yours: memkit sessions adopt {others[0].name}"
+        )
+    yield from _set_aside(own, _loose(own), room=len(others) < MOST)
+    if not _has_audit_link(own) and (own.with_name(AUDIT).is_symlink() or not own.with_name(AUDIT).exists()):
+        _link(own.with_name(AUDIT), f"{own.name}/{AUDIT}")
+
+
+def _set_aside(own: Path, loose: list[Path], *, room: bool) -> Iterator[str]:
+    """Move what no clone of today's wrote into a folder like those of other clones."""
+    if not loose:
+        return
+    told = f"What lies in {own.parent} was not written by this clone, so it is not gone on with."
+    if not room:
+        yield f"{told} There are too many such folders to keep it in one: delete those that nobody needs."
+        return
+    kept = own.with_name(os.urandom(LETTERS // 2).hex())
+    kept.mkdir(mode=0o700)
+    for path in loose:
+        with suppress(FileNotFoundError):  # another process was faster
+            path.rename(kept / path.name)
+    with suppress(OSError):
+        kept.rmdir()
+        return
+    yield f"{told} It is kept in {kept}; if it is yours: memkit sessions adopt {kept.name}"
+
+
+def _loose(own: Path) -> list[Path]:
+    """Return what lies beside the clones' folders and is none, such as a journal that somebody planted."""
+    others = (path for path in own.parent.iterdir() if len(path.name) != LETTERS)
+    return sorted(path for path in others if not (path.name == AUDIT and path.is_symlink()))
+
+
+def _drop_caches(store: Path, name: str) -> None:
+    """Remove the indexes of others; they come back wherever they are right."""
+    with suppress(FileNotFoundError):
+        for path in (store / MACHINE / CACHE).iterdir():
+            if _is_folder(path) and path.name != name:
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != name:
+                path.unlink()
+
+
+def _put(place: Path, content: str) -> None:
+    """Let ``place`` be a file with this content, whatever file or link it was."""
+    _replace(place, lambda beside: beside.write_text(content, encoding="ascii"))
+
+
+def _link(place: Path, target: str) -> None:
+    """Let ``place`` be a link to ``target``, whatever file or link it was."""
+    _replace(place, lambda beside: beside.symlink_to(target))
+
+
+def _replace(place: Path, make: Callable[[Path], object]) -> None:
+    beside = place.with_name(os.urandom(LETTERS // 2).hex())
+    make(beside)
+    try:
+        beside.replace(place)
+    except OSError:
+        beside.unlink()
+        raise
+
+
+def _ignores_itself(own: Path) -> bool:
+    """Return whether git leaves the whole folder alone, also where no other ``.gitignore`` names it."""
+    ignore = own.parent.with_name(IGNORE)
+    return not ignore.is_symlink() and ignore.is_file() and ignore.read_bytes() == IGNORED.encode()
+
+
+def _has_audit_link(own: Path) -> bool:
+    try:
+        return own.with_name(AUDIT).readlink() == Path(own.name, AUDIT)
+    except OSError:
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(path.lstat().st_mode)

@@ -1,0 +1,312 @@
+"""The append-only log on disk: one shard per writer and month, where a line that was acknowledged is there.
+
+A writer is one clone on one branch. ``cp -r`` copies the name of a clone with everything else, and two folders would
+append to shards of one name. So each name is kept with the place where it was minted: the folder's device and inode,
+which survive a move, and its path, which survives what has no lasting inodes. A folder that is at none of the places
+known to it is a copy, and mints a name of its own.
+"""
+
+import errno
+import fcntl
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from ..record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
+from ..record.stamps import to_text
+from .clone import lock_file, state_folder
+from .files import DENIED, NO_ROOM, locked, make_private, open_inside, require_inside
+from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
+
+SHARD_LIMIT = 2 * 1024 * 1024
+MONTH = r"\d{4}-\d{2}"
+WRITER = r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9_])?"
+Branch = str | Callable[[], str | None] | None
+"""The branch that is checked out, or what says so: somebody may check out another one while a chat runs."""
+APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
+NO_FILE = (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.ENOTDIR, errno.EISDIR)
+"""What opening a link, a pipe, a device or a folder as a file ends with."""
+
+
+class ShardLog:
+    """The shards under ``archive/`` of a store."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        clock: Callable[[], datetime],
+        writer: str | None,
+        branch: Branch,
+        observe: Observe,
+        timeout: float,
+    ) -> None:
+        self._root = root
+        self._archive = root / "archive"
+        self._state = state_folder(root)
+        self._lock = lock_file(root)
+        self._clock = clock
+        self._writer = checked_writer(writer) if writer else None
+        self._clone: str | None = None
+        self._branch = branch if callable(branch) else lambda: branch
+        self._observe = observe
+        self._timeout = timeout
+
+    def shards(self) -> dict[str, ShardStat]:
+        """Return every shard there is; months and shards that are links are not followed.
+
+        Raises:
+            LeadsOut: The archive itself is a link out of the store.
+        """
+        found = {}
+        require_inside(self._root, self._archive)
+        for month in _entries(self._archive):
+            if re.fullmatch(MONTH, month.name) and month.is_dir(follow_symlinks=False):
+                for entry in _entries(Path(month.path)):
+                    if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+                        found[f"{month.name}/{entry.name}"] = _shard_stat(entry.stat(follow_symlinks=False))
+        return found
+
+    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
+        """Return bytes of a shard; a shard that is gone has none."""
+        try:
+            descriptor = open_inside(self._root, self._archive / shard, os.O_RDONLY)
+        except FileNotFoundError:
+            return b""
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(offset)
+            return file.read(size)
+
+    @contextmanager
+    def batch(self) -> Iterator["ShardBatch"]:
+        """Hold the store's lock and give a batch that appends to this writer's newest shard."""
+        with locked(self._lock, timeout=self._timeout):
+            yield ShardBatch(self._root, self._newest, self._repair)
+
+    @property
+    def writer(self) -> str:
+        """Return the name of the shards of this clone on its branch.
+
+        Two branches of one clone are two writers, so that merging them never finds two ends of one file.
+        """
+        if self._writer is not None:
+            return self._writer
+        if self._clone is None:
+            self._clone = clone_name(self._state, checked_writer)
+        branch = self._branch()
+        return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
+
+    def _newest(self) -> tuple[Path, int]:
+        """Return the path of the shard to append to, and its part number."""
+        month = self._archive / f"{self._clock():%Y-%m}"
+        require_inside(self._root, month)
+        if month.is_symlink():
+            raise StoreReadOnly(
+                f"{month} is a link, and nothing is read behind it. Nothing was stored; make it a folder."
+            )
+        names = (entry.name for entry in _entries(month))
+        parts = [part for name in names for owner, part in [shard_writer(name)] if owner == self.writer]
+        part = max(parts, default=1)
+        return month / shard_name(self.writer, part), part
+
+    def _repair(self, path: Path, descriptor: int) -> int:
+        """Leave the shard ending with a whole line; set a torn one aside, say so, and return the size."""
+        size = os.fstat(descriptor).st_size
+        if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
+            return size
+        data = os.pread(descriptor, size, 0)
+        keep = data.rfind(b"\n") + 1
+        tail = data[keep:]
+        if is_whole(tail):
+            _write_whole(descriptor, b"\n", size)
+            return size + 1
+        moment = re.sub(r"[^0-9TZ]", "", to_text(self._clock()))
+        aside = set_aside(self._state / "torn", f"{path.parent.name}-{path.stem}-{moment}", tail)
+        os.ftruncate(descriptor, keep)
+        self._observe({"event": "torn", "path": str(path), "bytes": len(tail), "kept_in": str(aside)})
+        return keep
+
+
+class ShardBatch:
+    """Lines on their way to disk; the store's lock is held."""
+
+    def __init__(self, root: Path, newest: Callable[[], tuple[Path, int]], repair: Callable[[Path, int], int]) -> None:
+        self._root = root
+        self._newest = newest
+        self._repair = repair
+        self._staged: dict[Path, bytearray] = {}
+        self._sizes: dict[Path, int] = {}
+        self._path: Path | None = None
+        self._part = 1
+
+    def stage(self, line: bytes) -> Span:
+        """Return where ``line`` will lie; a full shard is followed by the next one."""
+        if self._path is None:
+            path, self._part = self._newest()
+            self._path = self._opened(path)
+        end = self._end(self._path)
+        if end and end + len(line) > SHARD_LIMIT:
+            self._part += 1
+            self._path = self._opened(self._path.with_name(shard_name(shard_writer(self._path.name)[0], self._part)))
+            end = self._end(self._path)
+        self._staged[self._path] += line
+        return Span(f"{self._path.parent.name}/{self._path.name}", end, len(line))
+
+    def flush(self) -> Mapping[str, Written]:
+        """Write and sync what was staged. When this returns, the lines are on disk."""
+        written = {}
+        for path, lines in self._staged.items():
+            if lines:
+                self._append(path, bytes(lines))
+                written[f"{path.parent.name}/{path.name}"] = Written(self._sizes[path], bytes(lines))
+        self._staged.clear()
+        self._sizes.clear()
+        self._path = None
+        return written
+
+    def _end(self, path: Path) -> int:
+        return self._sizes[path] + len(self._staged[path])
+
+    def _opened(self, path: Path) -> Path:
+        """Note a shard's size after repairing its end."""
+        self._staged[path] = bytearray()
+        try:
+            descriptor = open_inside(self._root, path, APPEND_FLAGS & ~os.O_CREAT)
+        except FileNotFoundError:
+            self._sizes[path] = 0
+            return path
+        except OSError as error:
+            raise _explained(error, path) from None
+        try:
+            self._sizes[path] = self._repair(path, descriptor)
+        except OSError as error:
+            raise _explained(error, path) from None
+        finally:
+            os.close(descriptor)
+        return path
+
+    def _append(self, path: Path, lines: bytes) -> None:
+        try:
+            _make_folders(path.parent)
+            descriptor = open_inside(self._root, path, APPEND_FLAGS, 0o644)
+        except OSError as error:
+            raise _explained(error, path) from None
+        try:
+            size = self._sizes[path]
+            _write_whole(descriptor, lines, size)
+            if size == 0:
+                sync_folder(path.parent)
+        except OSError as error:
+            raise _explained(error, path) from None
+        finally:
+            os.close(descriptor)
+
+
+def shard_name(writer: str, part: int) -> str:
+    """Return the file name of a writer's shard."""
+    return f"{writer}.jsonl" if part == 1 else f"{writer}-{part}.jsonl"
+
+
+def branch_mark(branch: str) -> str:
+    """Return letters that stand for a branch; without digits, nobody can take them for the number of a part."""
+    from hashlib import sha256  # costs more time than a search, which has no writer
+
+    return sha256(branch.encode()).hexdigest()[:8].translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
+def checked_writer(name: str) -> str:
+    """Return ``name`` if it can name a shard, or raise InvalidRecord."""
+    if not re.fullmatch(WRITER, name) or shard_writer(f"{name}.jsonl")[0] != name:
+        raise InvalidRecord(
+            f"{name!r:.80} cannot name a writer. Use lower-case letters, digits, - and _, not ending in - and a number."
+        )
+    return name
+
+
+def set_aside(folder: Path, name: str, content: bytes, suffix: str = "") -> Path:
+    """Keep bytes that are taken out of a shard, in a new file that only this user reads, and return its path."""
+    make_private(folder)
+    aside = folder / f"{name}-{os.urandom(3).hex()}{suffix}"
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        _write_whole(descriptor, content, 0)
+    finally:
+        os.close(descriptor)
+    return aside
+
+
+def sync_data(descriptor: int) -> None:
+    """Wait until what was written is on the disk itself."""
+    if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync stops at the drive's cache
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_whole(descriptor: int, data: bytes, size: int) -> None:
+    """Append all of ``data`` and sync it, or leave the file at ``size`` as it was."""
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        sync_data(descriptor)
+    except OSError:
+        # A short write comes before "disk full": half a line would be left behind.
+        os.ftruncate(descriptor, size)
+        raise
+
+
+def _make_folders(path: Path) -> None:
+    if path.is_dir():
+        return
+    _make_folders(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_folder(path.parent)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError:
+        raise StoreReadOnly(f"{folder} cannot be read. Check its permissions.") from None
+
+
+def _shard_stat(status: os.stat_result) -> ShardStat:
+    return ShardStat(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def _explained(error: OSError, path: Path) -> Exception:
+    if error.errno in DENIED or error.errno in NO_FILE:
+        return StoreReadOnly(f"{path} cannot be written ({error.strerror}). Nothing was stored.")
+    if error.errno in NO_ROOM:
+        return StoreFull(f"{path} could not take the line ({error.strerror}). {MAKE_ROOM}")
+    return error
+
+
+def clone_name(state: Path, checked: Callable[[str], str]) -> str:
+    """Return the name of the clone whose state folder this is, minted on first use; the store's lock is held."""
+    path = state / "writer"
+    try:
+        return checked(path.read_text(encoding="utf-8", errors="replace").strip())
+    except (FileNotFoundError, InvalidRecord):  # none, or one that somebody damaged: a new name costs but a shard
+        name = os.urandom(6).hex()
+    make_private(state)
+    beside = path.with_name(f"writer.{os.urandom(6).hex()}")
+    beside.write_text(f"{name}\n", encoding="utf-8")
+    beside.replace(path)
+    return name

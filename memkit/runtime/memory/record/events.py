@@ -1,0 +1,237 @@
+"""Events and what they make of a record: a fold over everything that was said about it, in one agreed order.
+
+An event may also be about another event: ``revoke`` takes back an evidence, a confirmation, or any other mark, as if it
+had never been said, while the history goes on to show both.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from .errors import InvalidRecord
+from .lines import JSON
+from .record import CHANGEABLE, Record, begins, field_problems, with_fields
+
+OPERATIONS = (
+    "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
+    "allow", "core", "consent", "tombstone", "revoke",
+)  # fmt: skip
+PERSONS = ("person", "user")
+UNTOLD = ("program",)
+"""Actors that state nothing themselves: what they say about a record is no independent source for it."""
+OPEN_TRUSTS = ("candidate", "verified")
+SOURCES_NEEDED = 3
+"""So many independent sources make a candidate verified."""
+CONFIRMED_BY_PERSON, CONFIRMED, CONTRADICTED = 0.15, 0.1, -0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened to a record, a core section, a value or a user's consent."""
+
+    id: str
+    op: str
+    target: str
+    """A record's id, ``core/<section>``, or what the operation is about."""
+    user_id: str
+    at: str
+    actor: str
+    reason: str = ""
+    scope: str = "user"
+    """``shared`` when the target is."""
+    session_id: str | None = None
+    agent_id: str | None = None
+    """Whose core section an edit is about, where it is that of one of several agents of the user."""
+    fields: Mapping[str, JSON] = field(default_factory=dict, hash=False)
+
+    def to_data(self) -> dict[str, JSON]:
+        """Return the object that is written as a line."""
+        data: dict[str, JSON] = {
+            "id": self.id, "op": self.op, "target": self.target, "user_id": self.user_id, "at": self.at,
+            "actor": self.actor,
+        }  # fmt: skip
+        optional = {
+            "reason": self.reason, "session_id": self.session_id, "agent_id": self.agent_id,
+            "fields": dict(self.fields),
+        }  # fmt: skip
+        data.update({key: value for key, value in optional.items() if value})
+        return data if self.scope == "user" else {**data, "scope": self.scope}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, JSON]) -> "Event":
+        """Return the event that a parsed line holds, or raise InvalidRecord naming what is wrong."""
+        for key in ("op", "target", "user_id", "at"):
+            if not isinstance(data.get(key), str) or not data[key]:
+                raise InvalidRecord(f"An event needs {key}, a string.")
+        if data["op"] not in OPERATIONS:
+            raise InvalidRecord(f"op {data['op']!r:.60} is not one of {', '.join(OPERATIONS)}.")
+        changes = data.get("fields", {})
+        if not isinstance(changes, Mapping):
+            raise InvalidRecord("fields is not an object.")
+        problems = field_problems({"created_at": data["at"], **{key: changes.get(key) for key in CHANGEABLE}})
+        if problems:
+            raise InvalidRecord(problems[0])
+        text = {key: str(data[key]) for key in ("op", "target", "user_id", "at")}
+        # An event of a foreign hand may lack an id; its content stands in for one.
+        own_id = str(data.get("id") or "/".join(text.values()))
+        session, agent = data.get("session_id"), data.get("agent_id")
+        return cls(
+            **text, id=own_id, actor=str(data.get("actor", "import")), reason=str(data.get("reason", "")),
+            scope="shared" if data.get("scope") == "shared" else "user",
+            session_id=session if isinstance(session, str) else None,
+            agent_id=agent if isinstance(agent, str) else None, fields=changes,
+        )  # fmt: skip
+
+
+class Located(NamedTuple):
+    """An event and where it stands, which settles the order when clocks disagree."""
+
+    event: Event
+    writer: str
+    place: str
+    """Sorts within one writer as the lines were written."""
+
+
+class Folded(NamedTuple):
+    """A record as it stands after its events."""
+
+    record: Record
+    status: str
+    history: tuple[Mapping[str, JSON], ...]
+    tombstone: bool
+    """Whether the value may not come back."""
+    taken_back: bool = False
+    """Whether it was revoked, so that what it had superseded lives again."""
+    closed_at: str | None = None
+    """When it was superseded or retired; None while it is neither."""
+    ended: str | None = None
+    """Since when a superseded record is no longer true: where its successor begins."""
+    superseded_by: str | None = None
+    """The id of the record in its place."""
+
+
+def in_order(located: Iterable[Located]) -> list[Event]:
+    """Return the events by time, where no writer's later line comes before an earlier one of the same writer."""
+    latest: dict[str, tuple[str, str]] = {}
+    keyed = []
+    for item in sorted(located, key=lambda item: (item.writer, item.place)):
+        moment = max((item.event.at, item.event.id), latest.get(item.writer, ("", "")))
+        latest[item.writer] = moment
+        keyed.append((moment, item.event))
+    return [event for _, event in sorted(keyed, key=lambda pair: pair[0])]
+
+
+def fold(record: Record, events: Sequence[Event], *, successor: Record | None = None) -> Folded:
+    """Return what ``events``, already in order, and a record that took its place make of ``record``.
+
+    An event whose target is no record but one of the others is a verdict on that.
+    """
+    state = _RecordState(record, withdrawn={event.target for event in events if event.op == "revoke"})
+    for event in events:
+        state.take(event)
+    if successor and successor.supersedes == record.id:
+        state.history.append(_entry("supersede", successor.created_at, successor.actor, _reason(successor)))
+    status = _status(state, superseded=successor is not None)
+    closed_at = state.closed_at or (successor.created_at if successor else None)
+    ended = begins(successor) if successor else state.closed_at
+    return Folded(
+        state.record, status, tuple(state.history), tombstone=status == "rejected" and not state.allowed,
+        taken_back=state.taken_back, closed_at=closed_at if status in ("superseded", "retired") else None,
+        ended=ended if status == "superseded" else None,
+        superseded_by=successor.id if successor and status == "superseded" else None,
+    )  # fmt: skip
+
+
+def takes_places(folded: Folded) -> bool:
+    """Return whether what a record supersedes is superseded: it does when it is trusted and was not taken back."""
+    return folded.record.trust in OPEN_TRUSTS and not folded.taken_back
+
+
+class _RecordState:
+    """A record while its events are being taken in."""
+
+    def __init__(self, record: Record, withdrawn: Collection[str]) -> None:
+        self.record = record
+        self.closed = ""
+        self.closed_at: str | None = None
+        self.taken_back = False
+        self._withdrawn = withdrawn
+        self.allowed = False
+        self.sources = {source_of(record.actor, record.session_id, record.source_url)}
+        self.history: list[Mapping[str, JSON]] = [_entry("add", record.created_at, record.actor, _reason(record))]
+
+    def take(self, event: Event) -> None:
+        """Let ``event`` act."""
+        self.history.append(_entry(event.op, event.at, event.actor, event.reason))
+        if event.target != self.record.id or event.id in self._withdrawn:
+            return
+        if event.op in ("confirm", "contradict", "evidence"):
+            self._weigh(event)
+        elif event.op in ("approve", "reject"):
+            self._judge(event)
+        elif event.op == "update":
+            kept = {key: value for key, value in event.fields.items() if key in CHANGEABLE and value is not None}
+            self.record = with_fields(self.record, kept)
+        elif event.op in ("forget", "retire", "revoke") or (event.op == "supersede" and not successor_named(event)):
+            self.closed, self.closed_at = "superseded" if event.op == "supersede" else "retired", event.at
+            self.taken_back |= event.op == "revoke"
+        elif event.op == "restore":
+            self._reopen()
+        elif event.op == "allow":
+            self.allowed = True
+
+    def _reopen(self) -> None:
+        self.closed, self.closed_at, self.taken_back = "", None, False
+
+    def _judge(self, event: Event) -> None:
+        self.record = with_fields(self.record, {"trust": "verified" if event.op == "approve" else "rejected"})
+        self.allowed = False
+        if event.op == "approve":
+            self._reopen()
+
+    def _weigh(self, event: Event) -> None:
+        person = event.actor in PERSONS
+        if event.op == "evidence":
+            offered = event.fields.get("confidence", 0.0)
+            level = max(self.record.confidence, float(cast("float", offered)))
+        else:
+            step = CONTRADICTED if event.op == "contradict" else CONFIRMED_BY_PERSON if person else CONFIRMED
+            level = min(1.0, max(0.0, round(self.record.confidence + step, 6)))
+        self.record = with_fields(self.record, {"confidence": level})
+        if event.op == "contradict" or event.actor in UNTOLD:
+            return
+        url = event.fields.get("source_url")
+        self.sources.add(source_of(event.actor, event.session_id, url if isinstance(url, str) else None))
+        if self.record.trust == "candidate" and (person or len(self.sources) >= SOURCES_NEEDED):
+            self.record = with_fields(self.record, {"trust": "verified"})
+
+
+def successor_named(event: Event) -> str:
+    """Return the id of the record that a ``supersede`` event puts in its target's place, if it names one."""
+    return str(event.fields.get("by") or "") if event.op == "supersede" else ""
+
+
+def source_of(actor: str, session_id: str | None, source_url: str | None) -> str:
+    """Return what counts as one independent source of evidence."""
+    # Two sessions of one agent, or two pages, are two sources; the same one told twice is one. What an import brings
+    # says itself where it comes from, so everything imported is one source.
+    if actor == "import":
+        return actor
+    return source_url or f"{actor}/{session_id or ''}"
+
+
+def _entry(op: str, at: str, actor: str, reason: str) -> Mapping[str, JSON]:
+    return {"op": op, "at": at, "actor": actor, "reason": reason}
+
+
+def _reason(record: Record) -> str:
+    return str(record.extra.get("reason", ""))
+
+
+def _status(state: _RecordState, *, superseded: bool) -> str:
+    trust = state.record.trust
+    if trust in ("rejected", "quarantined"):
+        return trust
+    if state.closed == "retired":
+        return "retired"
+    return "superseded" if superseded or state.closed else "live"

@@ -1,0 +1,297 @@
+"""A memory record, what somebody offers to become one, where an offer comes from, and whom and when it reaches."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, NamedTuple, cast
+
+from .errors import InvalidRecord
+from .fields import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES, Field, declared, problems
+from .lines import EMPTY, JSON, SEALED, is_sealed, legible
+from .stamps import kept_time, normal_time
+
+
+class Record(NamedTuple):
+    """One remembered thing, as one flat JSON object on one line of a shard.
+
+    Beside its type each field says how it is checked, who sets it, and what becomes of it when a record is superseded,
+    merged, masked, sealed and updated; ``Field`` has the words.
+    """
+
+    id: Annotated[str, Field("name", "import", "new", "new", "mask", "clear")]
+    text: Annotated[str, Field("text", "payload", "new", "new", "mask", "hide")]
+    user_id: Annotated[str, Field("name", "channel", "new", "new", "refuse", "clear")]
+    created_at: Annotated[str, Field("time", "import", "new", "new", "mask", "clear")]
+    type: Annotated[str, Field(TYPES, "payload", "copy", "best", "keep", "clear")] = "fact"
+    scope: Annotated[str, Field(SCOPES, "payload", "copy", "best", "keep", "clear")] = "user"
+    session_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    turn_id: Annotated[int | None, Field("number", "import", "new", "new", "mask", "clear")] = None
+    tags: Annotated[tuple[str, ...], Field("labels", "payload", "copy", "all", "mask", "hide", "change")] = ()
+    confidence: Annotated[float, Field("share", "payload", "copy", "mean", "keep", "clear", "change")] = 1.0
+    importance: Annotated[float, Field("share", "payload", "copy", "most", "keep", "clear", "change")] = 0.5
+    source: Annotated[str, Field(SOURCES, "payload", "new", "new", "keep", "clear")] = "explicit"
+    source_url: Annotated[str | None, Field("address", "payload", "drop", "same", "mask", "hide")] = None
+    actor: Annotated[str, Field(ACTORS, "channel", "new", "new", "keep", "clear")] = "import"
+    """Set by the channel, never by the payload; a line that does not say it was brought here by somebody."""
+    trust: Annotated[str, Field(TRUSTS, "channel", "new", "new", "keep", "clear")] = "candidate"
+    """A line that does not say how far it is trusted is a candidate, whoever wrote it."""
+    valid_from: Annotated[str | None, Field("time", "payload", "drop", "first", "keep", "clear", "change")] = None
+    valid_until: Annotated[str | None, Field("time", "payload", "drop", "last", "keep", "clear", "change")] = None
+    """A bare date means its end."""
+    supersedes: Annotated[str | None, Field("name", "payload", "new", "new", "refuse", "clear")] = None
+    agent_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    extra: Annotated[Mapping[str, JSON], Field("rest", "payload", "drop", "drop", "mask", "hide")] = EMPTY
+    """Keys that this version does not know; they are written back flat. They may be about the very wording that a
+    correction replaces, so nothing takes them over."""
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, JSON]) -> "Record":
+        """Return the record that a parsed line holds, or raise InvalidRecord naming the field."""
+        data = legible(data)
+        absent = [key for key in REQUIRED if data.get(key) is None]
+        if absent:
+            raise InvalidRecord(f"A record needs {', '.join(absent)}.")
+        check_fields(data)
+        return cls.from_checked(data)
+
+    @classmethod
+    def from_checked(cls, data: Mapping[str, JSON]) -> "Record":
+        """Return the record that ``data`` holds, which went through ``from_data`` before."""
+        data = legible(data)
+        known = {key: value for key, value in data.items() if key in RECORD_FIELDS and value is not None}
+        known |= {key: tuple(cast("Sequence[str]", known[key])) for key in LABELS if key in known}
+        extra = {key: value for key, value in data.items() if key not in RECORD_FIELDS}
+        return cls(**known, extra=extra)  # type: ignore[arg-type]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Return whether nobody here can read its text."""
+        return self.text == SEALED and "sealed" in self.extra
+
+    def to_data(self) -> dict[str, JSON]:
+        """Return the flat object that is written; absent values are left out."""
+        data: dict[str, JSON] = dict(self.extra)
+        for name in RECORD_FIELDS:
+            value = getattr(self, name)
+            if value is not None and value != ():
+                data[name] = list(value) if name in LABELS else value
+        return data
+
+
+class Draft(NamedTuple):
+    """What somebody offers to memory; the write gate decides what becomes of it."""
+
+    text: str
+    type: str = "fact"
+    scope: str = "user"
+    tags: tuple[str, ...] = ()
+    confidence: float = 1.0
+    importance: float = 0.5
+    source: str = "explicit"
+    source_url: str | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    supersedes: str | None = None
+    extra: Mapping[str, JSON] = EMPTY
+
+    def to_data(self) -> dict[str, JSON]:
+        """Return the fields that a record takes over; absent values are left out."""
+        data: dict[str, JSON] = dict(self.extra)
+        for name, value in zip(self._fields, self, strict=True):
+            if name != "extra" and value is not None:
+                data[name] = list(cast("Sequence[str]", value)) if name == "tags" else value
+        return data
+
+
+class Origin(NamedTuple):
+    """Where an offer comes from. The channel sets it; nothing in a payload can."""
+
+    actor: str
+    """person | user | agent | tool | import | program"""
+    user_id: str
+    session_id: str | None = None
+    turn_id: int | None = None
+    agent_id: str | None = None
+    user_text: str | None = None
+    """The user's own words of the running turn; None when no turn runs."""
+    trust_cap: str = "verified"
+    """Lowest trust of what entered the prompt, or of the parents of text that a program composes."""
+    first_id: str | None = None
+    """The id of what is written first under this origin, where that may have been written before."""
+
+
+FIELDS = declared(Record)
+RECORD_FIELDS = tuple(name for name in FIELDS if name != "extra")
+REQUIRED = tuple(name for name in RECORD_FIELDS if name not in Record._field_defaults)
+LABELS = frozenset(name for name, field in FIELDS.items() if field.form == "labels")
+CHANGEABLE = tuple(name for name, field in FIELDS.items() if field.updating == "change")
+FORMS = ("text", "words", "name", "address", "share", "number", "labels", "time")
+"""In this order fields are checked: what is wrong with a text is said first."""
+CHECKED = sorted(
+    ((name, FIELDS[name].form) for name in RECORD_FIELDS),
+    key=lambda one: FORMS.index(one[1] if isinstance(one[1], str) else "words"),
+)
+RESERVED = ("op", "target", "fields")
+"""Keys that make a line something else than a record."""
+BESIDE_DRAFT = tuple(name for name, field in FIELDS.items() if field.set_by == "payload" and name not in Draft._fields)
+"""What an offer holds in ``extra`` and a record as a field of its own."""
+IMPORTED_FIELDS = (*(name for name, field in FIELDS.items() if field.set_by == "import"), *BESIDE_DRAFT)
+"""What an import carries over from where the record was before; of the former nobody else may set any."""
+CLEAR = frozenset({"op", "target", "at", *(name for name, field in FIELDS.items() if field.sealing == "clear")})
+"""What a sealed line says in clear."""
+NEVER_SEALED = ("consent", "tombstone")
+"""Events that have to be readable without any key."""
+
+
+def lowest_trust(*trusts: str) -> str:
+    """Return the least trusted of ``trusts``."""
+    return min(trusts, key=TRUSTS.index)
+
+
+CONSOLIDATED = "consolidated"
+"""Key of a record that a consolidation composed; its value says what that was planned from."""
+
+
+def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
+    """Return the ids of the records that ``offered`` supersedes, merges or summarises."""
+    named = [offered.extra.get(key) for key in ("merges", "summarises")]
+    several = [id for ids in named if isinstance(ids, list | tuple) for id in ids if isinstance(id, str)]
+    return tuple(dict.fromkeys([*([offered.supersedes] if offered.supersedes else []), *several]))
+
+
+def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:
+    """Return ``record`` with ``changes``; keys it does not know go to ``extra``."""
+    known = {key: value for key, value in changes.items() if key in RECORD_FIELDS}
+    extra = {key: value for key, value in changes.items() if key not in RECORD_FIELDS}
+    known |= {key: tuple(cast("Sequence[str]", known[key])) for key in LABELS if key in known}
+    return record._replace(**known, extra={**record.extra, **extra})  # type: ignore[arg-type]
+
+
+def kept_form(fields: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return those of checked ``fields`` that the archive keeps in a form of its own: times in UTC, each label once."""
+    given = {key: FIELDS[key].form for key, value in fields.items() if key in FIELDS and value is not None}
+    times = {key: kept_time(str(fields[key])) for key, form in given.items() if form == "time" and key != "created_at"}
+    labels = {key: list(dict.fromkeys(cast("Sequence[str]", fields[key]))) for key in given if key in LABELS}
+    return {**times, **labels}
+
+
+def check_fields(data: Mapping[str, JSON]) -> None:
+    """Raise InvalidRecord for the first thing that breaks the format."""
+    for message in field_problems(data):
+        raise InvalidRecord(message)
+
+
+def field_problems(data: Mapping[str, JSON]) -> list[str]:
+    """Return what breaks the record format in ``data``, one sentence each."""
+    given = ((name, form, data.get(name)) for name, form in CHECKED)
+    return [message for name, form, value in given if value is not None for message in problems(name, form, value)]
+
+
+def is_to_hide(data: Mapping[str, JSON]) -> bool:
+    """Return whether a line belongs to one user and holds something that is not said in clear."""
+    return data.get("scope") != SHARED and _says_something(data)
+
+
+def is_in_clear(data: Mapping[str, JSON]) -> bool:
+    """Return whether anybody can read what a line says, shared or not."""
+    return not is_sealed(data) and _says_something(data)
+
+
+def _says_something(data: Mapping[str, JSON]) -> bool:
+    return data.get("op") not in NEVER_SEALED and not data.keys() <= CLEAR
+
+
+SHARED = "shared"
+LONGEST_STEM = 160
+"""Letters of a file's name."""
+
+
+def corpus_of(data: Mapping[str, JSON]) -> str:
+    """Return the name of the corpus that a line belongs to, or raise InvalidRecord when it names nobody."""
+    if data.get("scope") == SHARED:
+        return SHARED
+    user = data.get("user_id")
+    if not isinstance(user, str) or not user:
+        raise InvalidRecord("The line names no user_id.")
+    return user_corpus(user)
+
+
+def user_corpus(user_id: str) -> str:
+    """Return the name of a user's own corpus."""
+    return f"user {user_id}"
+
+
+def file_stem(corpus: str) -> str:
+    """Return a name for a file about a corpus: a user id may hold anything, slashes and quotes included."""
+    name = corpus.encode()
+    if len(name) <= LONGEST_STEM // 2:
+        return name.hex()
+    from hashlib import sha256  # costs more time than a search, and few names are that long
+
+    return f"long-{sha256(name).hexdigest()}"
+
+
+Audience = tuple[str, JSON]
+"""The scope, and the agent, or its session, that it is limited to."""
+
+
+def audience(scope: str, session_id: JSON, agent_id: JSON) -> Audience:
+    """Return who may see what has this scope and came from this session and agent."""
+    limits: dict[str, JSON] = {"session": (agent_id, session_id), "agent": agent_id}
+    return scope, limits.get(scope)
+
+
+def audience_of(record: Record) -> Audience:
+    """Return who may see ``record``."""
+    return audience(record.scope, record.session_id, record.agent_id)
+
+
+def offered_to(draft: Draft, origin: Origin) -> Audience:
+    """Return who could see ``draft`` once it is a record; an import brings its session and agent along."""
+    brought = draft.extra if origin.actor == "import" else {}
+    session, agent = brought.get("session_id", origin.session_id), brought.get("agent_id", origin.agent_id)
+    return audience(
+        draft.scope, session if isinstance(session, str) else None, agent if isinstance(agent, str) else None
+    )
+
+
+def is_for(record: Record, session_id: str | None, agent_id: str | None) -> bool:
+    """Return whether a record that its user may see concerns this session and this agent."""
+    return audience_of(record) == audience(record.scope, session_id, agent_id)
+
+
+def in_place_of(record: Record, origin: Origin) -> Origin:
+    """Return ``origin`` so that what it offers in the place of ``record`` is for the same session or agent."""
+    if record.scope == "session":
+        return origin._replace(session_id=record.session_id, agent_id=record.agent_id)
+    return origin._replace(agent_id=record.agent_id) if record.scope == "agent" else origin
+
+
+def is_valid(record: Record, moment: datetime) -> bool:
+    """Return whether the dates of a record let it hold at a moment."""
+    at = normal_time(moment)
+    begun = not record.valid_from or normal_time(record.valid_from) <= at
+    return begun and (not record.valid_until or at <= normal_time(record.valid_until))
+
+
+def can_meet(one: Record | Draft, other: Record | Draft) -> bool:
+    """Return whether the dates of two statements leave a moment at which both may hold."""
+    return not (_is_over_before(one, other) or _is_over_before(other, one))
+
+
+def _is_over_before(one: Record | Draft, other: Record | Draft) -> bool:
+    ended = one.valid_until and other.valid_from and normal_time(one.valid_until) < normal_time(other.valid_from)
+    return bool(ended)
+
+
+def was_true(record: Record, moment: datetime) -> bool:
+    """Return whether a record was true at a moment, as far as it says itself.
+
+    What took another record's place was not true before it did. Anything else without a date counts as true always:
+    memory knows when it was told, and not since when it holds.
+    """
+    return is_valid(record, moment) and (not replaced_by(record) or begins(record) <= normal_time(moment))
+
+
+def begins(record: Record) -> str:
+    """Return since when a record that took another's place is true, in the form that sorts as text."""
+    return normal_time(record.valid_from or record.created_at)

@@ -1,0 +1,291 @@
+"""What the model sees of a conversation: core sections, a summary of what went out, and the newest messages."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any, TypeAlias
+
+from ..settings import MemorySettings
+from .budget import SHORTENED, Summarise, counter, extend_summary, fair_share, retold, shortened
+
+Message: TypeAlias = dict[str, Any]
+"""``{role, content, tool_calls?, tool_call_id?, name?}``"""
+
+SECTIONS = ("persona", "human", "system")
+MESSAGE_OVERHEAD = 4
+"""Tokens that a chat format spends on each message besides its text."""
+CORE_SHARE = 0.6
+"""Of the budget; core beyond it is shown shortened."""
+SUMMARY_SHARE = 0.15
+LEAST_SHOWN = 28
+"""Tokens of a shortened text, its mark included, that are worth showing."""
+
+
+@dataclass(frozen=True)
+class PagedOut:
+    """The messages that left the prompt, oldest first."""
+
+    messages: tuple[Message, ...]
+    summary: str
+    """The summary as it stands after them."""
+    tokens: int = 0
+    """What they took in the prompt."""
+
+
+class MainContext:
+    """Holds core sections and messages, and keeps what the model sees within a token budget."""
+
+    def __init__(
+        self,
+        max_tokens: int = 2000,
+        count: Callable[[str], int] | None = None,
+        section_limit: int = 2000,
+        compress_at: float = 0.8,
+        keep_recent: int = 5,
+        on_page_out: Callable[[PagedOut], None] | None = None,
+        *,
+        max_messages: int | None = None,
+        summarize_at: int | None = None,
+        keep: int = 10,
+        summarise: Summarise | None = None,
+    ) -> None:
+        """Begin an empty context.
+
+        Args:
+            max_tokens: What core, summary, messages and what is reserved may have together.
+            count: Counts the tokens of a text; the counter of this machine without it.
+            section_limit: Characters that a core section may have.
+            compress_at: From this share of the budget on the oldest messages are paged out.
+            keep_recent: So many of the newest stay when they are.
+            on_page_out: Told of what was paged out.
+            max_messages: More messages than this are never kept.
+            summarize_at: With more than this when the user speaks, the oldest are paged out.
+            keep: So many of the newest stay where there were too many.
+            summarise: Tells in few words what goes out; without it, or where it fails, first sentences are taken.
+        """
+        self.max_tokens = max_tokens
+        self.counter = count or counter()
+        """How tokens are counted; a `TokenCounter` says by which rule."""
+        self.count = lru_cache(maxsize=1024)(self.counter)
+        self.section_limit = section_limit
+        self.compress_at = compress_at
+        self.keep_recent = keep_recent
+        self.max_messages = max_messages
+        self.summarize_at = summarize_at
+        self.keep = keep
+        self.summarise = summarise
+        self.core: dict[str, str] = dict.fromkeys(SECTIONS, "")
+        self.messages: list[Message] = []
+        self.summary = ""
+        self.on_page_out = on_page_out
+        self.on_append: Callable[[Message], None] | None = None
+        """Told of every message as it came, before anything is shortened or paged out."""
+        self.reserved = 0
+        """Tokens of the budget that belong to something else in the prompt; see `reserve`."""
+
+    @classmethod
+    def configured(
+        cls, settings: MemorySettings, max_tokens: int | None = None, summarise: Summarise | None = None
+    ) -> "MainContext":
+        """Return an empty context with the limits that ``settings`` name."""
+        context, conversation = settings.context, settings.conversation
+        return cls(
+            max_tokens or context.max_tokens,
+            section_limit=context.core_section_limit,
+            compress_at=context.compress_at,
+            keep_recent=context.keep_recent,
+            max_messages=conversation.max_messages,
+            summarize_at=conversation.summarize_at,
+            keep=conversation.keep,
+            summarise=summarise,
+        )
+
+    @property
+    def budget(self) -> int:
+        """Return the tokens that core, summary and messages may use together."""
+        return max(0, self.max_tokens - self.reserved)
+
+    def reserve(self, tokens: int) -> PagedOut | None:
+        """Leave ``tokens`` of the budget to what else is in the prompt, and return what had to go out for it."""
+        self.reserved = max(0, tokens)
+        return self.fit()
+
+    def append(self, message: Message) -> PagedOut | None:
+        """Add ``message`` and return what was paged out for it, if anything was."""
+        if self.on_append is not None:
+            self.on_append(message)
+        self.messages.append(dict(message))
+        return self.fit()
+
+    def restore(self, messages: Sequence[Message], summary: str = "") -> PagedOut | None:
+        """Put back the messages and summary of an earlier process without telling anybody that they are new."""
+        self.messages = [dict(message) for message in messages]
+        self.summary = summary
+        return self.fit(ask=False)
+
+    def usage(self) -> dict[str, int]:
+        """Return the tokens that each tier uses."""
+        return {
+            "core": self.count(self.render_core()),
+            "summary": self.count(self.summary),
+            "messages": sum(self.message_tokens(message) for message in self.messages),
+        }
+
+    def used(self) -> int:
+        """Return the tokens that core, summary and messages use together."""
+        return sum(self.usage().values())
+
+    def message_tokens(self, message: Mapping[str, Any]) -> int:
+        """Return the tokens of one message, its tool calls and the format around it."""
+        return MESSAGE_OVERHEAD + sum(self.count(text) for text in message_texts(message))
+
+    def shortened(self, text: str, tokens: int) -> str:
+        """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark."""
+        return shortened(text, tokens, self.count)
+
+    def render_core(self) -> str:
+        """Return the core sections as one block for the prompt, shortened visibly where they exceed their share."""
+        blocks = [f"<{name}>\n{text}\n</{name}>" for name, text in self.core.items() if text]
+        return shortened("\n".join(blocks), int(self.budget * CORE_SHARE), self.count)
+
+    def fit(self, *, ask: bool = True) -> PagedOut | None:
+        """Bring what is used within the budget, after core was changed for instance; return what went out.
+
+        Args:
+            ask: Whether a model may be asked for the summary.
+        """
+        before = self.summary
+        # A result whose call is gone would be an error to every model.
+        gone = self._take_oldest(len(list(takewhile(is_result, self.messages))))
+        if self._are_too_many():
+            gone += self._take_oldest(self._boundary(self.keep))
+        if self.used() > self.compress_at * self.budget:
+            gone += self._take_oldest(self._boundary(self.keep_recent))
+        while self._running() > 0 and (self.used() > self.budget or self._pass_the_most()):
+            gone += self._take_oldest(len(groups(self.messages)[0]))
+        if self.used() > self.budget and not self._shorten_running_turn():
+            while len(groups(self.messages)) > 1 and self.used() > self.budget:
+                gone += self._take_oldest(len(groups(self.messages)[0]))
+            if self.used() > self.budget:
+                gone += self._shorten_last_group()
+        if not gone:
+            return None
+        if ask and self.summarise is not None:
+            self.summary = retold(self.summarise, gone, before, self.summary, self._room_for_summary(), self.count)
+        paged = PagedOut(tuple(gone), self.summary, sum(map(self.message_tokens, gone)))
+        if self.on_page_out is not None:
+            self.on_page_out(paged)
+        return paged
+
+    def _are_too_many(self) -> bool:
+        """Return whether there are too many messages: a summary waits for the user to speak, the most does not."""
+        spoken = bool(self.messages) and self.messages[-1].get("role") == "user"
+        marked = self.summarize_at is not None and len(self.messages) > self.summarize_at
+        return (marked and spoken) or self._pass_the_most()
+
+    def _pass_the_most(self) -> bool:
+        return self.max_messages is not None and len(self.messages) > self.max_messages
+
+    def _running(self) -> int:
+        """Return where the turn begins that nobody answered yet, or else the newest exchange."""
+        parts = groups(self.messages)
+        newest = self.messages[-1] if parts else {}
+        is_answered = newest.get("role") == "assistant" and not newest.get("tool_calls")
+        spoken = [place for place, message in enumerate(self.messages) if is_spoken(message)]
+        return spoken[-1] if spoken and not is_answered else len(self.messages) - sum(map(len, parts[-1:]))
+
+    def _shorten_running_turn(self) -> bool:
+        """Shorten what is long in the turn if each text can still say something; return whether it fits then."""
+        room = self.budget - self.count(self.render_core()) - self.count(self.summary)
+        messages = fitted(self.messages, room, self)
+        cut = [one for one, old in zip(messages, self.messages, strict=True) if one["content"] != old.get("content")]
+        says_little = any(self.count(str(one["content"])) < LEAST_SHOWN for one in cut)
+        if says_little or sum(map(self.message_tokens, messages)) > room:
+            return False
+        self.messages = messages
+        return True
+
+    def _room_for_summary(self) -> int:
+        others = self.used() - self.count(self.summary)
+        return max(0, min(int(self.budget * SUMMARY_SHARE), self.budget - others))
+
+    def _boundary(self, keep: int) -> int:
+        """Return how many of the oldest messages may go while the newest ``keep`` stay and no group is split."""
+        boundary, most = 0, min(self._running(), len(self.messages) - keep)
+        for group in groups(self.messages)[:-1]:
+            if boundary + len(group) > most:
+                break
+            boundary += len(group)
+        return boundary
+
+    def _take_oldest(self, how_many: int) -> list[Message]:
+        gone, self.messages = self.messages[:how_many], self.messages[how_many:]
+        if gone:
+            self.summary = extend_summary(self.summary, gone, int(self.budget * SUMMARY_SHARE), self.count)
+        return gone
+
+    def _shorten_last_group(self) -> list[Message]:
+        """Shorten the texts of the messages that have to stay together; return them if even that does not help."""
+        room = self.budget - self.usage()["core"] - self.usage()["summary"]
+        self.messages = fitted(self.messages, room, self)
+        if self.used() <= self.budget:
+            return []
+        gone = self._take_oldest(len(self.messages))
+        while self.used() > self.budget:
+            self.summary = self.summary.partition("\n")[2]
+        return gone
+
+
+def is_result(message: Mapping[str, Any]) -> bool:
+    """Return whether ``message`` answers a tool call."""
+    return message.get("role") == "tool"
+
+
+def is_spoken(message: Mapping[str, Any]) -> bool:
+    """Return whether ``message`` opens a turn: the words of a user, or of a program in their place, and no data."""
+    return message.get("role") == "user" and message.get("name") != "memory"
+
+
+def message_texts(message: Mapping[str, Any]) -> list[str]:
+    """Return every text of ``message`` that reaches the model."""
+    texts = [str(message.get(key) or "") for key in ("role", "content", "name", "tool_call_id")]
+    return texts + [call_text(call) for call in message.get("tool_calls") or ()]
+
+
+def call_text(call: Mapping[str, Any]) -> str:
+    """Return a tool call as it reaches the model."""
+    return json.dumps(call, ensure_ascii=False, default=str)
+
+
+def groups(messages: Sequence[Message]) -> list[list[Message]]:
+    """Return ``messages`` in parts that must stay together: tool calls with their results."""
+    found: list[list[Message]] = []
+    for message in messages:
+        if is_result(message) and found:
+            found[-1].append(message)
+        else:
+            found.append([message])
+    return found
+
+
+def fitted(messages: Sequence[Message], tokens: int, context: MainContext) -> list[Message]:
+    """Return ``messages`` with their longest texts shortened so that together they fit in ``tokens``, if they can."""
+    bare = [{**message, "content": ""} for message in messages]
+    if sum(map(context.message_tokens, bare)) > tokens:
+        messages = [_without_arguments(message) for message in messages]
+        bare = [{**message, "content": ""} for message in messages]
+    room = tokens - sum(map(context.message_tokens, bare))
+    texts = [str(message.get("content") or "") for message in messages]
+    share = fair_share([context.count(text) for text in texts], room)
+    return [
+        {**message, "content": shortened(text, share, context.count)}
+        for message, text in zip(messages, texts, strict=True)
+    ]
+
+
+def _without_arguments(message: Message) -> Message:
+    if not message.get("tool_calls"):
+        return message
+    return {**message, "tool_calls": [{**call, "args": {"note": SHORTENED}} for call in message["tool_calls"]]}

@@ -1,0 +1,68 @@
+"""Core sections and consent: what a corpus says about its user besides records, read from its events."""
+
+from collections.abc import Mapping
+
+from ..index.corpus import CorpusIndex
+from ..record.events import Event
+from ..record.lines import JSON
+
+CORE = "core/"
+
+
+def core_target(section: str) -> str:
+    """Return what an edit of ``section`` has as its target."""
+    return f"{CORE}{section}"
+
+
+def core_sections(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str, str]:
+    """Return every section of one agent with its latest text that was admitted; an emptied section is left out.
+
+    None is the agent of a user who names none; its sections are no other agent's.
+    """
+    sections: dict[str, str] = {}
+    for event, trust in core_edits(corpus):
+        if event.agent_id == agent_id and trust not in ("quarantined", "rejected"):
+            sections[event.target.removeprefix(CORE)] = str(event.fields.get("text", ""))
+    return {section: text for section, text in sections.items() if text}
+
+
+def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:
+    """Return every edit of every section of every agent, oldest first."""
+    return [
+        {
+            "id": event.id, "section": event.target.removeprefix(CORE), "text": event.fields.get("text", ""),
+            "at": event.at, "actor": event.actor, "reason": event.reason, "trust": trust, "user_id": event.user_id,
+            "agent_id": event.agent_id,
+        }
+        for event, trust in core_edits(corpus)
+    ]  # fmt: skip
+
+
+def core_edit(corpus: CorpusIndex, id: str) -> dict[str, JSON] | None:
+    """Return one edit of a section; None where ``id`` is nothing of the kind."""
+    return next((edit for edit in core_history(corpus) if edit["id"] == id), None)
+
+
+def core_edits(corpus: CorpusIndex) -> list[tuple[Event, str]]:
+    """Return the edits in order, each with its present trust."""
+    return [(event, _trust(corpus, event)) for event in corpus.events(op="core")]
+
+
+def edits_of_session(corpus: CorpusIndex, session_id: str) -> int:
+    """Return how many edits a session made, but for those of programs: they lay together what was written before."""
+    edits = corpus.events(op="core")
+    return sum(event.session_id == session_id and event.actor not in ("import", "program") for event in edits)
+
+
+def consent(corpus: CorpusIndex) -> bool | None:
+    """Return what the user said last about being remembered; None when they never did."""
+    events = corpus.events(op="consent")
+    return bool(events[-1].fields.get("granted")) if events else None
+
+
+def _trust(corpus: CorpusIndex, event: Event) -> str:
+    trust = str(event.fields.get("trust", "verified"))
+    verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected", "revoke": "rejected"}
+    for later in corpus.events(target=event.id):
+        trust = verdicts.get(later.op, trust)
+    return trust

@@ -1,0 +1,329 @@
+"""Recall memory: every turn of every session, findable until it is too old. Masked before anything is written."""
+
+import fcntl
+import hashlib
+import os
+import threading
+from bisect import bisect_left
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from datetime import date, datetime, timedelta
+from itertools import groupby, islice
+from pathlib import Path
+
+from ..gate.secrets import mask
+from ..log.files import make_private, whole_file
+from ..record.lines import NoSealer, Sealer
+from ..record.stamps import parse_time, to_text, utc_now
+from ..words.text import words
+from .conversation import ConversationIndex, Utterance
+from .sessions import Turn, TurnFiles, append_line, dated_lines, line_of, read_turns
+
+SLACK = 100
+"""How many turns more than allowed are held before the oldest are let go."""
+
+
+class NewestTurns:
+    """At most ``most`` turns, oldest first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._turns: list[Turn] = []
+        self._searched: ConversationIndex | None = None
+        """The same turns for searching; made when somebody first asks."""
+
+    def add(self, turns: Iterable[Turn]) -> None:
+        """Take in turns, usually newer ones than those that are here."""
+        fresh = sorted(turns, key=_at)
+        is_later = not self._turns or not fresh or fresh[0].at >= self._turns[-1].at
+        self._turns = self._turns if is_later else sorted([*self._turns, *fresh], key=_at)
+        if is_later:
+            self._turns += fresh
+        if not is_later or len(self._turns) > self._most + SLACK:
+            self._searched = None
+            self._turns = self._turns[max(0, len(self._turns) - self._most) :]
+        if self._searched is not None:
+            for turn in fresh:
+                self._searched.add(_utterance(turn))
+
+    def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, Turn]]:
+        """Return the turns from ``oldest`` on that fit ``query``, best first, as ``Conversation`` ranks them."""
+        if self._searched is None:
+            self._searched = ConversationIndex(map(_utterance, self._turns))
+        start = self._start(oldest)
+        ranked = self._searched.rank(query, today)
+        return [(score, self._turns[place]) for score, place in ranked if place >= start]
+
+    def _start(self, oldest: str) -> int:
+        return max(bisect_left(self._turns, oldest, key=_at), len(self._turns) - self._most)
+
+
+def _at(turn: Turn) -> str:
+    return turn.at
+
+
+def _utterance(turn: Turn) -> Utterance:
+    """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
+    named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
+    named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
+    return Utterance(turn.text, turn.session_id, parse_time(turn.at).date(), frozenset(named))
+
+
+ROLES = ("user", "assistant", "tool", "system", "error")
+USERS = 8
+"""Of so many users what was read stays at hand."""
+
+
+class RecallMemory:
+    """Keeps turns per user and session, in memory or as JSON lines under a directory."""
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        clock: Callable[[], datetime] = utc_now,
+        ttl: float = 7 * 86400.0,
+        max_items: int = 1000,
+        sealer: Sealer | None = None,
+    ) -> None:
+        self._sealer = sealer or NoSealer()
+        self._path = path
+        self._clock = clock
+        self._ttl = timedelta(seconds=ttl)
+        self._max_items = max_items
+        self._kept: dict[tuple[str, str], list[Turn]] = {}
+        self._newest: OrderedDict[str, tuple[TurnFiles | None, NewestTurns]] = OrderedDict()
+        self._lines: dict[Path, int] = {}
+        """How many lines the files have that this process appends to."""
+        self._lock = threading.RLock()
+        self._agents: tuple[str | None, ...] | None = None
+
+    def of_agent(self, agent_id: str | None) -> "RecallMemory":
+        """Return the memory of one agent: it keeps what is said to that one and finds nothing that was said to others.
+
+        None is the agent of a user who names none.
+        """
+        own = copy(self)
+        own._agents, own._newest = (agent_id,), OrderedDict()
+        return own
+
+    def _is_own(self, turn: Turn) -> bool:
+        return self._agents is None or turn.agent_id in self._agents
+
+    def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
+        """Keep one turn, secrets masked, and return it as kept."""
+        turn = self.stamped(user_id, session_id, turn_id, role, text)
+        with self._lock:
+            if self._path is None:
+                kept = self._kept.setdefault((user_id, session_id), [])
+                kept.append(turn)
+                del kept[: -self._max_items]
+                if user_id in self._newest:
+                    self._newest[user_id][1].add([turn])
+            else:
+                self._write(turn)
+        return turn
+
+    def stamped(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
+        """Return a turn of this moment as it would be kept, secrets masked."""
+        agent_id = self._agents[0] if self._agents else None
+        return Turn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
+
+    def turns(self, session_id: str, user_id: str) -> list[Turn]:
+        """Return the turns of one session of this user, oldest first."""
+        with self._lock:
+            return self._fresh(turn for turn in self._of_session(user_id, session_id) if turn.user_id == user_id)
+
+    def sessions(self, user_id: str) -> list[str]:
+        """Return the sessions of this user, the one that was used last first."""
+        last = {session: turns[-1].at for session, turns in self.by_session(user_id).items()}
+        return sorted(last, key=lambda session: (last[session], session), reverse=True)
+
+    def by_session(self, user_id: str) -> dict[str, list[Turn]]:
+        """Return the turns of this user, oldest first, by the session they were said in."""
+        found: dict[str, list[Turn]] = {}
+        with self._lock:
+            for turn in self._fresh(turn for turn in self._all(user_id) if turn.user_id == user_id):
+                found.setdefault(turn.session_id, []).append(turn)
+        return found
+
+    def forget(self, user_id: str, session_id: str) -> int:
+        """Delete the turns of one session of a user and return how many there were."""
+        with self._lock:
+            if self._path is None:
+                self._newest.pop(user_id, None)
+                return len(self._kept.pop((user_id, session_id), ()))
+            file = self._file(user_id, session_id)
+            if not file.exists():
+                return 0
+            with _locked(file.parent / ".lock"):
+                gone = sum(1 for _ in dated_lines(file))
+                file.unlink(missing_ok=True)
+            self._lines.pop(file, None)
+            return gone
+
+    def search(
+        self, query: str, user_id: str, k: int = 5, session_id: str | None = None, *, beside: Sequence[Turn] = ()
+    ) -> list[Turn]:
+        """Return the turns of this user that fit ``query`` best, as ``Conversation`` ranks them; none when none does.
+
+        Statistics are those of all of the user's turns, also where only one session is asked for. Turns ``beside``
+        those that are kept are searched as well.
+        """
+        scored = self.ranked(query, user_id)
+        if beside:
+            others = NewestTurns(self._max_items)
+            others.add(beside)
+            scored += others.ranked(query, self._clock().date(), self._oldest())
+            scored.sort(key=lambda one: -one[0])
+        ranked = (turn for _, turn in scored if session_id in (None, turn.session_id))
+        return list(islice(ranked, max(0, k)))
+
+    def ranked(self, query: str, user_id: str) -> list[tuple[float, Turn]]:
+        """Return every turn of this user that shares a word with ``query`` or stands beside one, best first."""
+        with self._lock:
+            return self._newest_of(user_id).ranked(query, self._clock().date(), self._oldest())
+
+    def drop_expired(self, user_id: str | None = None) -> int:
+        """Delete the turns of one user, or of all, that are older than memory of sessions lasts; return how many."""
+        if self._path is None or not self._path.is_dir():
+            return 0
+        own = [self._directory(user_id)] if user_id is not None else sorted(self._path.iterdir())
+        with self._lock:
+            return sum(self._drop_expired_in(directory) for directory in own if directory.is_dir())
+
+    def _drop_expired_in(self, directory: Path) -> int:
+        oldest, dropped = self._oldest(), 0
+        with _locked(directory / ".lock"):
+            for file in sorted(directory.glob("*.jsonl")):
+                turns = list(dated_lines(file))
+                old = sum(at < oldest for at, _ in turns)
+                if old == len(turns) and old:
+                    file.unlink()
+                elif old:
+                    self._rewrite(file)
+                if old:
+                    self._lines.pop(file, None)
+                dropped += old
+        return dropped
+
+    def everything(self, user_id: str) -> list[Turn]:
+        """Return every turn of this user that is kept, however old, by session and in the order they were kept."""
+        with self._lock:
+            return sorted(
+                (turn for turn in self._all(user_id) if turn.user_id == user_id), key=lambda turn: turn.session_id
+            )
+
+    def bring_back(self, turns: Iterable[Turn]) -> int:
+        """Keep turns as they are, masked when they were first kept, and return how many were not here already."""
+        new = 0
+        for whose, some in groupby(turns, key=lambda turn: (turn.user_id, turn.session_id)):
+            with self._lock:
+                here = Counter(self._of_session(*whose))
+                for turn in some:
+                    if here[turn]:
+                        here[turn] -= 1
+                        continue
+                    new += 1
+                    if self._path is None:
+                        self._kept.setdefault(whose, []).append(turn)
+                        self._newest.pop(whose[0], None)
+                    else:
+                        file = self._file(*whose)
+                        make_private(file.parent)
+                        with _locked(file.parent / ".lock"):
+                            append_line(file, line_of(turn, self._sealer))
+        return new
+
+    def _fresh(self, turns: Iterable[Turn]) -> list[Turn]:
+        """Return the turns that have not expired, oldest first."""
+        oldest = self._oldest()
+        return sorted((turn for turn in turns if turn.at >= oldest and self._is_own(turn)), key=lambda turn: turn.at)
+
+    def _oldest(self) -> str:
+        return to_text(self._clock() - self._ttl)
+
+    def _newest_of(self, user_id: str) -> NewestTurns:
+        """Return the newest turns of a user, those that other processes wrote meanwhile included."""
+        if user_id not in self._newest:
+            files = None if self._path is None else TurnFiles(self._directory(user_id), user_id, self._sealer)
+            newest = NewestTurns(self._max_items)
+            newest.add(filter(self._is_own, self._all(user_id)) if files is None else ())
+            self._newest[user_id] = files, newest
+        self._newest.move_to_end(user_id)
+        files, newest = self._newest[user_id]
+        while len(self._newest) > USERS:
+            self._newest.popitem(last=False)
+        if files is None:
+            return newest
+        anew, turns = files.news()
+        if anew:
+            newest = NewestTurns(self._max_items)
+            self._newest[user_id] = files, newest
+        newest.add(turn for turn in turns if turn.user_id == user_id and self._is_own(turn))
+        return newest
+
+    def _all(self, user_id: str) -> Iterable[Turn]:
+        if self._path is None:
+            return [turn for (user, _), turns in self._kept.items() if user == user_id for turn in turns]
+        return [
+            turn for file in sorted(self._directory(user_id).glob("*.jsonl")) for turn in read_turns(file, self._sealer)
+        ]
+
+    def _of_session(self, user_id: str, session_id: str) -> Iterable[Turn]:
+        if self._path is None:
+            return self._kept.get((user_id, session_id), ())
+        file = self._file(user_id, session_id)
+        return read_turns(file, self._sealer) if file.exists() else ()
+
+    def _file(self, user_id: str, session_id: str) -> Path:
+        return self._directory(user_id) / f"{_digest(session_id)}.jsonl"
+
+    def _directory(self, user_id: str) -> Path:
+        assert self._path is not None
+        return self._path / _digest(user_id)
+
+    def _write(self, turn: Turn) -> None:
+        file = self._file(turn.user_id, turn.session_id)
+        directory = file.parent
+        make_private(directory)
+        with _locked(directory / ".lock"):
+            if file not in self._lines:
+                self._forget_expired(directory)
+                self._lines[file] = whole_file(file).count(b"\n") if file.exists() else 0
+            append_line(file, line_of(turn, self._sealer))
+            self._lines[file] += 1
+            if self._lines[file] > self._max_items + SLACK:
+                self._lines[file] = self._rewrite(file)
+
+    def _forget_expired(self, directory: Path) -> None:
+        oldest = self._oldest()
+        for file in directory.glob("*.jsonl"):
+            if all(at < oldest for at, _ in dated_lines(file)):
+                file.unlink()
+
+    def _rewrite(self, file: Path) -> int:
+        """Keep in ``file`` what is neither too old nor too much, and return how many turns that are."""
+        oldest = self._oldest()
+        kept = [line for at, line in dated_lines(file) if at >= oldest][-self._max_items :]
+        beside = file.with_suffix(".new")
+        beside.touch(mode=0o600)
+        beside.write_bytes(b"".join(line + b"\n" for line in kept))
+        beside.replace(file)
+        return len(kept)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _digest(name: str) -> str:
+    # Names of people and sessions are no file names: they may hold slashes, and they may have to be forgotten.
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]

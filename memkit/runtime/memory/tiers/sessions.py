@@ -1,0 +1,349 @@
+"""What is kept of a session on disk: its turns as lines of a file that may be cut short, and its prompt as one file."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..gate.secrets import mask, masked_tree
+from ..log.files import make_private, open_regular, whole_file
+from ..record.lines import DECODER, NoSealer, Sealer, shown
+from .context import MainContext, Message
+
+TAIL = 64
+"""So many bytes before the place where reading stopped tell whether a file is still the one that was read."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thing that was said or returned in a session."""
+
+    user_id: str
+    session_id: str
+    turn_id: int | None
+    role: str
+    text: str
+    at: str
+    agent_id: str | None = None
+    """To or by which of the user's agents, where there are several."""
+
+
+def line_of(turn: Turn, sealer: Sealer) -> bytes:
+    """Return a turn as it stands in a file, without the end of the line."""
+    data = sealer.seal({key: value for key, value in asdict(turn).items() if key != "agent_id" or value is not None})
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
+
+
+def read_turns(file: Path, sealer: Sealer | None = None) -> Iterator[Turn]:
+    """Yield the turns in ``file``; a line that a crash cut short, or whose key is not here, is passed over."""
+    return turns_in(whole_file(file), sealer or NoSealer())
+
+
+def turns_in(content: bytes, sealer: Sealer) -> Iterator[Turn]:
+    """Yield the turns among the lines of ``content``."""
+    for line in content.split(b"\n"):
+        try:
+            data: Any = shown(json.loads(line), sealer)
+            turn = Turn(**data)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            continue
+        if all(isinstance(text, str) for text in (turn.user_id, turn.session_id, turn.role, turn.text, turn.at)):
+            yield turn
+
+
+def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the time and the bytes of every turn in ``file``, also of those whose text nobody here can read."""
+    for line in whole_file(file).split(b"\n"):
+        try:
+            yield str(json.loads(line)["at"]), line
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+
+
+def append_line(file: Path, line: bytes) -> None:
+    """Append a line, or leave the file as it is; close a torn line first. Whoever appends holds the folder's lock."""
+    descriptor = open_regular(file, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    size = os.fstat(descriptor).st_size
+    try:
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        rest = (b"\n" if torn else b"") + line + b"\n"
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        os.ftruncate(descriptor, size)  # a short write comes before "disk full"
+        raise
+    finally:
+        os.close(descriptor)
+
+
+@dataclass
+class _ReadSoFar:
+    """How far a file was read."""
+
+    state: tuple[int, int, int]
+    """Its number, size and time of change."""
+    offset: int
+    """Where the first line begins that was not there yet."""
+    tail: bytes
+    """What stood right before that."""
+
+
+class TurnFiles:
+    """The files of one user's turns; reads only what came since it was asked last."""
+
+    def __init__(self, folder: Path, user_id: str, sealer: Sealer) -> None:
+        self._folder = folder
+        self._user_id = user_id
+        self._sealer = sealer
+        self._read: dict[str, _ReadSoFar] = {}
+        self._keys: Any = None
+
+    def news(self) -> tuple[bool, list[Turn]]:
+        """Return the turns that came, and whether they are all there are.
+
+        The latter is so at first, and whenever a file was deleted or rewritten, or the user's key came or went.
+        """
+        keys = self._sealer.state(self._user_id)
+        found = self._found()
+        if keys == self._keys and self._read.keys() <= found.keys():
+            turns = [self._later(name, state) for name, state in found.items()]
+            if None not in turns:
+                return False, [turn for some in turns if some for turn in some]
+        self._keys, self._read = keys, {}
+        return True, [turn for name, state in self._found().items() for turn in self._later(name, state) or ()]
+
+    def _found(self) -> dict[str, tuple[int, int, int]]:
+        try:
+            entries = sorted((entry for entry in os.scandir(self._folder)), key=lambda entry: entry.name)
+            stats = {entry.name: entry.stat() for entry in entries if entry.name.endswith(".jsonl")}
+        except FileNotFoundError:  # the folder, or a file that another process deleted just now
+            return {}
+        return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
+
+    def _later(self, name: str, state: tuple[int, int, int]) -> list[Turn] | None:
+        """Return what was appended to a file; None where it is no longer the file that was read."""
+        before = self._read.get(name, _ReadSoFar((state[0], 0, 0), 0, b""))
+        if state == before.state:
+            return []
+        was_replaced = state[0] != before.state[0] or state[1] < before.offset
+        was_edited = name in self._read and state[1] == before.state[1]
+        if was_replaced or was_edited:
+            return None
+        try:
+            with os.fdopen(open_regular(self._folder / name, os.O_RDONLY), "rb") as file:
+                file.seek(before.offset - len(before.tail))
+                content = file.read()
+        except FileNotFoundError:
+            return None if name in self._read else []
+        if not content.startswith(before.tail):
+            return None
+        # What follows the last end of a line is still being written, or was cut short.
+        whole = content[len(before.tail) : content.rfind(b"\n") + 1]
+        self._read[name] = _ReadSoFar(state, before.offset + len(whole), (before.tail + whole)[-TAIL:])
+        return list(turns_in(whole, self._sealer))
+
+
+KNOWN = 500
+"""Ids of records that a session may still cite; the newest ones."""
+TITLE = ("name", "parent", "agent_id", "started_at")
+"""What tells one session from another for its user; absent where nobody said it."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a session knows besides its messages."""
+
+    turns: int
+    known: tuple[str, ...] = ()
+    """Ids of the records that it retrieved or wrote."""
+    name: str | None = None
+    """What its user calls it."""
+    parent: str | None = None
+    """The session that it was forked from."""
+    agent_id: str | None = None
+    started_at: str | None = None
+    working: Mapping[str, Any] | None = None
+    """The running task, and ``at``: when it was kept last."""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """What the model cost so far: tokens and requests."""
+
+
+class SessionFile:
+    """Messages, summary and books of one session, secrets masked, replaced as a whole after each turn."""
+
+    def __init__(self, folder: Path, user_id: str, session_id: str, sealer: Sealer | None = None) -> None:
+        self._whose = {"user_id": user_id, "session_id": session_id}
+        self._sealer = sealer or NoSealer()
+        # Names of people and sessions are no file names: they may hold slashes.
+        self._path = folder / f"{session_digest(user_id, session_id)}.json"
+        self._masked: list[tuple[Message, Any]] = []
+        """The messages that were kept last, each with what was written of it."""
+
+    def load(self, main: MainContext | None) -> Kept | None:
+        """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
+        try:
+            data = _content(self._path, self._sealer)
+        except (OSError, ValueError):
+            data = {}
+        if not is_session(data):
+            # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
+            return None
+        if main is not None:
+            main.restore(data.get("messages", []), data.get("summary", ""))
+        told: dict[str, Any] = {key: data.get(key) for key in (*TITLE, "working")}
+        return Kept(data["turns"], tuple(data["known"]), **told, usage=_counts(data.get("usage")))
+
+    def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
+        """Keep the books and, where ``main`` is given, what it holds.
+
+        Of the messages ``without`` nothing is kept, nor of a summary that may tell of them.
+        """
+        data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
+        data |= {"usage": dict(kept.usage)} if kept.usage else {}
+        data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
+        if kept.working is not None:
+            data["working"] = masked_tree(kept.working)
+        if main is not None:
+            left_out = {id(message) for message in without}
+            agreed = [message for message in main.messages if id(message) not in left_out]
+            summary = "" if left_out else mask(main.summary)
+            data |= {"messages": self._masked_messages(agreed), "summary": summary}
+        self._write(data)
+
+    def _masked_messages(self, messages: Sequence[Message]) -> list[Any]:
+        """Return messages with their secrets masked; only new ones are searched for any."""
+        known = {id(message): masked for message, masked in self._masked}
+        self._masked = [(one, known.get(id(one)) or masked_tree(one)) for one in messages]
+        return [masked for _, masked in self._masked]
+
+    def bring_back(self, content: Mapping[str, Any]) -> bool:
+        """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
+        is_new = not self.exists()
+        if is_new:
+            self._write(content)
+        return is_new
+
+    def exists(self) -> bool:
+        """Return whether anything is kept of this session."""
+        return self._path.exists()
+
+    def replace(self, content: Mapping[str, Any]) -> None:
+        """Keep ``content``, masked before, in the place of whatever is kept of this session."""
+        self._write(content)
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        data = {**content, **self._whose}
+        make_private(self._path.parent)
+        beside = self._path.with_suffix(f".{os.getpid()}.new")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                json.dump(self._sealer.seal(data), file, ensure_ascii=False)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self._path)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
+
+    def forget(self) -> None:
+        """Take the session off the disk."""
+        self._path.unlink(missing_ok=True)
+
+
+def session_digest(user_id: str, session_id: str) -> str:
+    """Return the stem of every file of a session; it names nobody."""
+    return hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
+
+
+def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is kept of every session of a user, by the session's name."""
+    held = ((session, content) for _, session, content in files_of_sessions(folder, user_id, sealer))
+    return sorted(held, key=lambda one: one[0])
+
+
+def files_of_sessions(folder: Path, user_id: str, sealer: Sealer) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """Yield the file of every session of a user, the session's name, and what is kept of it."""
+    for path in sorted(folder.glob("*.json")):
+        try:
+            data = _content(path, sealer)
+        except (OSError, ValueError):
+            continue  # a file that somebody damaged
+        whose, session = data.get("user_id"), data.get("session_id")
+        if whose == user_id and isinstance(session, str):
+            yield path, session, {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
+
+
+def session_owners(folder: Path, session_id: str) -> list[str]:
+    """Return the users of whom a session of this name is kept."""
+    found = set()
+    for path in folder.glob("*.json"):
+        try:
+            data = _content(path, NoSealer())
+        except (OSError, ValueError):
+            continue  # a file that somebody damaged
+        if data.get("session_id") == session_id and "user_id" in data:
+            found.add(str(data["user_id"]))
+    return sorted(found)
+
+
+def drop_old_sessions(folder: Path, before: datetime) -> int:
+    """Delete the sessions, or the journals of their turns, that were last written before a moment; return how many.
+
+    What a process that was killed had not put into its place yet goes with them.
+    """
+    kept = [*folder.glob("*.json*"), *folder.glob("*.new")]
+    old = [path for path in sorted(kept) if path.stat().st_mtime < before.timestamp()]
+    for path in old:
+        path.unlink(missing_ok=True)
+    return len(old)
+
+
+def is_session(data: Mapping[str, Any]) -> bool:
+    """Return whether ``data`` has the form in which a session is kept, so that one can go on with it."""
+    turns, known, messages = data.get("turns"), data.get("known"), data.get("messages", [])
+    return (
+        type(turns) is int
+        and turns >= 0
+        and isinstance(known, list)
+        and all(isinstance(record_id, str) for record_id in known)
+        and isinstance(messages, list)
+        and all(map(_is_message, messages))
+        and isinstance(data.get("summary", ""), str)
+        and isinstance(data.get("working"), dict | None)
+        and all(isinstance(data.get(key), str | None) for key in TITLE)
+    )
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
+        return False
+    calls = value.get("tool_calls") or []
+    texts = (value.get(key) for key in ("content", "name", "tool_call_id"))
+    return all(isinstance(text, str | None) for text in texts) and (
+        isinstance(calls, list) and all(map(_is_call, calls))
+    )
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("id", "name"))
+
+
+def _content(path: Path, sealer: Sealer) -> dict[str, Any]:
+    """Return what a file holds, opened as far as it can be; raises ``ValueError`` where that is no object."""
+    try:
+        data = DECODER.decode(whole_file(path).decode("utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply.") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} holds no object.")
+    return dict(shown(data, sealer))
+
+
+def _counts(usage: Any) -> dict[str, int]:
+    """Return the counts of ``usage``; what is none was put there by somebody else."""
+    return {key: value for key, value in usage.items() if type(value) is int} if isinstance(usage, dict) else {}

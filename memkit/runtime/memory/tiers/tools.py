@@ -1,0 +1,549 @@
+"""The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from typing import Any, Protocol
+
+from ..gate.duplicates import likeness
+from ..gate.extraction import draft_from_tool, says_own_words
+from ..gate.secrets import mask, masked_tree
+from ..interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
+from ..record.errors import Refused
+from ..record.fields import MAX_TEXT_BYTES
+from ..record.lines import JSON
+from ..record.record import Draft, Origin, Record, lowest_trust
+from ..record.stamps import CHANCE_BITS, encode
+from ..settings import MemorySettings
+from ..words.wording import content_words
+from .context import MainContext, Message
+from .fence import fence, fence_turns
+from .recall import RecallMemory
+from .sessions import KNOWN, Turn
+from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
+
+MAX_KEPT_TEXT = 4000
+"""Characters of a tool's result that recall keeps."""
+RUNNING = 40
+"""What a turn that is still running may have said itself, which is no find."""
+MOST_UNKEPT = 1000
+"""So many turns that may not be kept can be searched."""
+RECALL_SHARE = 0.5
+"""Share of the prompt's budget that the records of one recall may take."""
+
+
+class ToolArchive(Protocol):
+    """What the tools need of an archive."""
+
+    settings: MemorySettings
+
+    def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer ``draft`` to the write gate and return its decision."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        k: int = 5,
+        types: Sequence[str] = (),
+        min_confidence: float = 0.0,
+        as_of: str | None = None,
+        task_tags: Sequence[str] = (),
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> SearchReport:
+        """Return what matches ``query``."""
+
+    def newest(
+        self,
+        user_id: str,
+        k: int,
+        *,
+        types: Sequence[str] = (),
+        as_of: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[Record]:
+        """Return the newest records that hold, sure enough for a prompt."""
+
+    def today(self) -> date:
+        """Return the day by the archive's clock."""
+
+    def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
+        """Return what was decided about the offer that wrote a line with this id, if one did."""
+
+    def echo(self, record_id: str, origin: Origin) -> Decision:
+        """Decide that an offer repeats a record that was recalled before."""
+
+    def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
+        """Return a record in its present state; another user's id is None."""
+
+    def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
+        """Let an outcome move the confidence of the live records among ``ids``, and return which those are."""
+
+    def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
+        """Return the live constraints that hold now, sure enough for a prompt."""
+
+    def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
+        """Return the core sections of this user's agent."""
+
+    def edit_core(
+        self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
+    ) -> Decision:
+        """Offer ``text`` as the whole content of a core section."""
+
+
+class MemoryTools:
+    """Gives an agent its memory: every write passes the gate, every recall is remembered as recalled."""
+
+    def __init__(
+        self,
+        main: MainContext,
+        archive: ToolArchive,
+        *,
+        recall: RecallMemory | None = None,
+        user_id: str | None = "local",
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        consented: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.main = main
+        self.archive = archive
+        self.recall = recall or RecallMemory(None)
+        self.user_id = user_id or ""
+        """Whose memory it is; for nobody the gate keeps nothing and a search finds nothing."""
+        self.session_id = session_id
+        self.agent_id = agent_id
+        """Which of the user's agents this is; what is for one agent reaches no other."""
+        self.consented = consented
+        self.events: list[dict[str, Any]] = []
+        """Memory operations of the running turn, for the loop to drain."""
+        self.unkept: list[Turn] = []
+        """The newest turns of this process that recall memory may not keep; they go with the process."""
+        self._origin = self._program()
+        self._task_tags: tuple[str, ...] = ()
+        self._recalled: dict[str, Record] = {}
+        self._shown: dict[str, Record] = {}
+        """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
+        self._shown_elsewhere: set[str] = set()
+        """Ids of what another process showed in this session, until somebody asks what that was."""
+        self._key: TurnCall | None = None
+        """Of the running call, where it may have been made before."""
+        self._kept_before: Counter[tuple[str, str]] = Counter()
+        """What recall memory holds of a turn that is played again."""
+        self.reload_core()
+        if main.on_append is None:
+            main.on_append = self._keep_turn
+
+    def begin_turn(
+        self,
+        user_text: str | None,
+        turn_id: int | None,
+        *,
+        trust_cap: str = "verified",
+        task_tags: Sequence[str] = (),
+    ) -> None:
+        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Forgets old events."""
+        self._origin = Origin(
+            actor="agent",
+            user_id=self.user_id,
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+            turn_id=turn_id,
+            user_text=user_text or "",
+            trust_cap=trust_cap,
+        )
+        self._task_tags = tuple(task_tags)
+        self._recalled = {}
+        self.events = []
+
+    def note_recalled(self, ids: Iterable[str]) -> None:
+        """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
+        found = (self.archive.get(id, user_id=self.user_id) for id in ids)
+        self._recall({stored.record.id: stored.record for stored in found if stored})
+
+    def note_known(self, ids: Iterable[str]) -> None:
+        """Take in what the session knew when an earlier process kept it: repeating that is no new evidence either."""
+        self._shown_elsewhere.update(ids)
+
+    @contextmanager
+    def under_key(self, key: "TurnCall") -> Iterator[None]:
+        """Let the call within the block write only what was not written under its key before."""
+        self._key = key
+        try:
+            yield
+        finally:
+            self._key, self._origin = None, self._origin._replace(first_id=None)
+
+    def repeat_turn(self, turn_id: int) -> None:
+        """Take in that a turn which was cut off is played again: what recall memory has of it is not kept twice."""
+        turns = self.recall.turns(self.session_id or "", self.user_id)
+        self._kept_before = Counter((turn.role, turn.text) for turn in turns if turn.turn_id == turn_id)
+
+    def masked(self, value: Any) -> Any:
+        """Return ``value`` as a report may show it, with every secret in it hidden."""
+        return masked_tree(value)
+
+    def end_turn(self) -> None:
+        """Return to no running turn: what is written now is the host program's own."""
+        self._origin = self._program()
+
+    def _program(self) -> Origin:
+        return Origin(actor="program", user_id=self.user_id, session_id=self.session_id, agent_id=self.agent_id)
+
+    @property
+    def trust(self) -> str:
+        """Return the lowest trust of what this turn recalled."""
+        return lowest_trust(self._origin.trust_cap, *(record.trust for record in self._recalled.values()))
+
+    def reload_core(self) -> None:
+        """Take over the core sections that the archive holds."""
+        self.main.core.update(self.archive.core_sections(self.user_id, self.agent_id))
+
+    def archival_memory_insert(
+        self,
+        text: str | None = None,
+        tags: Sequence[str] | None = (),
+        *,
+        content: str | None = None,
+        type: str | None = None,
+        supersedes: str | None = None,
+    ) -> str:
+        """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
+        said = _either(text, content, "text")
+        origin = self._stamped()
+        old = self.archive.get(supersedes, user_id=self.user_id) if supersedes else None
+        echoed = self._echo_of(said, origin, old.record if old else None)
+        taken: dict[str, Any] = {}
+        if echoed is not None:
+            decision = self.archive.echo(echoed.id, origin)
+        else:
+            draft = draft_from_tool(
+                said,
+                origin,
+                type=type,
+                tags=_tags(tags),
+                supersedes=supersedes,
+                corrected=old.record if old else None,
+                today=self.archive.today(),
+            )
+            decision = self.archive.offer(draft, origin, consented=self.consented())
+            taken = {"type": draft.type} | {key: draft.extra[key] for key in ("due",) if key in draft.extra}
+        return self._concluded("archival_memory_insert", decision, **taken)
+
+    def archival_memory_search(
+        self,
+        query: str,
+        top_k: int | None = None,
+        *,
+        limit: int | None = None,
+        type: str | None = None,
+        as_of: str | None = None,
+    ) -> list[Hit]:
+        """Return the records that match ``query`` best, sure enough for a prompt; then the constraints that apply.
+
+        A query without words lists the newest records. ``type`` shows only such records, and ``as_of``, a day, what was
+        true then.
+        """
+        hits, constraints, _ = self._search(query, _size(top_k, limit), type, as_of)
+        return [*hits, *constraints]
+
+    def core_memory_append(self, section: str, text: str | None = None, *, content: str | None = None) -> str:
+        """Add a line to a core section and return what became of it."""
+        line = _either(text, content, "text")
+        old = self._section(section)
+        new = f"{old}\n{line}" if old else line
+        if not line.strip():
+            return self._unchanged("core_memory_append", section, "there is no text to add")
+        if len(new) > self.main.section_limit:
+            why = f"{section} would have {len(new):,} characters and may have {self.main.section_limit:,}"
+            return self._unchanged("core_memory_append", section, why)
+        return self._edit_core("core_memory_append", section, new)
+
+    def core_memory_replace(self, section: str, old: str, new: str) -> str:
+        """Put ``new`` in the place of ``old`` in a core section and return what became of it."""
+        now = self._section(section)
+        found = now.count(old) if old else 0
+        changed = now.replace(old, new) if old else now
+        if found != 1:
+            why = (
+                "the old text is not there" if not found else f"the old text occurs {found} times; quote more around it"
+            )
+            return self._unchanged("core_memory_replace", section, why)
+        if not changed.strip():
+            return self._unchanged(
+                "core_memory_replace", section, "that would leave it empty; say what should stand there"
+            )
+        if len(changed) > self.main.section_limit:
+            why = f"{section} would have {len(changed):,} characters and may have {self.main.section_limit:,}"
+            return self._unchanged("core_memory_replace", section, why)
+        return self._edit_core("core_memory_replace", section, changed)
+
+    def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
+        """Let the outcome of an action move the confidence of the records it used, and return which those were."""
+        if not self.consented():
+            return []
+        learned = self.archive.learn(ids, success, self._stamped(), reason=reason)
+        if learned:
+            self._record("learn", ids=learned, success=success)
+        return learned
+
+    def conversation_search(self, query: str, limit: int | None = None, *, top_k: int | None = None) -> list[Turn]:
+        """Return the turns of this user that match ``query`` best, of every session, but for the running one."""
+        size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
+        found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
+        turns = [turn for turn in found if (turn.session_id, turn.turn_id) != running or running[1] is None][:size]
+        shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
+        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown)
+        return turns
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Return name, description and JSON schema of the five tools."""
+        return [dict(spec) for spec in SPECS]
+
+    def call(self, name: str, args: Mapping[str, Any]) -> str:
+        """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
+        checked = checked_arguments(name, args)
+        self._origin = self._origin._replace(first_id=self._first_id(name, checked))
+        earlier = self._written_before(name, checked)
+        if earlier is not None:
+            return earlier
+        if name == "archival_memory_search":
+            hits, constraints, overflow = self._search(
+                checked["query"], checked.get("top_k", 5), checked.get("type"), checked.get("as_of")
+            )
+            more = f"{overflow} further constraints apply and are not shown." if overflow else ""
+            return fence([*hits, *constraints], overflow=more)
+        if name == "conversation_search":
+            return fence_turns(self.conversation_search(**checked))
+        if name == "archival_memory_insert":
+            return self._told_insert(self.archival_memory_insert(**checked))
+        return str(getattr(self, name)(**checked))
+
+    def _told_insert(self, record_id: str) -> str:
+        return f"{self.events[-1]['decision']}: [{record_id}]" + _taken(self.events[-1]) + _why(self.events[-1])
+
+    def _first_id(self, name: str, args: Mapping[str, Any]) -> str | None:
+        if self._key is None or name not in WRITING:
+            return None
+        return id_of_call(self._key, self.user_id, name, args)
+
+    def _written_before(self, name: str, args: Mapping[str, Any]) -> str | None:
+        """Return what the running call answered before it was cut off, if it wrote something then."""
+        first_id = self._origin.first_id
+        decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
+        if decision is None:
+            return None
+        if name == "archival_memory_insert":
+            return self._told_insert(self._concluded(name, decision))
+        self.reload_core()
+        return self._told_edit(name, decision, str(args["section"]))
+
+    def _search(
+        self, query: str, k: int, type: str | None = None, as_of: str | None = None
+    ) -> tuple[list[Hit], list[Hit], int]:
+        least = self.archive.settings.retrieval.min_confidence
+        report = self.archive.search(
+            query,
+            user_id=self.user_id,
+            k=k,
+            types=(type,) if type else (),
+            min_confidence=least,
+            as_of=as_of,
+            task_tags=self._task_tags,
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+        )
+        listed = report.hits if content_words(query) else self._newest(k, type, as_of)
+        hits, crowded_out = self._fitting(listed[:k])
+        constraints, overflow = self._constraints(query, {hit.id for hit in listed}) if not type else ([], [])
+        self._recall({hit.id: hit.record for hit in [*hits, *constraints]})
+        self._record(
+            "archival_memory_search",
+            query=mask(query),
+            ids=[hit.id for hit in [*hits, *constraints]],
+            abstained=report.abstained,
+            lost=accounted(report.losers),
+            left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
+        )
+        return hits, constraints, len(overflow)
+
+    def _newest(self, k: int, type: str | None, as_of: str | None) -> Sequence[Hit]:
+        """Return what a question without words asks for: the newest records, sure enough for a prompt."""
+        types = (type,) if type else ()
+        found = self.archive.newest(
+            self.user_id, k, types=types, as_of=as_of, session_id=self.session_id, agent_id=self.agent_id
+        )
+        return [Hit(record, 0.0, {}) for record in found]
+
+    def _recall(self, records: Mapping[str, Record]) -> None:
+        self._recalled |= records
+        self._shown = {id: record for id, record in self._shown.items() if id not in records} | dict(records)
+        while len(self._shown) > KNOWN:
+            del self._shown[next(iter(self._shown))]
+
+    def _fitting(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+        """Return the hits that fit their share of the prompt, the best one in any case, and the others."""
+        room, used = self.main.budget * RECALL_SHARE, 0
+        for place, hit in enumerate(hits):
+            used += self.main.count(hit.text)
+            if place and used > room:
+                return list(hits[:place]), list(hits[place:])
+        return list(hits), []
+
+    def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], list[Hit]]:
+        """Return the constraints that apply to ``query`` and are not ``shown`` yet, and those beyond the limit."""
+        limit = self.archive.settings.retrieval.constraints_limit
+        asked = set(content_words(query)) | {word for tag in self._task_tags for word in content_words(tag)}
+        fitting = [
+            Hit(record, 0.0, {"constraint": 1.0})
+            for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
+            if record.id not in shown and _applies(record, asked)
+        ]
+        return fitting[:limit], fitting[limit:]
+
+    def _echo_of(self, text: str, origin: Origin, corrected: Record | None) -> Record | None:
+        """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
+        if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin, corrected):
+            return None  # what is longer is refused; nobody needs to compare it first
+        found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
+        self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
+        self._shown_elsewhere.clear()
+        at = self.archive.settings.write.duplicate_at
+        return next((record for record in self._shown.values() if likeness(text, record.text) >= at), None)
+
+    def _edit_core(self, op: str, section: str, text: str) -> str:
+        decision = self.archive.edit_core(
+            self.user_id, section, text, self._stamped(), reason=op, consented=self.consented()
+        )
+        if decision.decision == "admitted":
+            self.main.core[section] = text
+        return self._told_edit(op, decision, section)
+
+    def _told_edit(self, op: str, decision: Decision, section: str) -> str:
+        self._concluded(op, decision, section=section)
+        if decision.decision == "quarantined":
+            return f"Nothing changed yet: the new text of {section} waits for a person." + _why(self.events[-1])
+        self.main.fit()
+        return f"{section} now reads:\n{self.main.core[section]}"
+
+    def _section(self, section: str) -> str:
+        if section not in self.main.core:
+            raise ToolInputError(f"There is no core section {section!r:.60}. There are {', '.join(self.main.core)}.")
+        return self.main.core[section]
+
+    def _unchanged(self, op: str, section: str, why: str) -> str:
+        self._record(op, decision="unchanged", section=section)
+        return f"Nothing changed: {why}."
+
+    def _stamped(self) -> Origin:
+        return self._origin._replace(session_id=self.session_id, trust_cap=self.trust)
+
+    def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
+        reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+        self._record(op, id=decision.id, decision=decision.decision, reasons=reasons, **more)
+        if decision.decision == "refused":
+            raise Refused(decision.reasons)
+        return decision.id or ""
+
+    def _record(self, op: str, **more: Any) -> None:
+        self.events.append({"op": op, **more})
+
+    def hold(self, message: Message) -> None:
+        """Take in what was said and may not be kept: it is found as long as this process lasts."""
+        role, text = str(message.get("role", "user")), str(message.get("content") or "")
+        where = self.user_id, self.session_id or "", self._origin.turn_id
+        self.unkept.append(self.recall.stamped(*where, role, text))
+        del self.unkept[:-MOST_UNKEPT]
+
+    def _keep_turn(self, message: Message) -> None:
+        if message.get("role") == "system" or message.get("name") in MEMORY_TOOL_NAMES:
+            # What memory tools return is recalled text; keeping it would make it look newly said.
+            return
+        calls = [f"[called {call.get('name')} {call.get('args')}]" for call in message.get("tool_calls") or ()]
+        text = "\n".join(part for part in (str(message.get("content") or ""), *calls) if part)
+        bounded = text[:MAX_KEPT_TEXT] if message.get("role") == "tool" else text
+        if bounded:
+            role = str(message.get("role", "user"))
+            if self._was_kept(role, bounded):
+                return
+            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded)
+
+    def _was_kept(self, role: str, text: str) -> bool:
+        """Return whether recall memory has this of a turn that is played again, once for each time it has it."""
+        said = (role, mask(text)) if self._kept_before else None
+        if said is None or not self._kept_before[said]:
+            return False
+        self._kept_before[said] -= 1
+        return True
+
+
+WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace"})
+MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
+
+
+def _applies(record: Record, asked: set[str]) -> bool:
+    """Return whether a constraint shares a tag or word with what is asked; one without tags always applies."""
+    told = {word for tag in record.tags for word in content_words(tag)} | set(content_words(record.text))
+    return not record.tags or bool(told & asked)
+
+
+def _either(first: str | None, second: str | None, name: str) -> str:
+    value = first if first is not None else second
+    if first is not None and second is not None:
+        raise ToolInputError(f"{name} is given twice, once as content.")
+    if not isinstance(value, str):
+        raise ToolInputError(f"{name} is missing.")
+    return value
+
+
+def _size(*given: int | None) -> int:
+    wanted = next((size for size in given if size is not None), 5)
+    return max(1, min(int(wanted), MAX_RESULTS))
+
+
+def _tags(tags: Sequence[str] | None) -> tuple[str, ...]:
+    return (tags,) if isinstance(tags, str) else tuple(tags or ())
+
+
+def _taken(event: Mapping[str, Any]) -> str:
+    """Return what the wording of a record made of it, where it is no plain fact."""
+    due = f", due {event['due']}" if "due" in event else ""
+    return f" ({event['type']}{due})" if event.get("type", "fact") != "fact" else ""
+
+
+def _why(event: Mapping[str, Any]) -> str:
+    return "".join(f" {reason['message']}" for reason in event.get("reasons", ()))
+
+
+NUMBER_BITS = 16
+"""Of the chance in an id: what one turn writes stays in order."""
+
+
+class TurnCall(Protocol):
+    """Which call of which turn it is."""
+
+    @property
+    def name(self) -> str:
+        """Return what is the same whenever the turn is played again."""
+
+    @property
+    def moment(self) -> int:
+        """Return when the turn was opened, in milliseconds since 1970."""
+
+    @property
+    def number(self) -> int:
+        """Return which call of the turn it is."""
+
+
+def id_of_call(key: TurnCall, user_id: str, tool: str, args: Mapping[str, JSON]) -> str:
+    """Return the id of what a call writes first; with other arguments it would be another call."""
+    told = json.dumps([user_id, key.name, tool, args], sort_keys=True, default=str)
+    digest = hashlib.sha256(told.encode(errors="backslashreplace")).digest()
+    chance = int.from_bytes(digest[: (CHANCE_BITS - NUMBER_BITS) // 8])
+    number = key.number % (1 << NUMBER_BITS) << CHANCE_BITS - NUMBER_BITS
+    return encode(key.moment << CHANCE_BITS | number | chance)

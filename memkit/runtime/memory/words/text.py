@@ -1,0 +1,250 @@
+"""What counts as a word: the same tokens for the index and for a query, and one digest for every spelling of a value.
+
+Patterns are compiled when the first text needs them, which most processes never see: it takes longer than a search.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+ROLES = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc")
+"""Which letters are vowels and which are consonants; y may be either."""
+
+STEP_2 = (
+    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"),
+    ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
+    ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"),
+    ("iviti", "ive"), ("biliti", "ble"), ("logi", "log"),
+)  # fmt: skip
+STEP_3 = (
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", "")
+)  # fmt: skip
+STEP_4 = (
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
+    "sion", "tion", "al", "er", "ic", "ou",
+)  # fmt: skip
+
+
+def shape(word: str) -> str:
+    """Return ``word`` with a v for each vowel and a c for each consonant; y is a vowel after a consonant.
+
+    >>> shape("syzygy"), shape("yes"), shape("toy")
+    ('cvcvcv', 'cvc', 'cvc')
+    """
+    found = word.translate(ROLES)
+    while (place := found.find("y")) >= 0:
+        role = "v" if place and word[place - 1] not in "aeiou" else "c"
+        found = f"{found[:place]}{role}{found[place + 1 :]}"
+    return found
+
+
+def measure(stem: str) -> int:
+    """Return how often a run of vowels is followed by a run of consonants."""
+    return shape(stem).count("vc")
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """Return the stem of a lower-case English word; anything else comes back as it is."""
+    if len(word) < 3 or not (word.isascii() and word.isalpha()):
+        return word
+    word = _without_plural(word)
+    word = _without_past(word)
+    if word.endswith("y") and "v" in shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(word, STEP_2)
+    word = _replaced(word, STEP_3)
+    return _tidied(_without_ending(word))
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_past(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if measure(word[:-3]) > 0 else word
+    for ending in ("ed", "ing"):
+        base = word.removesuffix(ending)
+        if base != word and "v" in shape(base):
+            return _mended(base)
+    return word
+
+
+def _mended(base: str) -> str:
+    if base.endswith(("at", "bl", "iz")):
+        return base + "e"
+    if base[-1:] == base[-2:-1] and base[-1] not in "aeioulsyz":
+        return base[:-1]
+    return base + "e" if measure(base) == 1 and _ends_short(base) else base
+
+
+def _ends_short(base: str) -> bool:
+    return shape(base).endswith("cvc") and base[-1] not in "wxy"
+
+
+def _replaced(word: str, table: tuple[tuple[str, str], ...]) -> str:
+    for ending, instead in table:
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            return base + instead if measure(base) > 0 else word
+    return word
+
+
+def _without_ending(word: str) -> str:
+    for ending in STEP_4:
+        if word.endswith(ending):
+            kept = 1 if ending in ("sion", "tion") else 0
+            base = word[: len(word) - len(ending) + kept]
+            return base if measure(base) > 1 else word
+    return word
+
+
+def _tidied(word: str) -> str:
+    if word.endswith("e"):
+        base = word[:-1]
+        size = measure(base)
+        if size > 1 or (size == 1 and not _ends_short(base)):
+            word = base
+    return word[:-1] if word.endswith("ll") and measure(word) > 1 else word
+
+
+TOKENS_VERSION = 2
+"""Part of the index format: raise it when the tokens of a record change."""
+LONGEST_TOKEN = 64
+
+MARKS = "\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0903\u093a-\u094f\u0951-\u0957"
+MORE_MARKS = "\u0962\u0963\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a4d\u0a81-\u0acd\u0b01-\u0b57\u0b82-\u0bd7\u0c00-\u0c56"
+# Python's \w leaves out combining marks, and so would cut Hindi, Tamil or Thai words in pieces.
+LETTERS = rf"\w\u0300-\u036f{MARKS}{MORE_MARKS}\u0c81-\u0cd6\u0d00-\u0d57\u0e31-\u0e4e\u0eb1-\u0ecd\u102b-\u103e"
+EMOJI = (
+    r"[\U0001F1E6-\U0001F1FF]{2}|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001F000-\U0001F3FA\U0001F400-\U0001FAFF]"
+)
+WORD = rf"[{LETTERS}]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?|{EMOJI}"
+ASCII_WORD = rf"[a-z0-9_]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?"
+UNSPACED = (
+    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f"
+    "\u1780-\u17ff\U00020000-\U0003ffff]+"
+)
+"""Scripts written without blanks between words."""
+UNHEARD = "[\u0300-\u036f\u064b-\u065f\u0670\u0640\u0591-\u05bd\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]"
+"""Accents, vowel points and invisible characters, which people leave out when they search."""
+SHORTENED = r"['\u2019](?:s|re|ve|ll|d|m)\b"
+APOSTROPHE = r"(?<=\w)['\u2019](?=\w)"
+
+STOP_LIST = """
+    a about above after again all also am an and any are arent as at be because been before being below between both
+    but by can cannot cant could couldnt d did didnt do does doesnt doing dont down during each few for from further
+    had hadnt has hasnt have havent having he her here hers herself him himself his how i if im in into is isnt it its
+    itself just let me more most my myself no nor not now of off on once only or other our ours ourselves out over own
+    please s same shall she should shouldnt so some such t than that the their theirs them themselves then there these
+    they this those through to too under until up us very was wasnt we were werent what whats when where which while who
+    whom whose why will with wont would wouldnt you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(STOP_LIST.split())
+
+
+def folded(text: str) -> str:
+    """Return ``text`` with case, width, accents and invisible characters taken out of the way."""
+    if text.isascii():
+        return text.lower()
+    flat = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    return unicodedata.normalize("NFC", re.sub(UNHEARD, "", flat))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of ``text`` in order, folded and not stemmed."""
+    flat = folded(text)
+    if "'" in flat or "\u2019" in flat:
+        flat = re.sub(APOSTROPHE, "", re.sub(SHORTENED, "", flat))
+    return re.findall(ASCII_WORD if flat.isascii() else WORD, flat)
+
+
+def tokens(text: str) -> list[str]:
+    """Return what the index keeps of ``text``: stems, and letters and pairs of letters of unspaced scripts."""
+    found = words(text)
+    if text.isascii():
+        return [stem(word) for word in found]
+    return [token for word in found for token in _pieces(word, singles=True)]
+
+
+def query_terms(query: str) -> list[str]:
+    """Return what to look up for ``query``: its tokens without stop words, each once."""
+    content = (word for word in words(query) if word not in STOP_WORDS)
+    return list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
+
+
+def _pieces(word: str, *, singles: bool) -> Iterator[str]:
+    if word.isascii() or not re.search(UNSPACED, word):
+        yield stem(word)
+        return
+    for part in re.split(f"({UNSPACED})", word):
+        if not part:
+            continue
+        if not re.match(UNSPACED, part):
+            yield stem(part)
+            continue
+        if singles or len(part) == 1:
+            yield from part
+        yield from (part[i : i + 2] for i in range(len(part) - 1))
+
+
+LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏвкмнтгѵԛԝҽαοενρτικβζημɑɡıɩⲟօսհ", "aeopcyxijshdlbkmhtrvqweaoevptikbzhmagiioouh")
+"""Letters by which another one is often replaced, small as they are after folding: a capital В is a small в there."""
+SIGNS = frozenset("+#%&@")
+"""Punctuation and symbols that belong to a word: C++ is not C#."""
+
+
+@lru_cache(maxsize=16)  # the gate and the index ask for the same one in turn
+def fingerprint(text: str) -> str:
+    """Return a digest that is the same for every spelling of a value."""
+    from hashlib import sha256  # costs more time than a search, which needs no digest
+
+    return sha256(stated(text).encode()).hexdigest()[:32]
+
+
+def keyed_fingerprint(key: bytes, user_id: str, text: str) -> str:
+    """Return a digest of a user's value that nobody without ``key`` can find by trying values."""
+    import hashlib
+    import hmac
+
+    return hmac.new(key, f"{user_id}\0{stated(text)}".encode(), hashlib.sha256).hexdigest()
+
+
+def stated(text: str) -> str:
+    """Return what ``text`` comes down to: every word in its order, without what only spells it.
+
+    Case, width, accents, invisible and look-alike characters, blanks and punctuation make no difference, except where
+    they make a number another one.
+
+    >>> stated("Alice prefers  es-presso!") == stated("alice prefers ESPRESSO")
+    True
+    >>> stated("It costs 3.5") == stated("It costs 35")
+    False
+    """
+    flat = folded(text)
+    if not flat.isascii():
+        flat = flat.translate(LOOKALIKES)
+    used = set(flat)
+    gaps = "".join(sorted(filter(_is_gap, used)))
+    if any(map(str.isnumeric, used)) and gaps:
+        return re.sub(f"[{re.escape(gaps)}]+", _kept, flat) or text.strip()
+    return flat.translate(dict.fromkeys(map(ord, gaps))) or text.strip()
+
+
+@lru_cache(maxsize=1024)
+def _is_gap(char: str) -> bool:
+    return char not in SIGNS and unicodedata.category(char)[0] in "PZC"
+
+
+def _kept(match: re.Match[str]) -> str:
+    """Return what stays of blanks and punctuation between two runs of letters, digits and signs."""
+    flat, gap, start, end = match.string, match.group(), match.start(), match.end()
+    if not flat[end : end + 1].isnumeric():
+        return ""
+    if start and flat[start - 1].isnumeric():
+        return gap.strip() or " "
+    return "-" if gap.endswith(("-", "\N{MINUS SIGN}")) and (len(gap) > 1 or start == 0) else ""
