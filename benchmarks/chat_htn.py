@@ -20,7 +20,7 @@ from table import print_rows
 from memkit.learned.asking import AskedModel
 from memkit.llm.reference import ReferenceModel
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
-from memkit.runtime.htn.question import Question, read_answer
+from memkit.runtime.htn.learning.gaps import Question, read_answer
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 SEED = 7

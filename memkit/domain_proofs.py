@@ -23,9 +23,9 @@ from memkit.runtime.htn.core import (
     verify,
 )
 from memkit.runtime.htn.core import read_plan as read_steps
-from memkit.runtime.htn.evaluation import StepState, shortfall
-from memkit.runtime.htn.objects import typed_objects
-from memkit.runtime.htn.terms import term_text
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.language.terms import term_text
+from memkit.runtime.htn.verification.evaluation import StepState, shortfall
 from memkit.store.yaml import Document, load_yaml
 
 INVALID = "invalid"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memkit.runtime.htn.conditions import negated
 from memkit.runtime.htn.core import (
     Arithmetic,
     Compare,
@@ -19,6 +18,7 @@ from memkit.runtime.htn.core import (
     Some,
     parse_number,
 )
+from memkit.runtime.htn.language.conditions import negated
 
 from .forms import Form, Part, Word, form
 from .vocabulary import Variables, Vocabulary, bound

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.runtime.htn.checks import check_domain
 from memkit.runtime.htn.core import Domain, HtnError, Literal, Method, Operator, Parameter, Task, parse_condition
-from memkit.runtime.htn.start import read_items
-from memkit.runtime.htn.terms import Head
+from memkit.runtime.htn.language.checks import check_domain
+from memkit.runtime.htn.language.start import read_items
+from memkit.runtime.htn.language.terms import Head
 
 from .conditions import read_conditions
 from .effects import TOTAL_COST, read_effects

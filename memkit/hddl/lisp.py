@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memkit.errors import UsageError
-from memkit.runtime.htn.conditions import ALWAYS
 from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
@@ -23,7 +22,8 @@ from memkit.runtime.htn.core import (
     Term,
     When,
 )
-from memkit.runtime.htn.ordering import Ordering
+from memkit.runtime.htn.language.conditions import ALWAYS
+from memkit.runtime.htn.language.methods import Ordering
 
 from .effects import CHANGES
 from .types import ROOT

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memkit.runtime.htn.core import Condition, DomainError, Equal, Term
-from memkit.runtime.htn.ordering import Ordering, parse_ordering, predecessors
+from memkit.runtime.htn.language.methods import Ordering, parse_ordering, predecessors
 
 from .conditions import read_conditions
 from .forms import Form, Part, form, word

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memkit.errors import UsageError
-from memkit.runtime.htn.checks import check_problem
 from memkit.runtime.htn.core import (
     Condition,
     Domain,
@@ -17,7 +16,8 @@ from memkit.runtime.htn.core import (
     Term,
     parse_number,
 )
-from memkit.runtime.htn.terms import Head
+from memkit.runtime.htn.language.checks import check_problem
+from memkit.runtime.htn.language.terms import Head
 
 from .conditions import read_conditions
 from .domain_reader import defined_name

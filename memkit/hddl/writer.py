@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.runtime.htn.conditions import condition_variables, walk
 from memkit.runtime.htn.core import (
     Change,
     Compare,
@@ -24,8 +23,9 @@ from memkit.runtime.htn.core import (
     Task,
     When,
 )
-from memkit.runtime.htn.start import value_text
-from memkit.runtime.htn.terms import term_text, variables_of
+from memkit.runtime.htn.language.conditions import condition_variables, walk
+from memkit.runtime.htn.language.start import value_text
+from memkit.runtime.htn.language.terms import term_text, variables_of
 
 from .lisp import (
     condition_list,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memkit.llm.scripted import ScriptExhausted
-from memkit.runtime.htn.question import INSTRUCTIONS, LONGEST_ANSWER, SCHEMA, Question, read_answer
+from memkit.runtime.htn.learning.gaps import INSTRUCTIONS, LONGEST_ANSWER, SCHEMA, Question, read_answer
 from memkit.runtime.loop.interface import Message, Model, ToolSpec
 
 ANSWER = ToolSpec("propose_subtasks", "Give the subtasks that do the task, in order.", SCHEMA)

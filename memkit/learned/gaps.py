@@ -13,8 +13,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.runtime.htn.core import Domain, HtnError
-from memkit.runtime.htn.proposals import Gap
-from memkit.runtime.htn.question import Refusal
+from memkit.runtime.htn.learning.gaps import Gap, Refusal
 from memkit.runtime.memory.private_folders import make_private
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.runtime.htn.core import FOUND, GAVE_UP, Budget, Domain, HTNPlanner, Method, Problem, Result, verify
-from memkit.runtime.htn.evaluation import StepState
-from memkit.runtime.htn.goals import missed_effects
-from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.learning.gaps import missed_effects
+from memkit.runtime.htn.verification.evaluation import StepState
 
 BUDGET = Budget(nodes=500_000, seconds=15.0)
 """Of one problem."""

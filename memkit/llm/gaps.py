@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memkit.runtime.htn.core import Budget, Domain, HtnError, HTNPlanner, Problem
-from memkit.runtime.htn.terms import parse_parameters
+from memkit.runtime.htn.language.terms import parse_parameters
 
 MOST_STEPS = 8
 _BUDGET = Budget(nodes=50_000, seconds=3.0)

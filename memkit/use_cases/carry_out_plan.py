@@ -14,8 +14,8 @@ from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.plan_runs import PlanRun, PlanRuns
 from memkit.runtime.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.runtime.htn.execution import foresee
+from memkit.runtime.htn.execution.course import Belief
 from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
-from memkit.runtime.htn.execution.world import World
 from memkit.runtime.htn.explanation import solve_explained
 from memkit.runtime.loop.core import Toolbox
 from memkit.runtime.loop.fencing import unfenced
@@ -110,7 +110,7 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
         return CarriedOut(result, _nothing("dry-run", result.outcome, result.reasons), False)
     toolbox = _toolbox(workspace, how, dry=True)
     hands = ToolHands(toolbox)
-    world = World(planner.domain, problem)
+    world = Belief(planner.domain, problem)
     steps, reasons = [], []
     for action, changes in foresee(planner.domain, problem, result.plan):
         world.apply(changes)

@@ -12,7 +12,7 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault
 from memkit.learned.shelf import Shelf
 from memkit.runtime.htn.core import Problem
-from memkit.runtime.htn.learning import Lesson
+from memkit.runtime.htn.learning.lessons import Lesson
 from memkit.store.change import change_file
 from memkit.store.config import load_settings
 

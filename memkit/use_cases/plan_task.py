@@ -13,7 +13,7 @@ from memkit.errors import UsageError
 from memkit.learned.shelf import Shelf
 from memkit.runtime.htn.core import TURNS, Budget, Domain, HTNPlanner, Method, Problem, Result
 from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
-from memkit.runtime.htn.learning import Lesson
+from memkit.runtime.htn.learning.lessons import Lesson
 from memkit.runtime.loop.interface import Model
 from memkit.use_cases.keep_lessons import Source, keep_lessons
 

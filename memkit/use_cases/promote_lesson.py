@@ -13,8 +13,8 @@ from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.learned.judging import BUDGET, Judgement, Recorded, faults, judge
 from memkit.learned.shelf import Entry, Shelf, plain, read_method
 from memkit.runtime.htn.core import Domain, HtnError, Problem
-from memkit.runtime.htn.data import method_to_data
-from memkit.runtime.htn.goals import declared_effects
+from memkit.runtime.htn.language.data import method_to_data
+from memkit.runtime.htn.language.domain import declared_effects
 from memkit.store.change import change_files
 from memkit.store.layout import checked_name
 from memkit.store.yaml import load_yaml

@@ -10,8 +10,8 @@ import click
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.stores import store_if_any
 from memkit.runtime.htn.core import Domain, Method, Operator, When, term_text
-from memkit.runtime.htn.data import head_text
-from memkit.runtime.htn.terms import ROOT_TYPE, parameters_text
+from memkit.runtime.htn.language.data import head_text
+from memkit.runtime.htn.language.terms import ROOT_TYPE, parameters_text
 from memkit.terminal import one_line
 from memkit.use_cases.list_domains import ListedDomain, list_domains
 from memkit.use_cases.show_domain import show_domain

@@ -13,17 +13,16 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from .conditions import Check, Condition, Equal, Literal, bound, condition_variables
-from .domain import Method, Problem, computed_subtasks
-from .errors import HtnError
-from .evaluation import Binding, Impossible, Members, StepState, ground, holds, shortfall
-from .goals import declared_effects
-from .interface import NO_PLAN, Budget, Reason, Result, Step
-from .objects import typed_objects
-from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
-from .tree import Node, tree_text
-from .verify import call_fault, unmet_condition
-from .wording import counted, one_of
+from .errors import HtnError, counted, one_of
+from .interface import NO_PLAN, Budget, Node, Reason, Result, Step
+from .language.conditions import Check, Condition, Equal, Literal, bound, condition_variables
+from .language.domain import Problem, declared_effects
+from .language.methods import Method, computed_subtasks
+from .language.objects import typed_objects
+from .language.terms import ROOT_TYPE, Members, Term, is_variable, term_text, variables_of
+from .search.tree import tree_text
+from .verification.evaluation import Binding, Impossible, StepState, ground, holds, shortfall
+from .verification.verify import call_fault, unmet_condition
 
 if TYPE_CHECKING:
     from .planner import HTNPlanner

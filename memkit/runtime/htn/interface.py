@@ -8,7 +8,7 @@ from math import isnan
 from typing import Any, Protocol
 
 from .errors import HtnError
-from .terms import Term, term_text
+from .language.terms import Term, term_text
 
 FOUND = "found"
 NO_PLAN = "no_plan"
@@ -41,6 +41,8 @@ class Step:
 
 
 Plan = list[Step]
+Node = Mapping[str, Any]
+"""A node of a decomposition tree: ``id``, ``parent``, ``task``, ``name``, ``args``, and what was chosen for it."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from .calls import Members
-from .compiled import CompiledDomain, compile_domain, compile_goal
-from .domain import Domain, Method, Operator, Problem, methods_from, operators_from
+from .compiling.compiled import CompiledDomain, Notes, compile_domain, compile_goal, split
 from .errors import HtnError, ProblemError
 from .execution.executor import Executor
 from .execution.interface import Act, call_function
-from .goals import goal_methods, tested, without_goals
 from .interface import (
     CHEAPEST,
     DEPTH,
@@ -31,17 +28,29 @@ from .interface import (
     Reason,
     Result,
 )
-from .learning import Lesson, learn
-from .notes import Notes
-from .objects import typed_objects
-from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, PausableClock, Proposals
-from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
-from .splitting import joined, split
-from .start import Start, parse_state
-from .strategies import Setting, by_rank
-from .terms import Term, is_variable, parse_term, term_text
-from .tree import Tree, plan_of, tree_of
-from .verify import verify
+from .language.domain import Domain, Problem
+from .language.methods import Method, methods_from, operators_from
+from .language.objects import typed_objects
+from .language.operators import Operator
+from .language.start import Start, parse_state
+from .language.terms import Members, Term, is_variable, parse_term, term_text
+from .learning.gaps import AskedWhole, Gaps, goal_methods, tested, without_goals
+from .learning.lessons import Lesson, learn
+from .learning.proposals import Asking, Attempt, Objection, PausableClock, Proposals
+from .search.solver import (
+    Meter,
+    Outcome,
+    all_declared,
+    explain,
+    make_world,
+    network_of,
+    reasons_of,
+    search,
+    without_dead_ends,
+)
+from .search.strategies import Setting, by_rank
+from .search.tree import Tree, joined, plan_of, tree_of
+from .verification.verify import verify
 
 _TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
 """What carrying one proposal out on a copy of the state may cost."""
