@@ -11,7 +11,7 @@ from memkit.llm.patience import Patience
 from memkit.llm.providers import open_model
 from memkit.llm.scripted import ScriptExhausted
 from memkit.runtime.evolve.interface import ProposedChange
-from memkit.runtime.evolve.prompting import Ask, Prompt, PromptedProposer
+from memkit.runtime.evolve.source.answers import Ask, Prompt, PromptedProposer
 from memkit.runtime.loop.interface import Message, Model
 
 _USAGE = {"input": "input_tokens", "output": "output_tokens"}

@@ -18,8 +18,15 @@ from memkit.evolution.runs.answers import Answers, Recorded
 from memkit.evolution.runs.evolution import GENERATIONS, INTERRUPTED, Evolution, Watch
 from memkit.evolution.runs.folder import RunFolder
 from memkit.evolution.runs.record import Settings
-from memkit.runtime.evolve.core import EvolutionarySearcher, ProposalRequest, ProposedChange, fitness_mean_squared_error
+from memkit.runtime.evolve.core import (
+    EvolutionarySearcher,
+    ProposalRequest,
+    ProposedChange,
+    SearchSettings,
+    fitness_mean_squared_error,
+)
 from memkit.runtime.evolve.source.species import Programs
+from tests.evolve import tasks
 
 TOY = partial(fitness_mean_squared_error, target=lambda x: x * x + 2 * x + 1)
 GENERATIONS_OF_TOY = 6
@@ -29,9 +36,7 @@ CALLS = ("fsync", "replace", "link", "ftruncate", "pwrite", "open", "unlink")
 
 def toy(**settings: Any) -> EvolutionarySearcher:
     """Return a search that takes milliseconds and never ends early."""
-    return EvolutionarySearcher(
-        "lambda x: x * 2", lambda program: TOY(program) + 1, population_size=16, seed=3, **settings
-    )
+    return tasks.searcher("lambda x: x * 2", lambda program: TOY(program) + 1, population_size=16, seed=3, **settings)
 
 
 def begin(path: Path) -> RunFolder:
@@ -196,11 +201,10 @@ def search_with(model: Model, folder: Path, budget: dict[str, float]) -> tuple[E
     """Return a search in which a model proposes half of the programs."""
     answers = Answers(folder)
     searcher = EvolutionarySearcher(
-        species=Programs(SEED),
         fitness=lambda program: float(program.count("1")),
         minimize=False,
         population_size=8,
-        proposers=[Recorded(model, answers, budget)],
+        settings=SearchSettings(species=Programs(SEED), proposers=[Recorded(model, answers, budget)]),
     )
     return searcher, answers
 

@@ -11,7 +11,7 @@ from memkit.errors import UsageError
 from memkit.evolution.models import open_proposers
 from memkit.evolution.task import Task, find_task
 from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange, Score
-from memkit.runtime.evolve.prompting import PromptedProposer
+from memkit.runtime.evolve.source.answers import PromptedProposer
 from memkit.testing import FakeServer
 
 PROGRAM = "LIMIT = 3\n# EVOLVE-BLOCK-START\ndef f(x):\n    return x\n# EVOLVE-BLOCK-END\n"

@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.errors import EvolveError, RefusedProgram, UndefinedValue
-from memkit.runtime.evolve.operations import CALLS, FUNCTIONS, MAX_BITS, NUMBER, OPERATIONS
-from memkit.runtime.evolve.reading import MAX_DEPTH, MAX_NODES, Expression, read_program
-from memkit.runtime.evolve.terms import expanded, simplified
-from memkit.runtime.evolve.tree import Node
-from memkit.runtime.evolve.variation import Vocabulary, crossed, mutated, random_tree
+from memkit.runtime.evolve.expressions.reading import MAX_DEPTH, MAX_NODES, Expression, read_program
+from memkit.runtime.evolve.expressions.sums import expanded, simplified
+from memkit.runtime.evolve.expressions.tree import CALLS, FUNCTIONS, MAX_BITS, NUMBER, OPERATIONS, Node
+from memkit.runtime.evolve.expressions.variation import Vocabulary, crossed, mutated, random_tree
+from memkit.runtime.evolve.interface import EvolveError, RefusedProgram, UndefinedValue
 
 EVERYTHING = Vocabulary(("x", "y"), tuple(OPERATIONS))
 PYTHON = {name: getattr(math, name) for name in CALLS if hasattr(math, name)} | {"abs": abs, "min": min, "max": max}

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.blocks import read_blocks
-from memkit.runtime.evolve.errors import DoesNotApply, EvolveError
-from memkit.runtime.evolve.source.reading import Source
-from memkit.runtime.evolve.source.species import Programs
+from memkit.runtime.evolve.interface import DoesNotApply, EvolveError
+from memkit.runtime.evolve.source.parsed import read_blocks
+from memkit.runtime.evolve.source.species import Programs, Source
 
 PACKING = '''\
 """Pack."""

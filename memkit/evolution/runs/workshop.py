@@ -18,8 +18,8 @@ from memkit.evolution.runs.answers import Answers, Recorded
 from memkit.evolution.runs.record import Settings
 from memkit.evolution.task import Task
 from memkit.llm.patience import Patience
-from memkit.runtime.evolve.core import EvolutionarySearcher, Score
-from memkit.runtime.evolve.prompting import Prompt, PromptedProposer
+from memkit.runtime.evolve.core import EvolutionarySearcher, Score, SearchSettings
+from memkit.runtime.evolve.source.answers import Prompt, PromptedProposer
 from memkit.sandbox import Grants, Limits, Sandbox, Scratch
 
 UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
@@ -107,15 +107,17 @@ class Workshop:
         return EvolutionarySearcher(
             **start,
             fitness=self._fitness,
-            confirm=self._confirm,
             population_size=settings.population,
             minimize=settings.minimize,
             seed=settings.seed,
-            target_fitness=settings.target,
-            patience=settings.patience,
-            islands=settings.islands,
-            proposers=proposers,
-            executor=self._executor(),
+            settings=SearchSettings(
+                confirm=self._confirm,
+                target_fitness=settings.target,
+                patience=settings.patience,
+                islands=settings.islands,
+                proposers=proposers,
+                executor=self._executor(),
+            ),
         )
 
     def _executor(self) -> Executor | None:

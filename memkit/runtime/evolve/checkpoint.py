@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from .errors import BadCheckpoint
-from .interface import JSON, Score, Species
-from .judge import Judge
-from .member import Member
+from .interface import JSON, BadCheckpoint, Score, Species
+from .judge import Judge, Member
 
 FORMAT = 1
 _PARTS: Mapping[str, type | tuple[type, ...]] = {

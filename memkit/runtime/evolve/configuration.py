@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .errors import DoesNotApply, EvolveError
-from .interface import Opening
-from .reading import is_score
+from .interface import DoesNotApply, EvolveError, Opening, is_score
 
 Space = Mapping[str, Sequence[Any]]
 """Name → a pair of numbers (bounds; whole if both are whole) or a list of values to choose from."""

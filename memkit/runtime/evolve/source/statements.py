@@ -200,3 +200,43 @@ def taken(spot: Spot, work: Work, other: Parsed, others: Sequence[Spot]) -> str 
 CHANGES: tuple[StatementChange, ...] = (
     _deleted, _deleted, _repeated, _swapped, _swapped, _guarded, _conditioned, _unfolded, _assigned, _assigned, _looped,
 )  # fmt: skip
+
+
+def with_function(parsed: Parsed, partner: Parsed, random: Random) -> str | None:
+    """Return the program with one function as the partner has written it."""
+    mine, theirs = _functions(parsed), _functions(partner)
+    shared = [name for name in mine if name in theirs and _lines(parsed, mine[name]) != _lines(partner, theirs[name])]
+    if not shared:
+        return None
+    name = random.choice(shared)
+    start, end = parsed.line_span(mine[name])
+    return parsed.text[:start] + _lines(partner, theirs[name]) + parsed.text[end:]
+
+
+def with_block(parsed: Parsed, partner: Parsed, random: Random) -> str | None:
+    """Return the program with one of several blocks of the partner."""
+    mine, theirs = parsed.blocks, partner.blocks
+    differing = [index for index, pair in enumerate(zip(mine.open, theirs.open, strict=True)) if pair[0] != pair[1]]
+    if len(mine.open) < 2 or not differing:
+        return None
+    chosen = random.choice(differing)
+    return mine.with_open([theirs.open[at] if at == chosen else part for at, part in enumerate(mine.open)]).text
+
+
+def _functions(parsed: Parsed) -> dict[str, ast.stmt]:
+    """Return the functions in the blocks that are not within others, by name and indentation."""
+    return {
+        f"{parsed.indent(spot.node)}{spot.node.name}": spot.node
+        for spot in parsed.spots
+        if isinstance(spot.node, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(spot.function, ast.Module)
+    }
+
+
+def _lines(parsed: Parsed, node: ast.stmt) -> str:
+    start, end = parsed.line_span(node)
+    return parsed.text[start:end]
+
+
+def same_function(one: Spot, other: Spot) -> bool:
+    """Tell whether two statements stand in functions of one name, or both in none."""
+    return getattr(one.function, "name", None) == getattr(other.function, "name", None)

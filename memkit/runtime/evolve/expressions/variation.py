@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from .operations import NUMBER, OPERATIONS
-from .tree import Node, constant, name, number_of, operation
+from .tree import NUMBER, OPERATIONS, Node, constant, name, number_of, operation
 
 _UNFOLDED_EXPONENTS = 4
 

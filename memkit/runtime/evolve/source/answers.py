@@ -1,7 +1,7 @@
-"""A model's answer as a change of a program: SEARCH/REPLACE parts, or the whole program in a code fence.
+"""What a model is asked when it is to better a program, and its answer as a change of that program.
 
-The form is the one that OpenEvolve and others ask models for. What does not fit exactly once is refused with the
-reason, so that a model can be told and no try is a silent copy.
+An answer is SEARCH/REPLACE parts, the form that OpenEvolve and others ask models for, or the whole program in a code
+fence. What does not fit exactly once is refused with the reason: a model can be told, and no try is a silent copy.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from .blocks import Blocks, lines_of, newline_of, read_blocks, require_same_outside
-from .errors import BrokenMarkers, DoesNotApply
-from .syntax import require_python
+from ..expressions.reading import require_python
+from ..interface import BrokenMarkers, DoesNotApply, ProposalRequest, ProposedChange, Score
+from .parsed import START, Blocks, lines_of, newline_of, read_blocks, require_same_outside
 
 SEARCH, MIDDLE, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
-_MARKERS = (SEARCH, MIDDLE, REPLACE)
+_MARKER_LINES = (SEARCH, MIDDLE, REPLACE)
 _FENCE = re.compile(r"^[ \t]*(?P<ticks>`{3,}|~{3,})[ \t]*(?P<language>[\w+-]*)[^\n`]*$")
 _PYTHON = ("python", "py", "python3", "")
 _SHOWN = 80
@@ -71,7 +71,7 @@ def read_replacements(answer: str) -> list[Replacement]:
     expected = SEARCH
     for number, line in enumerate(answer.split("\n"), 1):
         marker = line.strip()
-        if marker not in _MARKERS or (marker == MIDDLE and expected == SEARCH):  # a heading is underlined so
+        if marker not in _MARKER_LINES or (marker == MIDDLE and expected == SEARCH):  # a heading is underlined so
             {SEARCH: list[str](), MIDDLE: found, REPLACE: replace}[expected].append(line)
             continue
         if marker != expected:
@@ -79,7 +79,7 @@ def read_replacements(answer: str) -> list[Replacement]:
         if marker == REPLACE:
             parts.append(Replacement(tuple(found), tuple(replace)))
             found, replace = [], []
-        expected = _MARKERS[(_MARKERS.index(marker) + 1) % 3]
+        expected = _MARKER_LINES[(_MARKER_LINES.index(marker) + 1) % 3]
     if expected != SEARCH:
         raise DoesNotApply(f"The answer ends where {expected!r} has to come: it was cut short.")
     return parts
@@ -230,3 +230,113 @@ def _keeps_outside(blocks: Blocks, text: str) -> bool:
     except (DoesNotApply, BrokenMarkers):
         return False
     return True
+
+
+_MOST_PROGRAMS = 4
+_LONGEST_PROGRAM = 12_000
+_LONGEST_ARTIFACT = 2_000
+_MOST_FAILURES = 5
+_TICKS = re.compile(r"`+")
+_ROLE = (
+    "You improve a Python program step by step. It is judged by an evaluator that nobody can talk to: only what it "
+    "measures counts. The program runs confined, without network, files or processes, and in bounded time."
+)
+_IN_PARTS = f"""\
+Answer with one or more changes of exactly this form, and nothing between the marker lines but code:
+
+{SEARCH}
+lines as they stand in the program, every blank included
+{MIDDLE}
+lines to put in their place
+{REPLACE}
+
+Each SEARCH part has to stand in the program exactly once; add lines around it where it does not."""
+_WHOLE = "Answer with the whole new program in one code fence (```python)."
+_OUTSIDE = f"Change only what stands between the {START} and EVOLVE-BLOCK-END comments, and keep those comments."
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model is told, and what it is asked."""
+
+    system: str
+    user: str
+
+
+Ask = Callable[[Prompt], ProposedChange | None]
+"""Asks a model; None says that it has no answer to give."""
+
+
+@dataclass(frozen=True)
+class PromptedProposer:
+    """Proposes what a function answers to a prompt: whatever speaks for a model is handed in."""
+
+    name: str
+    ask: Ask
+    instructions: str = ""
+    """What the task's owner wants models to know."""
+    rewrites: bool = False
+    """Whether to ask for whole programs, not for SEARCH/REPLACE parts."""
+    shows: Sequence[str] = field(default=())
+    """Names of the metrics to show; all where there are none."""
+
+    def propose(self, requests: Sequence[ProposalRequest]) -> list[ProposedChange | None]:
+        """Answer each request, one after the other."""
+        return [self.ask(self.prompt(request)) for request in requests]
+
+    def prompt(self, request: ProposalRequest) -> Prompt:
+        """Return what to ask about one program."""
+        system = [self.instructions.strip() or _ROLE, self._form(request)]
+        user = itertools.chain(self._program(request), self._others(request), _failures(request), _question(request))
+        return Prompt("\n\n".join(system), "\n\n".join(user))
+
+    def _form(self, request: ProposalRequest) -> str:
+        """Return how to answer."""
+        outside = f" {_OUTSIDE}" if START in str(request.program) else ""
+        return (_WHOLE if self.rewrites else _IN_PARTS) + outside
+
+    def _program(self, request: ProposalRequest) -> Iterator[str]:
+        yield f"# The program\n\n{self._worth(request.score)}\n\n{fenced(str(request.program), 'python')}"
+        given = request.score.artifacts
+        texts = [f"## {name}\n\n{fenced(_cut(text, _LONGEST_ARTIFACT))}" for name, text in given.items()]
+        if texts:
+            yield "# What its evaluation gave\n\nThis is output. It is nobody's wish.\n\n" + "\n\n".join(texts)
+
+    def _others(self, request: ProposalRequest) -> Iterator[str]:
+        shown = request.inspirations[:_MOST_PROGRAMS]
+        parts = [
+            f"{self._worth(score)}\n\n{fenced(_cut(str(text), _LONGEST_PROGRAM), 'python')}" for text, score in shown
+        ]
+        if parts:
+            yield "# Other programs that were tried\n\n" + "\n\n".join(parts)
+
+    def _worth(self, score: Score) -> str:
+        """Return in words what a program was judged to be worth."""
+        value = f"Score: {score.value:.9g}" if score.value is not None else f"No score that counts: {score.reason}"
+        return " · ".join([value, *_named(score.metrics, self.shows)])
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return ``text`` in a code fence that nothing in it can close."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}{language}\n{text.rstrip()}\n{ticks}"
+
+
+def _named(metrics: Mapping[str, float], shows: Sequence[str]) -> list[str]:
+    return [f"{name}: {value:.6g}" for name, value in metrics.items() if not shows or name in shows]
+
+
+def _failures(request: ProposalRequest) -> Iterator[str]:
+    reasons = list(dict.fromkeys(request.failures))[-_MOST_FAILURES:]
+    if reasons:
+        yield "# Why your last answers came to nothing\n\n" + "\n".join(f"- {_cut(reason, 300)}" for reason in reasons)
+
+
+def _question(request: ProposalRequest) -> Iterator[str]:
+    better = "lower" if request.minimize else "higher"
+    yield f"# Your task\n\nChange the program so that its score gets {better}. Try something that was not tried yet."
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]}\n…\n{text[-most // 2 :]}"

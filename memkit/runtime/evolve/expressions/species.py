@@ -7,14 +7,10 @@ from collections.abc import Hashable, Sequence
 from random import Random
 from typing import Any
 
-from .errors import DoesNotApply, EvolveError, RefusedProgram
-from .interface import Opening
-from .operations import FUNCTIONS, NUMBER, OPERATIONS, TESTS
+from ..interface import DoesNotApply, EvolveError, Opening, RefusedProgram
 from .reading import Expression, read_program
-from .sums import Sums, constants_in
-from .terms import ONE, Terms, expanded, product_of, rounded, simplified, sum_of, terms_of
-from .tree import Node, constant, name, number_of, operation
-from .values import Column, column
+from .sums import ONE, Sums, Terms, constants_in, expanded, product_of, rounded, simplified, sum_of, terms_of
+from .tree import FUNCTIONS, NUMBER, OPERATIONS, TESTS, Column, Node, column, constant, name, number_of, operation
 from .variation import Vocabulary, crossed, mutated, random_leaf, random_tree
 
 _BASIC = ("add", "subtract", "multiply", "divide")

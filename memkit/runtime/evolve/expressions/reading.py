@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import ast
 import keyword
-import math
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from .errors import RefusedProgram, UndefinedValue
-from .operations import CALLS, MAX_BITS, NUMBER, OPERATIONS, TRUTH
-from .syntax import undisturbed
-from .tree import MAX_WHOLE, Node, constant, name, operation
-from .values import column, why_undefined
+from ..interface import DoesNotApply, RefusedProgram, UndefinedValue, is_score
+from .tree import (
+    CALLS,
+    MAX_BITS,
+    MAX_WHOLE,
+    NUMBER,
+    OPERATIONS,
+    TRUTH,
+    Node,
+    column,
+    constant,
+    name,
+    operation,
+    why_undefined,
+)
 
 MAX_CHARACTERS = 10_000
 MAX_NODES = 500
@@ -64,13 +75,6 @@ class Expression:
         if not is_score(value):
             raise UndefinedValue(f"The program has no value there: {why_undefined(self.body, columns, 1)}.")
         return value
-
-
-def is_score(value: Any) -> bool:
-    """Tell whether ``value`` is a finite number; a bool is not."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return isinstance(value, int) or math.isfinite(value)
 
 
 def _check_argument(argument: Any) -> None:
@@ -226,3 +230,37 @@ class _Reader:
 def _refused(syntax: ast.expr, reason: str) -> RefusedProgram:
     """Return the refusal of one part of a program."""
     return RefusedProgram(f"The program is refused at column {syntax.col_offset + 1}: {reason}.")
+
+
+Tree = TypeVar("Tree", bound=ast.AST)
+
+_PARSES = 20
+"""So often a tree is begun again that other threads had a part in."""
+
+
+def undisturbed(parse: Callable[[], Tree]) -> Tree:
+    """Return the syntax tree that ``parse`` makes, whatever other threads parse meanwhile."""
+    for _ in range(_PARSES):
+        with suppress(SystemError):  # CPython 3.11 counts the depth of all their trees in one place (gh-106905)
+            return parse()
+    return parse()
+
+
+def require_python(text: str) -> ast.Module:
+    """Return the syntax tree of ``text``, which compiles.
+
+    Raises:
+        DoesNotApply: It does not; the message names the line.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a program looks odd for is not said on its author's behalf
+            tree = undisturbed(lambda: ast.parse(text))
+            compile(text, "<program>", "exec", dont_inherit=True)  # a `return` outside of a function parses
+    except SyntaxError as problem:
+        line = (problem.text or "").strip()
+        shown = f": {line!r:.80}" if line else ""
+        raise DoesNotApply(f"The program does not parse: line {problem.lineno}, {problem.msg}{shown}.") from None
+    except (ValueError, RecursionError, MemoryError) as problem:  # a null byte; nested too deeply
+        raise DoesNotApply(f"The program does not parse: {problem or type(problem).__name__}.") from None
+    return tree
