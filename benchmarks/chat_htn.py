@@ -17,7 +17,7 @@ from typing import Any
 from hostile_proposals import DOMAIN, LEARNED, PROBLEM, cases
 from table import print_rows
 
-from memkit.learned.asking import AskedModel
+from memkit.domains.gaps import AskedModel
 from memkit.llm.reference import ReferenceModel
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
 from memkit.runtime.htn.learning.gaps import Question, read_answer

@@ -17,9 +17,7 @@ from memkit.cli.progress import GenerationProgress
 from memkit.cli.stopping import Stopping
 from memkit.cli.stores import store_if_any
 from memkit.errors import UsageError
-from memkit.evolution.runs.carrying import Audience
-from memkit.evolution.runs.evolution import INTERRUPTED
-from memkit.evolution.runs.outcome import Evolved
+from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved
 from memkit.sandbox import RUNTIMES
 from memkit.terminal import counted
 from memkit.use_cases.evolve_program import EvolutionRequest, evolve_program

@@ -10,10 +10,9 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.stores import store_if_any
-from memkit.evolution.runs.account import SHORT, Account
-from memkit.evolution.runs.folder import LATEST
-from memkit.evolution.runs.lineage import Step
-from memkit.evolution.runs.status import Status, status_of
+from memkit.evolution.account import SHORT, Account, Status, status_of
+from memkit.evolution.folder import LATEST
+from memkit.evolution.individuals import Step
 from memkit.store.files import write_whole
 from memkit.terminal import counted
 from memkit.use_cases.read_evolution import read_evolution

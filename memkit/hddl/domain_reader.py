@@ -12,14 +12,9 @@ from memkit.runtime.htn.language.checks import check_domain
 from memkit.runtime.htn.language.start import read_items
 from memkit.runtime.htn.language.terms import Head
 
-from .conditions import read_conditions
-from .effects import TOTAL_COST, read_effects
-from .forms import Form, Part, Word, form, parse, sections, word, words_of
-from .networks import KEYS, read_network
-from .notes import read_notes
-from .source import Source
-from .types import Types
-from .vocabulary import Vocabulary, bound, typed_groups
+from .clauses import KEYS, TOTAL_COST, read_conditions, read_effects, read_network
+from .forms import Form, Part, Source, Word, form, parse, read_notes, sections, word, words_of
+from .vocabulary import Types, Vocabulary, bound, typed_groups
 
 _SECTIONS = (
     ":requirements", ":types", ":constants", ":predicates", ":functions", ":task", ":method", ":action",

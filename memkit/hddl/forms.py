@@ -1,12 +1,64 @@
-"""Words and lists in round brackets, each with its position in the text."""
+"""HDDL as text: a file's words and lists in round brackets with their places, and notes for memkit behind ``;@``."""
 
 from __future__ import annotations
 
+import difflib
+import json
 import re
-from collections.abc import Iterator
-from typing import Union
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union
 
-from .source import Source
+from memkit.errors import UsageError
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes; the largest problems of competitions have a tenth of it."""
+_MOST_COMPARED = 5000
+"""Among more names than this, looking for a similar one would take seconds."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text with the name that errors call it by."""
+
+    name: str
+    text: str
+
+    def error(self, at: int, message: str) -> UsageError:
+        """Return the error that something is wrong at a position of the text."""
+        line = self.text.count("\n", 0, at) + 1
+        column = at - (self.text.rfind("\n", 0, at) + 1) + 1
+        return UsageError(f"{self.name}:{line}:{column}: {message}", path=self.name, line=line)
+
+
+def load_source(path: Path, *, name: str | None = None) -> Source:
+    """Return the text of a file; raises ``UsageError`` for what is not there, too large or no text."""
+    shown = name or str(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror or error}.", path=shown) from None
+    if len(content) > LARGEST:
+        raise UsageError(f"{shown} has more than {LARGEST >> 20} MiB, which no domain or problem needs.", path=shown)
+    try:
+        return Source(shown, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{shown}:{line}: this is not UTF-8 text.", path=shown, line=line) from None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return which known name was probably meant, or which there are."""
+    names = list(known)
+    if len(names) > _MOST_COMPARED:
+        return ""
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f" Did you mean {close[0]}?"
+    return f" Known: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else ""
+
 
 MOST_NESTED = 60
 """How deep lists may lie in each other; competition domains need ten."""
@@ -135,3 +187,39 @@ def sections(source: Source, parts: list[Part], known: tuple[str, ...], what: st
             raise source.error(key.at, f"{key} stands here for the second time.")
         found[key.key] = form(source, value, f"what belongs to {key}")
     return found
+
+
+_KINDS: Mapping[str, Any] = {
+    "description": str, "tool": str, "idempotent": bool, "learned": bool, "declared": bool,
+    "arguments": dict, "undeclared": list, "effects": list, "state": list,
+}  # fmt: skip
+"""What each note holds; lists and objects are of texts."""
+_WANTED = {str: "a text", bool: "true or false", list: "a list of texts", dict: "an object of texts"}
+
+
+def read_notes(source: Source, given: Form, known: tuple[str, ...]) -> dict[str, Any]:
+    """Return the notes of a list by their key; raises ``UsageError`` with the place of one that is none."""
+    found: dict[str, Any] = {}
+    for note in given.notes:
+        key, _, value = note[2:].partition(":")
+        key = key.strip()
+        if key not in known:
+            raise source.error(note.at, f"';@' begins a note of memkit, and here is none of {', '.join(known)}.")
+        found[key] = _noted(source, note, key, value)
+    return found
+
+
+def _noted(source: Source, note: Word, key: str, text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise source.error(note.at, f"the note {key} is not followed by JSON.") from None
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not isinstance(value, _KINDS[key]) or not all(isinstance(each, str) for each in inside):
+        raise source.error(note.at, f"the note {key} is {_WANTED[_KINDS[key]]}.")
+    return value
+
+
+def write_note(key: str, value: Any) -> str:
+    """Return a note as a line of its own."""
+    return f";@ {key}: {json.dumps(value)}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memkit.runtime.htn.core import Domain, Problem
 
-from .source import Source, load_source
+from .forms import Source, load_source
 
 SUFFIX = ".hddl"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from memkit.errors import UsageError
@@ -19,15 +20,10 @@ from memkit.runtime.htn.core import (
 from memkit.runtime.htn.language.checks import check_problem
 from memkit.runtime.htn.language.terms import Head
 
-from .conditions import read_conditions
+from .clauses import KEYS, TOTAL_COST, Network, read_conditions, read_network
 from .domain_reader import defined_name
-from .effects import TOTAL_COST
-from .forms import Form, Word, form, parse, sections, word
-from .names import plain_name
-from .networks import KEYS, Network, read_network
-from .source import Source
-from .types import Types
-from .vocabulary import Vocabulary, bound
+from .forms import Form, Source, Word, form, parse, sections, word
+from .vocabulary import Types, Vocabulary, bound
 
 _SECTIONS = (":domain", ":requirements", ":objects", ":htn", ":htn-ti", ":init", ":goal", ":metric")
 _UNSUPPORTED = {":constraints": "constraints on the course of a plan"}
@@ -194,3 +190,15 @@ def _initial(name: str, parameters: tuple[Parameter, ...], network: Network) -> 
         f"initial-{name}", Head(INITIAL, (), {}), network.conditions, network.subtasks, variables=parameters,
         ordering=network.ordering,
     )  # fmt: skip
+
+
+_LONGEST = 64
+
+
+def plain_name(name: str) -> str:
+    """Return a name of small letters, digits, - and _ for one that may have any; nothing if none of it is left.
+
+    >>> plain_name("Rover GTOHP")
+    'rover-gtohp'
+    """
+    return re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:_LONGEST]

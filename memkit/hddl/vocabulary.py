@@ -1,15 +1,134 @@
-"""The names of a domain: compared without regard to case, and kept as they were spelled where they were declared."""
+"""What names may be used, and how: types, predicates, functions, tasks and objects of a domain being read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from memkit.runtime.htn.core import Parameter, Term
 
-from .forms import Form, Part, Word, word
-from .source import Source, hint
-from .types import ROOT, Types
+from .forms import Form, Part, Source, Word, hint, word
+
+ROOT = "object"
+_NEARLY = 0.75
+"""How alike two names are of which one may be the other misspelt: one letter of five, or two that changed places."""
+
+
+class Types:
+    """Types by name, compared without regard to case."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.above: dict[str, str] = {}
+        """Each type with the one above it."""
+        self._spelled: dict[str, str] = {ROOT: ROOT}
+        self._implied: list[Word] = []
+        """Types that stand only to the right of others, which declares them as well."""
+        self._unions: dict[frozenset[str], str] = {}
+
+    def declare(self, groups: Sequence[tuple[list[Word], Part | None]]) -> None:
+        """Take in the types of ``(:types truck - vehicle …)``, in whatever order they stand."""
+        for names, _ in groups:
+            for name in names:
+                self._spelled.setdefault(name.key, str(name))
+        for names, kind in groups:
+            above = self._above(kind)
+            for name in names:
+                self._put(name, above)
+
+    def refuse_misspelt(self, used: Iterable[Word]) -> None:
+        """Raise ``UsageError`` for a type that only another type is below, where its name is nearly that of a third.
+
+        Domains of competitions declare types by putting others below them; then something else uses them.
+        """
+        if not self._implied:
+            return
+        known = {each.key for each in used}
+        for name in self._implied:
+            spelled = str(name)
+            others = [other for other in self.above if other != spelled and spelled not in self._chain(other)]
+            near = [] if name.key in known else get_close_matches(spelled, others, n=1, cutoff=_NEARLY)
+            if near:
+                message = f"the type {name} is declared and used nowhere else. Did you mean {near[0]}? Else declare it."
+                raise self._source.error(name.at, message)
+
+    def take(self, above: Mapping[str, str]) -> None:
+        """Take in the types of a domain that was read before."""
+        self.above = dict(above)
+        self._spelled |= {name.lower(): name for pair in above.items() for name in pair}
+
+    def _above(self, kind: Part | None) -> str:
+        if kind is None:
+            return ROOT
+        if isinstance(kind, Form):
+            raise self._source.error(kind.at, "a type below several others ('either') is not supported.")
+        if kind.key not in self._spelled:
+            self._implied.append(kind)
+            self._spelled[kind.key] = str(kind)
+            self.above[str(kind)] = ROOT
+        return self._spelled[kind.key]
+
+    def _put(self, name: Word, above: str) -> None:
+        own = self._spelled[name.key]
+        if own == ROOT:
+            return
+        if self.above.get(own, ROOT) not in (ROOT, above) or above == own:
+            raise self._source.error(name.at, f"the type {name} is below {self.above.get(own, own)} and {above}.")
+        if above != ROOT or own not in self.above:
+            self.above[own] = above
+
+    def resolve(self, kind: Part, *, loose: bool = False) -> str:
+        """Return the declared type that a word or ``(either a b)`` stands for.
+
+        Where a name is only declared (``loose``), as in predicates, the nearest type above all of them will do.
+        """
+        if isinstance(kind, Word):
+            found = self._spelled.get(kind.key)
+            if found is None:
+                raise self._source.error(
+                    kind.at, f"the type {kind} is not declared.{hint(kind, self._spelled.values())}"
+                )
+            return found
+        if kind.head != "either" or len(kind) < 2:
+            raise self._source.error(kind.at, "a type is a name, or (either NAME NAME).")
+        members = self._members([self.resolve(part) for part in kind[1:]])
+        if len(members) == 1:
+            return members[0]
+        return self._common(members) if loose else self._union(members, kind)
+
+    def _chain(self, name: str) -> list[str]:
+        found = [name]
+        while found[-1] != ROOT and len(found) <= len(self.above) + 1:
+            found.append(self.above.get(found[-1], ROOT))
+        return found
+
+    def _members(self, names: list[str]) -> list[str]:
+        """Leave out what another of the names already covers."""
+        return [name for name in dict.fromkeys(names) if not set(self._chain(name)[1:]) & set(names)]
+
+    def _common(self, members: list[str]) -> str:
+        chains = [self._chain(name) for name in members]
+        return next(name for name in chains[0] if all(name in chain for chain in chains))
+
+    def _union(self, members: list[str], kind: Form) -> str:
+        """Return the type right above the members and below what was above all of them."""
+        key = frozenset(members)
+        if key not in self._unions:
+            parents = {self.above.get(name, ROOT) for name in members}
+            name = "either_" + "_".join(sorted(members))
+            if len(parents) != 1 or name.lower() in self._spelled:
+                raise self._source.error(
+                    kind.at,
+                    f"{' and '.join(members)} do not stand side by side below one type, so that no type is exactly "
+                    "both. Declare a type above them, and use it here.",
+                )
+            self.above[name] = parents.pop()
+            self.above.update(dict.fromkeys(members, name))
+            self._spelled[name.lower()] = name
+            self._unions[key] = name
+        return self._unions[key]
+
 
 Variables = Mapping[str, str]
 """The variables that are bound, by their spelling in lower case."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memkit.domain_proofs import expectation_of, require_domain
-from memkit.domains import document_problem, domain_file, load_domain
+from memkit.domains.files import document_problem, domain_file, load_domain
+from memkit.domains.learned import read_method
+from memkit.domains.proofs import expectation_of, require_domain
 from memkit.errors import MemkitError, NotFound, UsageError
-from memkit.learned.shelf import read_method
 from memkit.lint.checked import Checked
 from memkit.lint.collection import Collection
 from memkit.lint.interface import Finding

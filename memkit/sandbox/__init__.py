@@ -1,7 +1,6 @@
 """Run programs that nobody has read: confined by the kernel, called with plain data, judged from outside."""
 
-from .bare.client import Candidate
-from .bare.failure import Failure
+from .bare.client import Candidate, Failure
 from .container import RUNTIMES, Runtime
 from .evaluator import Evaluator, evaluate_in_sandbox
 from .interface import Evaluation, Grants, Layer, Limits, Report, SandboxUnavailable, Scratch

@@ -22,12 +22,10 @@ from typing import Any, Self
 from memkit.errors import UsageError
 from memkit.terminal import one_line
 
-from .bare.answers import read_answers
-from .bare.client import Line
-from .bare.codec import Malformed
+from .bare.client import Failure, Line, failure, read_failure
+from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send
 from .bare.evaluations import MOST
-from .bare.failure import Failure, failure, read_failure
-from .bare.frames import Ended, Late, TooLarge, framed, receive, send
+from .bare.proxy import read_answers
 from .interface import Evaluation, Grants, Limits
 from .sandbox import BARE, Sandbox, private_folder, source_of
 

@@ -19,8 +19,7 @@ from memkit.errors import UsageError
 from memkit.terminal import one_line
 
 from .bare.client import Address, Candidate
-from .bare.codec import Malformed
-from .bare.frames import Ended, Late, TooLarge, framed, receive, send
+from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send
 from .container import PLACE_INSIDE, RUNTIMES, Bundle, Runtime, find_runtime
 from .interface import Grants, Layer, Limits, Report, SandboxUnavailable
 

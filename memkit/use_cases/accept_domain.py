@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.domain_proofs import prove_domain
+from memkit.domains.proofs import BUDGET, prove_domain
 from memkit.errors import NegativeAnswer
-from memkit.learned.judging import BUDGET
 from memkit.runtime.htn.core import Domain
 from memkit.store.yaml import Document
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.agent import Parts
+from memkit.domains.runs import PlanRun, PlanRuns
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
-from memkit.plan_runs import PlanRun, PlanRuns
 from memkit.runtime.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.runtime.htn.execution import foresee
 from memkit.runtime.htn.execution.course import Belief

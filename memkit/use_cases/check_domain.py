@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memkit.domains import domain_file, is_file_name
+from memkit.domains.files import domain_file, is_file_name
 from memkit.errors import StoreFault, UsageError
 from memkit.lint.interface import LintReport, Source
 from memkit.lint.rules import RULES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.domains import FOLDER, PROBLEMS
+from memkit.domains.files import FOLDER, PROBLEMS
 from memkit.errors import UsageError
 from memkit.store.change import change_files
 from memkit.store.layout import checked_name

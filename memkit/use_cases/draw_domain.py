@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from memkit.domains import domain_file, find_domain, is_file_name
+from memkit.domains.files import domain_file, find_domain, is_file_name
+from memkit.domains.learned import Shelf
 from memkit.drawing.interface import Drawing, Form, draw
-from memkit.drawing.task_network import task_network
-from memkit.learned.shelf import Shelf
+from memkit.drawing.planning import task_network
 from memkit.store.files import write_whole
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.drawing.decomposition import decomposition
 from memkit.drawing.interface import Drawing, Form, draw
+from memkit.drawing.planning import decomposition
 from memkit.runtime.htn.core import Result
 from memkit.store.files import write_whole
 

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.evolution.runs.answers import Answers
-from memkit.evolution.runs.carrying import Audience, carry_on, now
-from memkit.evolution.runs.checkpoints import Found
-from memkit.evolution.runs.folder import RunFolder, new_run_name, runs_folder
-from memkit.evolution.runs.outcome import Evolved
-from memkit.evolution.runs.record import RunRecord, Settings, settle
-from memkit.evolution.runs.task_files import digests, task_files
-from memkit.evolution.runs.workshop import Workshop
+from memkit.evolution.answers import Answers
+from memkit.evolution.carrying import Audience, Evolved, carry_on, now
+from memkit.evolution.folder import RunFolder, new_run_name, runs_folder
+from memkit.evolution.record import Found, RunRecord, Settings, digests, settle, task_files
 from memkit.evolution.task import Task, find_task
+from memkit.evolution.workshop import Workshop
 from memkit.llm.patience import Patience
 from memkit.sandbox import usable_runtime
 

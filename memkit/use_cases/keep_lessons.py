@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
+from memkit.domains.learned import Shelf
 from memkit.errors import EnvironmentFault
-from memkit.learned.shelf import Shelf
 from memkit.runtime.htn.core import Problem
 from memkit.runtime.htn.learning.lessons import Lesson
 from memkit.store.change import change_file

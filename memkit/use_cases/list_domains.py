@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.domains import FOLDER, domain_files, load_domain, problem_files
-from memkit.learned.shelf import Shelf
+from memkit.domains.files import FOLDER, domain_files, load_domain, problem_files
+from memkit.domains.learned import Shelf
 from memkit.runtime.htn.core import Domain
 
 

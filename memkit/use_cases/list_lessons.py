@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import domain_file, find_domain
+from memkit.domains.files import domain_file, find_domain
+from memkit.domains.gaps import entries
+from memkit.domains.learned import FOLDER, Shelf
 from memkit.errors import MemkitError
-from memkit.learned.gaps import entries
-from memkit.learned.shelf import FOLDER, Shelf
 
 
 @dataclass(frozen=True)

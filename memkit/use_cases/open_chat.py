@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
-from memkit.domains import load_domains
+from memkit.domains.files import load_domains
+from memkit.domains.learned import Shelf
+from memkit.domains.runs import PlanRuns
 from memkit.errors import NotFound, UsageError
-from memkit.learned.shelf import Shelf
 from memkit.llm.summaries import open_summariser
-from memkit.plan_runs import PlanRuns
 from memkit.runtime.htn.core import Method
 from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import Approval, Settle

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import FOLDER, find_domain, problem_in_domain
+from memkit.domains.files import FOLDER, find_domain, problem_in_domain
+from memkit.domains.learned import Shelf
 from memkit.errors import UsageError
-from memkit.learned.shelf import Shelf
 from memkit.runtime.htn.core import TURNS, Budget, Domain, HTNPlanner, Method, Problem, Result
 from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
 from memkit.runtime.htn.learning.lessons import Lesson
@@ -160,8 +160,7 @@ def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None
     """Return what makes a planner ask a model, and remember on the shelf what was refused."""
     if model is None:
         return {}
-    from memkit.learned.asking import AskedModel
-    from memkit.learned.gaps import GapLog
+    from memkit.domains.gaps import AskedModel, GapLog
 
     asking: dict[str, Any] = {"llm_decompose": AskedModel(model)}
     if shelf is not None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memkit.domain_proofs import prove_domain
-from memkit.domains import FOLDER, PROBLEMS, domain_findings, load_domain, load_problem, problem_files
+from memkit.domains.files import FOLDER, PROBLEMS, domain_findings, load_domain, load_problem, problem_files
+from memkit.domains.learned import Entry, Shelf, plain, read_method
+from memkit.domains.proofs import BUDGET, Judgement, Recorded, faults, judge, prove_domain
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.learned.judging import BUDGET, Judgement, Recorded, faults, judge
-from memkit.learned.shelf import Entry, Shelf, plain, read_method
 from memkit.runtime.htn.core import Domain, HtnError, Problem
 from memkit.runtime.htn.language.data import method_to_data
 from memkit.runtime.htn.language.domain import declared_effects

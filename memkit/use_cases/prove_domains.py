@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memkit.domain_proofs import DomainProof, prove_domain
-from memkit.domains import FOLDER, domain_file, domain_files, load_domain
-from memkit.learned.judging import BUDGET
+from memkit.domains.files import FOLDER, domain_file, domain_files, load_domain
+from memkit.domains.proofs import BUDGET, DomainProof, prove_domain
 from memkit.runtime.htn.core import Budget
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.evolution.runs.account import Account, account_of
-from memkit.evolution.runs.folder import find_run
+from memkit.evolution.account import Account, account_of
+from memkit.evolution.folder import find_run
 
 
 def read_evolution(run: str, *, root: Path | None = None) -> Account:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memkit.domains.learned import Shelf
 from memkit.errors import UsageError
-from memkit.learned.shelf import Shelf
 from memkit.store.change import change_file
 
 

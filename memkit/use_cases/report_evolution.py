@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.evolution.runs.account import account_of
-from memkit.evolution.runs.folder import find_run
+from memkit.evolution.account import account_of
+from memkit.evolution.folder import find_run
 from memkit.store.files import write_whole
 
 
@@ -16,7 +16,7 @@ def report_evolution(run: str, out: Path | None = None, *, root: Path | None = N
         NotFound: There is no such run.
         EnvironmentFault: The run is damaged, or the file cannot be written.
     """
-    from memkit.evolution.runs.report import page
+    from memkit.evolution.report import page
 
     folder = find_run(run, root)
     path = out if out is not None else folder.path / "report.html"

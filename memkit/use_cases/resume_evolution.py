@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.evolution.runs.answers import Answers
-from memkit.evolution.runs.carrying import Audience, carry_on, now
-from memkit.evolution.runs.errors import RunChanged
-from memkit.evolution.runs.folder import find_run
-from memkit.evolution.runs.outcome import Evolved
-from memkit.evolution.runs.record import RunRecord
-from memkit.evolution.runs.task_files import differences, digests, task_files
-from memkit.evolution.runs.workshop import Workshop
+from memkit.evolution.answers import Answers
+from memkit.evolution.carrying import Audience, Evolved, carry_on, now
+from memkit.evolution.files import RunChanged
+from memkit.evolution.folder import find_run
+from memkit.evolution.record import RunRecord, differences, digests, task_files
 from memkit.evolution.task import Task, find_task
+from memkit.evolution.workshop import Workshop
 from memkit.llm.patience import Patience
 from memkit.terminal import counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from memkit.domains import DOMAIN
+from memkit.domains.files import DOMAIN
 from memkit.store.rollback import RolledBack, roll_back
 from memkit.use_cases.accept_domain import accept_domain
 

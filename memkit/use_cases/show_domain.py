@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.domains import domain_file, find_domain, is_file_name
+from memkit.domains.files import domain_file, find_domain, is_file_name
 from memkit.use_cases.list_domains import ListedDomain, listed
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import find_domain, problem_in_domain
+from memkit.domains.files import find_domain, problem_in_domain
+from memkit.domains.learned import Shelf
 from memkit.errors import UsageError
 from memkit.hddl.plans import holds_plan, read_steps, spelled_as
-from memkit.learned.shelf import Shelf
 from memkit.runtime.htn.core import GAVE_UP, Budget, Reason, Step, read_plan, verify
 from memkit.store.yaml import load_yaml
 

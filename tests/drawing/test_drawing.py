@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 
-from memkit.drawing.decomposition import decomposition
-from memkit.drawing.folding import FOLDED, folded
-from memkit.drawing.graph import Edge, Graph, Kind, Node
+from memkit.drawing.graph import FOLDED, Edge, Graph, Kind, Node, folded
 from memkit.drawing.interface import draw
 from memkit.drawing.layout import lay_out
+from memkit.drawing.planning import decomposition
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

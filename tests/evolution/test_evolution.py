@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from test_run_files import RECORD
 
-from memkit.evolution.runs.account import account_of
-from memkit.evolution.runs.answers import Answers, Recorded
-from memkit.evolution.runs.evolution import GENERATIONS, INTERRUPTED, Evolution, Watch
-from memkit.evolution.runs.folder import RunFolder
-from memkit.evolution.runs.record import Settings
+from memkit.evolution.account import account_of
+from memkit.evolution.answers import Answers, Recorded
+from memkit.evolution.carrying import GENERATIONS, INTERRUPTED, Evolution, Watch
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.record import Settings
 from memkit.runtime.evolve.core import (
     EvolutionarySearcher,
     ProposalRequest,

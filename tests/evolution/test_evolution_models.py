@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import UsageError
-from memkit.evolution.models import open_proposers
+from memkit.evolution.answers import open_proposers
 from memkit.evolution.task import Task, find_task
 from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange, Score
 from memkit.runtime.evolve.source.answers import PromptedProposer

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from memkit.errors import UsageError
-from memkit.evolution.judging import Judging
-from memkit.evolution.metrics import measured
+from memkit.evolution.judging import Judging, measured
 from memkit.evolution.task import find_task
 from memkit.sandbox import Grants, Limits, Sandbox
 

@@ -11,15 +11,21 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import NotFound, UsageError
-from memkit.evolution.runs import data_files
-from memkit.evolution.runs.answers import Answers
-from memkit.evolution.runs.checkpoints import NAME, PREVIOUS, Checkpoint, Checkpoints
-from memkit.evolution.runs.data_files import Damaged, read_data, write_data
-from memkit.evolution.runs.errors import RunBusy, RunFault
-from memkit.evolution.runs.folder import RunFolder, find_run
-from memkit.evolution.runs.individuals import Individuals, Judged
-from memkit.evolution.runs.record import RunRecord, Settings, read_record, write_record
-from memkit.evolution.runs.texts import Texts
+from memkit.evolution import files
+from memkit.evolution.answers import Answers
+from memkit.evolution.files import Damaged, RunBusy, RunFault, Texts, read_data, write_data
+from memkit.evolution.folder import RunFolder, find_run
+from memkit.evolution.individuals import Individuals, JudgedProgram
+from memkit.evolution.record import (
+    CHECKPOINTS,
+    PREVIOUS,
+    Checkpoint,
+    Checkpoints,
+    RunRecord,
+    Settings,
+    read_record,
+    write_record,
+)
 from memkit.runtime.evolve.interface import ProposedChange
 
 RECORD = RunRecord(
@@ -34,9 +40,9 @@ def checkpoint(generation: int, journal_bytes: int = 0) -> Checkpoint:
     return Checkpoint(generation, "2026-01-02T03:04:05Z", journal_bytes, None, 3, {}, 1.5, None, {"random": [1, 2]})
 
 
-def judged(id: str, generation: int = 1, score: float | None = 1.0, parents: tuple[str, ...] = ()) -> Judged:
+def judged(id: str, generation: int = 1, score: float | None = 1.0, parents: tuple[str, ...] = ()) -> JudgedProgram:
     """Return a line of the journal."""
-    return Judged(
+    return JudgedProgram(
         id, parents, "mutate" if parents else "seed", 0, generation, score, "" if score else "raised", {"m": 1}
     )
 
@@ -99,7 +105,7 @@ def test_a_file_of_a_newer_memkit_is_refused_with_both_versions(
     """It is not damaged, so nothing falls back to an older one."""
     checkpoints = Checkpoints(tmp_path)
     checkpoints.write(checkpoint(1))
-    monkeypatch.setattr(data_files, "FORMAT", 2)
+    monkeypatch.setattr(files, "FORMAT", 2)
     checkpoints.write(checkpoint(2))
     monkeypatch.undo()
 
@@ -114,7 +120,7 @@ def test_the_previous_checkpoint_takes_over_from_one_that_was_cut_short(tmp_path
     checkpoints = Checkpoints(tmp_path)
     for generation in (1, 2, 3):
         checkpoints.write(checkpoint(generation))
-    (tmp_path / NAME).write_bytes((tmp_path / NAME).read_bytes()[:-40])
+    (tmp_path / CHECKPOINTS).write_bytes((tmp_path / CHECKPOINTS).read_bytes()[:-40])
 
     found = checkpoints.newest(journal_bytes=0)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from memkit.evolution.answers import open_proposers
 from memkit.evolution.judging import Judging
-from memkit.evolution.models import open_proposers
 from memkit.evolution.task import find_task
 from memkit.runtime.evolve.core import EvolutionarySearcher
 from memkit.runtime.evolve.source.parsed import read_blocks

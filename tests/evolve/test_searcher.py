@@ -144,10 +144,11 @@ def run_in_a_process(hash_seed: str) -> str:
     """Return what a search in a new process finds, and how."""
     code = (
         "from functools import partial\n"
-        "from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error\n"
+        "from memkit.runtime.evolve.core import EvolutionarySearcher, SearchSettings, fitness_mean_squared_error\n"
         "pairs = [(x, (x ** 3 * 7 + 11) % 13) for x in range(-6, 7)]\n"
         "fitness = partial(fitness_mean_squared_error, target=pairs)\n"
-        "searcher = EvolutionarySearcher('lambda x: x * 2', fitness, seed=3, functions=['abs', 'exp'])\n"
+        "settings = SearchSettings(functions=['abs', 'exp'])\n"
+        "searcher = EvolutionarySearcher('lambda x: x * 2', fitness, seed=3, settings=settings)\n"
         "print(searcher.run(12), searcher.history, searcher.reasons)\n"
     )
     environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(PACKAGE.parents[2])}
@@ -401,7 +402,7 @@ def test_the_room_works_copied_under_its_short_name(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "evolve")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from evolve.core import EvolutionarySearcher, fitness_mean_squared_error\n"
+        "from evolve.core import EvolutionarySearcher, SearchSettings, fitness_mean_squared_error\n"
         "def fitness(program): return fitness_mean_squared_error(program, target=lambda x: x**2 + 2*x + 1)\n"
         "print(EvolutionarySearcher(seed_program='lambda x: x * 2', fitness_fn=fitness).run(generations=50))\n"
         "strange = {name.split('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"

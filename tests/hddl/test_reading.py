@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from memkit.errors import UsageError
 from memkit.hddl.domain_reader import domain_from
+from memkit.hddl.forms import LARGEST, Source
 from memkit.hddl.interface import read_domain, read_problem
 from memkit.hddl.problem_reader import problem_from
-from memkit.hddl.source import LARGEST, Source
 from memkit.runtime.htn.core import (
     Arithmetic,
     Change,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memkit.learned.asking import AskedModel
+from memkit.domains.gaps import AskedModel
 from memkit.runtime.htn.core import NO_PLAN, HTNPlanner
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 

@@ -8,7 +8,7 @@ import click
 
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, note_option
 from memkit.cli.output import Front, MemkitCommand
-from memkit.domains import DOMAIN
+from memkit.domains.files import DOMAIN
 from memkit.use_cases.accept_domain import accept_domain
 from memkit.use_cases.commit_file import commit_file
 from memkit.use_cases.roll_back_domain import roll_back_domain

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
-from memkit.learned.judging import Judgement
+from memkit.domains.proofs import Judgement
 from memkit.terminal import counted
 from memkit.use_cases.promote_lesson import Refused, promote_lesson
 

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.domain_proofs import DomainProof, ProblemProof
-from memkit.domains import PROBLEMS
+from memkit.domains.files import PROBLEMS
+from memkit.domains.proofs import DomainProof, ProblemProof
 from memkit.terminal import counted, one_line
 from memkit.use_cases.prove_domains import prove_domains
 

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from . import candidate, jail, landlock, seccomp, system
+from .codec import framed, receive, send
 from .confinement import Bounds, Confinement, address_space
 from .forking import ForkServer
-from .frames import framed, receive, send
 from .system import die_with_parent
 
 PRELOADED = (

@@ -10,11 +10,9 @@ from datetime import datetime
 from pathlib import Path
 
 from memkit.errors import NotFound, UsageError
-from memkit.evolution.runs.checkpoints import Checkpoints, Found
-from memkit.evolution.runs.errors import RunBusy, RunFault
-from memkit.evolution.runs.individuals import Individuals
-from memkit.evolution.runs.record import NAME, RunRecord, read_record, write_record
-from memkit.evolution.runs.texts import Texts
+from memkit.evolution.files import RunBusy, RunFault, Texts
+from memkit.evolution.individuals import Individuals
+from memkit.evolution.record import RECORD, Checkpoints, Found, RunRecord, read_record, write_record
 from memkit.runtime.memory.errors import StoreLocked, StoreReadOnly
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.private_folders import make_private
@@ -43,7 +41,7 @@ class RunFolder:
         try:
             return read_record(self.path)
         except FileNotFoundError:
-            raise NotFound(f"{self.path} is not a run: it has no {NAME}.", path=str(self.path)) from None
+            raise NotFound(f"{self.path} is not a run: it has no {RECORD}.", path=str(self.path)) from None
 
     def write_record(self, record: RunRecord) -> None:
         """Put another record in the place of the one before."""
@@ -51,8 +49,8 @@ class RunFolder:
 
     def require_record(self) -> None:
         """Raise ``RunFault`` where somebody has taken the run away: writing into what is left would make no run."""
-        if not (self.path / NAME).exists():
-            raise RunFault(f"{self.path} is a run no more: its {NAME} has gone.", path=str(self.path))
+        if not (self.path / RECORD).exists():
+            raise RunFault(f"{self.path} is a run no more: its {RECORD} has gone.", path=str(self.path))
 
     def newest(self) -> Found:
         """Return the checkpoint to go on from."""
@@ -64,7 +62,7 @@ class RunFolder:
             raise UsageError(f"{self.path} is a file; a run needs a folder.", path=str(self.path))
         others = sorted(each.name for each in self.path.iterdir() if each.name != _LOCK) if self.path.is_dir() else []
         if others:
-            hint = " To go on with that run, say --resume." if NAME in others else " Name a folder that is empty."
+            hint = " To go on with that run, say --resume." if RECORD in others else " Name a folder that is empty."
             raise UsageError(f"{self.path} holds {others[0]} already.{hint}", path=str(self.path))
 
     def begin(self, record: RunRecord, task: Mapping[str, bytes]) -> None:
@@ -137,11 +135,11 @@ def find_run(named: str, store: Path | None) -> RunFolder:
         NotFound: There is no such run.
     """
     places = [folder for folder in dict.fromkeys((runs_folder(store), Path.cwd() / OUTSIDE)) if folder.is_dir()]
-    runs = [path.parent for folder in places for path in folder.glob(f"*/{NAME}")]
+    runs = [path.parent for folder in places for path in folder.glob(f"*/{RECORD}")]
     if named == LATEST and runs:
-        return RunFolder(max(runs, key=lambda path: ((path / NAME).stat().st_mtime_ns, path.name)))
+        return RunFolder(max(runs, key=lambda path: ((path / RECORD).stat().st_mtime_ns, path.name)))
     for path in (Path(named).expanduser(), *(folder / named for folder in places)):
-        if (path / NAME).is_file():
+        if (path / RECORD).is_file():
             return RunFolder(path.resolve())
     if not runs and named == LATEST:
         raise NotFound(

@@ -1,18 +1,57 @@
-"""A run under way: each generation is on the disk before the next one begins."""
+"""Carry a run on: each generation is on the disk before the next one begins. Say how it stands in the end."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from memkit.evolution.runs.checkpoints import Checkpoint
-from memkit.evolution.runs.folder import RunFolder
-from memkit.evolution.runs.individuals import Judged
-from memkit.evolution.runs.record import Settings
-from memkit.runtime.evolve.core import EvolutionarySearcher, Generation, Individual
+from memkit.evolution.account import account_of, failures_of
+from memkit.evolution.answers import Answers
+from memkit.evolution.files import RunChanged
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.individuals import JudgedProgram
+from memkit.evolution.record import Checkpoint, Found, RunRecord, Settings
+from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Generation, Individual
 from memkit.terminal import one_line
+
+
+@dataclass(frozen=True)
+class Evolved:
+    """How a run stands when its process ends."""
+
+    run: str
+    """Its folder, which says everything."""
+    program: str
+    """The best program; the one that the run began with, where none has a score that counts."""
+    score: float | None
+    metrics: Mapping[str, Any]
+    generations: int
+    evaluations: int
+    stopped: str
+    failures: Mapping[str, int]
+    spent: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scored(self) -> bool:
+        """Return whether any program has a score that counts."""
+        return self.score is not None
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return {
+            "best": {"program": self.program, "score": self.score, "metrics": dict(self.metrics)},
+            "generations": self.generations,
+            "evaluations": self.evaluations,
+            "run": self.run,
+            "stopped": self.stopped,
+            "failures": dict(self.failures),
+            "spent": dict(self.spent),
+        }
+
 
 INTERRUPTED, GENERATIONS = "interrupted", "generations"
 _REASON = 300
@@ -124,9 +163,9 @@ def _texts(individuals: Iterable[Individual]) -> dict[str, str]:
     return {each.id: each.program for each in individuals if isinstance(each.program, str)}
 
 
-def _judged(individual: Individual) -> Judged:
+def _judged(individual: Individual) -> JudgedProgram:
     score = individual.score
-    return Judged(
+    return JudgedProgram(
         individual.id,
         individual.parents,
         individual.operation,
@@ -163,3 +202,88 @@ def _archive(searcher: EvolutionarySearcher, grid: Mapping[str, float]) -> dict[
         for cell, each in searcher.archive.items()
     ]  # fmt: skip
     return {"features": list(grid), "cells": cells}
+
+
+_FOR_GOOD = {"target": "target", "patience": "patience", "exhausted": None}
+"""Reasons to stop that hold on resume, with the setting that would have to be another one."""
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who watches a run."""
+
+    tell: Callable[[Progress], None] = lambda _progress: None
+    """Is called after each generation."""
+    is_interrupted: Callable[[], bool] = lambda: False
+    """Is asked before each generation whether to stop there."""
+
+
+def carry_on(
+    folder: RunFolder,
+    record: RunRecord,
+    searcher: EvolutionarySearcher,
+    answers: Answers,
+    audience: Audience,
+    found: Found,
+    *,
+    seed: str,
+) -> Evolved:
+    """Carry a run on from a checkpoint, if there is one, until there is a reason to stop.
+
+    Raises:
+        RunChanged: The task has become one that the checkpoint does not fit.
+        RunFault: The disk does not take a generation; the one before stands.
+    """
+    watch = Watch(
+        clock=now,
+        tell=audience.tell,
+        is_interrupted=audience.is_interrupted,
+        spent=lambda: answers.spent,
+        used_up=lambda: answers.over(record.settings.budget),
+    )
+    evolution = Evolution(folder, searcher, record.settings, watch)
+    if found.checkpoint is not None:
+        try:
+            evolution.restore(found.checkpoint)
+        except EvolveError as problem:
+            raise RunChanged(f"The run {record.name} cannot go on with this task. {problem} Begin a new run.") from None
+    if record != folder.record:
+        folder.write_record(record)
+    try:
+        stopped = evolution.run(stopped=_still(found.checkpoint, record))
+    except KeyboardInterrupt:  # within a generation, which is lost; the folder holds the one before
+        stopped = INTERRUPTED
+    return _outcome(folder, seed, stopped, found.notes, answers)
+
+
+def _still(checkpoint: Checkpoint | None, record: RunRecord) -> str | None:
+    """Return why the run ended before, where nothing has changed about it since."""
+    if checkpoint is None or checkpoint.stopped not in _FOR_GOOD:
+        return None
+    name = _FOR_GOOD[checkpoint.stopped]
+    since = [str(change["what"]) for change in record.changes if change["after"] == checkpoint.generation]
+    changed = any(what.startswith(("task:", f"{name}:")) for what in since)
+    return None if changed else checkpoint.stopped
+
+
+def _outcome(folder: RunFolder, seed: str, stopped: str, notes: tuple[str, ...], answers: Answers) -> Evolved:
+    account = account_of(folder)
+    checkpoint = account.checkpoint
+    best = checkpoint.best if checkpoint is not None else None
+    return Evolved(
+        run=str(folder.path),
+        program=str(best["program"]) if best else seed,
+        score=best["score"] if best else None,
+        metrics=best["metrics"] if best else {},
+        generations=checkpoint.generation if checkpoint else 0,
+        evaluations=checkpoint.evaluations if checkpoint else 0,
+        stopped=stopped,
+        failures=failures_of(account.judged),
+        spent=answers.spent,
+        notes=notes,
+    )
+
+
+def now() -> str:
+    """Return the time as it is written down."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

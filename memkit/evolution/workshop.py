@@ -12,10 +12,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Self
 
+from memkit.evolution.answers import Answers, Recorded, open_proposers
 from memkit.evolution.judging import Judging
-from memkit.evolution.models import open_proposers
-from memkit.evolution.runs.answers import Answers, Recorded
-from memkit.evolution.runs.record import Settings
+from memkit.evolution.record import Settings
 from memkit.evolution.task import Task
 from memkit.llm.patience import Patience
 from memkit.runtime.evolve.core import EvolutionarySearcher, Score, SearchSettings

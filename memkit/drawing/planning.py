@@ -1,10 +1,12 @@
-"""The task network of a domain, as a graph: tasks, the methods that do them, and what these consist of."""
+"""Graphs of planning: a domain's task network, and the decomposition of one plan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from memkit.runtime.htn.core import Domain, Method
+from memkit.terminal import counted
 
 from .graph import Edge, Graph, Kind, Node
 
@@ -53,3 +55,30 @@ def _edges(method: Method) -> Iterator[Edge]:
     for name, found in places.items():
         in_order = len(steps) > 1 and method.ordering is None
         yield Edge(f"method {method.name}", f"task {name}", ", ".join(found) if in_order else "")
+
+
+STEP_KINDS = {
+    "task": Kind("task, and the method that did it", "round", "blue"),
+    "learned": Kind("task done by a learned method", "round", "violet", dashed=True),
+    "step": Kind("step", "box", "green"),
+}
+
+
+def decomposition(tree: Sequence[Mapping[str, Any]], title: str) -> Graph:
+    """Return the graph of a result's tree: flat nodes in preorder, each with ``id`` and ``parent``."""
+    steps = sum("operator" in node for node in tree)
+    description = f"{counted(steps, 'step')} from {counted(len(tree) - steps, 'task')}."
+    return Graph.of_tree(title, _rows(tree), description=description, kinds=STEP_KINDS)
+
+
+def _rows(tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Node, str | None]]:
+    step = 0
+    for each in tree:
+        parent = None if each["parent"] is None else str(each["parent"])
+        if "operator" in each:
+            step += 1
+            yield Node(str(each["id"]), f"{step}. {each['task']}", "step"), parent
+        elif each.get("learned"):
+            yield Node(str(each["id"]), str(each["task"]), "learned", f"by {each['method']}, learned"), parent
+        else:
+            yield Node(str(each["id"]), str(each["task"]), "task", f"by {each['method']}"), parent

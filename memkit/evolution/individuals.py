@@ -1,4 +1,4 @@
-"""The journal of a run: one line for every judged program."""
+"""The judged programs of a run: a journal of one line each, and where each comes from."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memkit.evolution.runs.errors import RunFault
+from memkit.evolution.files import RunFault
 from memkit.runtime.memory.shards import sync_folder
 
 NAME = "individuals.jsonl"
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedProgram:
     """A program that was judged, with where it comes from; nothing in it differs when a run is repeated."""
 
     id: str
@@ -31,7 +31,7 @@ class Judged:
     metrics: Mapping[str, Any] = field(default_factory=dict)
 
 
-_FIELDS = tuple(each.name for each in fields(Judged))
+_FIELDS = tuple(each.name for each in fields(JudgedProgram))
 
 
 class Individuals:
@@ -48,7 +48,7 @@ class Individuals:
         except FileNotFoundError:
             return 0
 
-    def append(self, judged: Iterable[Judged], *, at: int) -> int:
+    def append(self, judged: Iterable[JudgedProgram], *, at: int) -> int:
         """Write lines from byte ``at`` on, wait until they are on the disk, and return the new length.
 
         What lies behind ``at`` is of a generation that was never finished and is being repeated.
@@ -81,7 +81,7 @@ class Individuals:
         for _ in self.read(size=size):
             pass
 
-    def read(self, *, size: int | None = None) -> Iterator[Judged]:
+    def read(self, *, size: int | None = None) -> Iterator[JudgedProgram]:
         """Yield the lines of the first ``size`` bytes, or all whole lines.
 
         Raises:
@@ -96,7 +96,7 @@ class Individuals:
             try:
                 data = json.loads(line)
                 known = {name: data[name] for name in _FIELDS if name in data}
-                yield Judged(**{**known, "parents": tuple(data["parents"])})
+                yield JudgedProgram(**{**known, "parents": tuple(data["parents"])})
             except (ValueError, TypeError, KeyError):
                 raise RunFault(
                     f"{self._path}:{number}: The line is damaged.", path=str(self._path), line=number
@@ -109,3 +109,44 @@ def _write_all(descriptor: int, data: bytes, at: int) -> None:
     while view:
         written = os.pwrite(descriptor, view, at)
         view, at = view[written:], at + written
+
+
+@dataclass(frozen=True)
+class Step:
+    """One ancestor."""
+
+    judged: JudgedProgram
+    change: float | None
+    """The score against that of its best parent; None for a seed, and where one of them does not count."""
+
+
+def by_id(judged: Iterable[JudgedProgram]) -> dict[str, JudgedProgram]:
+    """Return the journal by id; what came to another island later is the program that was judged first."""
+    found: dict[str, JudgedProgram] = {}
+    for each in judged:
+        found.setdefault(each.id, each)
+    return found
+
+
+def ancestry(id: str, known: Mapping[str, JudgedProgram], *, minimize: bool) -> list[Step]:
+    """Return the program and all of its ancestors, the oldest first."""
+    found: dict[str, JudgedProgram] = {}
+    waiting = [id]
+    while waiting:
+        judged = known.get(waiting.pop())
+        if judged is not None and judged.id not in found:
+            found[judged.id] = judged
+            waiting += judged.parents
+    order = {id: place for place, id in enumerate(known)}
+    return [
+        Step(each, _change(each, known, minimize))
+        for each in sorted(found.values(), key=lambda each: (each.generation, order[each.id]))
+    ]
+
+
+def _change(judged: JudgedProgram, known: Mapping[str, JudgedProgram], minimize: bool) -> float | None:
+    scores = [known[parent].score for parent in judged.parents if parent in known]
+    counted = [score for score in scores if score is not None]
+    if judged.score is None or not counted:
+        return None
+    return judged.score - (min(counted) if minimize else max(counted))
