@@ -8,8 +8,8 @@ from pathlib import Path
 from memkit.errors import NotFound, UsageError
 from memkit.hddl.interface import SUFFIX, holds_problem, read_domain, read_problem
 from memkit.resources import resource
-from memkit.runtime.htn.core import Domain, HtnError, Problem
-from memkit.runtime.htn.errors import TypeClash, UnboundError
+from memkit.runtime.htn.errors import HtnError, TypeClash, UnboundError
+from memkit.runtime.htn.language.domain import Domain, Problem
 from memkit.store.kind import Kind
 from memkit.store.layout import NAME, checked_name
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.runtime.htn.core import Domain, HtnError, Method
+from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.htn.language.checks import check_domain
 from memkit.runtime.htn.language.data import method_from_data, method_to_data
+from memkit.runtime.htn.language.domain import Domain, is_goal
+from memkit.runtime.htn.language.methods import Method, content_of
 from memkit.runtime.htn.language.terms import Term, is_variable
-from memkit.runtime.htn.learning.gaps import is_goal
-from memkit.runtime.htn.learning.lessons import content_of
 from memkit.runtime.memory.locking import locked
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME, checked_name, state_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from memkit.runtime.htn.core import Domain, Problem
+from memkit.runtime.htn.language.domain import Domain, Problem
 
 from .forms import Source, load_source
 

@@ -10,10 +10,9 @@ from typing import Any
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import load_domains
 from memkit.domains.learned import Shelf
-from memkit.domains.runs import PlanRuns
 from memkit.errors import NotFound, UsageError
 from memkit.llm.summaries import open_summariser
-from memkit.runtime.htn.core import Method
+from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import Approval, Settle
 from memkit.runtime.loop.procedures import Procedure
@@ -148,6 +147,8 @@ def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Meth
 
 def _cut_off_plans(workspace: Workspace, user: str | None) -> list[str]:
     """Return a sentence on each run of a plan of this user that was begun and not ended."""
+    from memkit.domains.runs import PlanRuns
+
     states = PlanRuns(state_folder(workspace.root) / "plans").states(workspace.notice)
     waiting = (state for state in states if state.run.user == user and state.outcome is None)
     return [

@@ -121,3 +121,12 @@ def declared_effects(domain: Domain, task: Term) -> tuple[Condition, ...]:
         return ()
     values = {parameter.name: value for parameter, value in zip(declared.parameters, task[1:], strict=True)}
     return tuple(bound(effect, values) for effect in declared.effects)
+
+
+DONE = " is done"
+"""What a task's name ends in that tests its declared effects; no name in a file and no proposal holds a space."""
+
+
+def is_goal(task: Term) -> bool:
+    """Return whether a task tests declared effects, which nobody is ever asked about."""
+    return str(task[0]).endswith(DONE)

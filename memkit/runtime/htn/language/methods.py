@@ -277,3 +277,9 @@ def _sequence(value: Any, what: str) -> Sequence[Any]:
     if isinstance(value, Operator | Method):
         return [value]
     raise DomainError(f"The {what} are {type(value).__name__}; give a list, or a mapping by name.")
+
+
+def content_of(method: Method) -> tuple[Any, ...]:
+    """Return what makes a method the same as another one of another name."""
+    subtasks = method.subtasks if callable(method.subtasks) else tuple(method.subtasks)
+    return (method.head.name, method.head.args, frozenset(method.preconditions), subtasks)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from ..interface import Node, Step
 from ..language.conditions import Condition
-from ..language.domain import Domain, declared_effects
+from ..language.domain import DONE, Domain, declared_effects, is_goal
 from ..language.methods import Method, Task
 from ..language.operators import Change, Effect, Operator
 from ..language.terms import ROOT_TYPE, Head, Term, parameters_text, term_text
@@ -233,18 +233,9 @@ class RememberedGaps:
         self._refused.setdefault(gap, []).append(refusal)
 
 
-_DONE = " is done"
-"""No name in a file and no proposal holds a space."""
-
-
-def is_goal(task: Term) -> bool:
-    """Return whether a task is a companion, which nobody is ever asked about."""
-    return str(task[0]).endswith(_DONE)
-
-
 def with_goal(domain: Domain, task: Term, subtasks: Sequence[Term]) -> tuple[Term, ...]:
     """Return subtasks that end in the test of what is declared of their task."""
-    return (*subtasks, (task[0] + _DONE, *task[1:])) if declared_effects(domain, task) else tuple(subtasks)
+    return (*subtasks, (task[0] + DONE, *task[1:])) if declared_effects(domain, task) else tuple(subtasks)
 
 
 def spelled_out(subtasks: Sequence[Term]) -> list[Mapping[str, Any]]:
@@ -278,7 +269,7 @@ def goal_methods(domain: Domain) -> list[Method]:
 
 
 def _goal_method(task: Task) -> Method:
-    head = Head(task.name + _DONE, tuple(p.name for p in task.parameters), {p.name: p.type for p in task.parameters})
+    head = Head(task.name + DONE, tuple(p.name for p in task.parameters), {p.name: p.type for p in task.parameters})
     return Method(head.name, head, task.effects, ())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..interface import Node, Step
 from ..language.conditions import Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, walk
 from ..language.domain import Domain, Problem, declared_effects
-from ..language.methods import Method
+from ..language.methods import Method, content_of
 from ..language.operators import Change, Operator
 from ..language.terms import ROOT_TYPE, Arithmetic, Head, Members, Number, Term, fluents_of, is_variable, term_text
 from ..verification.evaluation import StepState
@@ -67,12 +67,6 @@ def learn(
             taken.add(lesson.method.name)
             found.append(lesson)
     return found
-
-
-def content_of(method: Method) -> tuple[Any, ...]:
-    """Return what makes a method the same as another one of another name."""
-    subtasks = method.subtasks if callable(method.subtasks) else tuple(method.subtasks)
-    return (method.head.name, method.head.args, frozenset(method.preconditions), subtasks)
 
 
 def _parts(tree: Sequence[Node], domain: Domain, methods: Sequence[Method]) -> Iterator[Applied | Chosen | None]:

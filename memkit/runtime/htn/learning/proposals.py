@@ -21,7 +21,7 @@ from ..compiling.state import StateView
 from ..errors import HtnError, counted
 from ..interface import FOUND, Decomposer, Reason, Result
 from ..language.checks import fault_of
-from ..language.domain import Domain, Problem, declared_effects
+from ..language.domain import Domain, Problem, declared_effects, is_goal
 from ..language.methods import Method
 from ..language.terms import ROOT_TYPE, Members, Term, is_variable, parse_term, term_text
 from ..search.search import Search
@@ -35,7 +35,6 @@ from .gaps import (
     Question,
     Refusal,
     RememberedGaps,
-    is_goal,
     spelled_out,
     with_goal,
 )
