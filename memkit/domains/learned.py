@@ -11,9 +11,8 @@ from typing import Any
 
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.htn.errors import HtnError
-from memkit.runtime.htn.language.checks import check_domain
 from memkit.runtime.htn.language.data import method_from_data, method_to_data
-from memkit.runtime.htn.language.domain import Domain, is_goal
+from memkit.runtime.htn.language.domain import Domain, check_domain, is_goal
 from memkit.runtime.htn.language.methods import Method, content_of
 from memkit.runtime.htn.language.terms import Term, is_variable
 from memkit.runtime.memory.locking import locked

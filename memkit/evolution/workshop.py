@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from memkit.evolution.answers import Answers, Recorded, open_proposers
 from memkit.evolution.judging import Judging
@@ -100,16 +100,14 @@ class Workshop:
 
     def _search(self, proposers: Sequence[Recorded]) -> EvolutionarySearcher:
         settings = self._settings
-        start: dict[str, Any] = (
-            {"seed_program": self._task.seed.strip()} if self._is_expression else {"species": self._task.species()}
-        )
         return EvolutionarySearcher(
-            **start,
+            self._task.seed.strip() if self._is_expression else None,
             fitness=self._fitness,
             population_size=settings.population,
             minimize=settings.minimize,
             seed=settings.seed,
             settings=SearchSettings(
+                species=None if self._is_expression else self._task.species(),
                 confirm=self._confirm,
                 target_fitness=settings.target,
                 patience=settings.patience,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.runtime.htn.core import Domain, HtnError, Literal, Method, Operator, Parameter, Task, parse_condition
-from memkit.runtime.htn.language.checks import check_domain
+from memkit.runtime.htn.language.domain import check_domain
 from memkit.runtime.htn.language.start import read_items
 from memkit.runtime.htn.language.terms import Head
 

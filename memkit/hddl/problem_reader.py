@@ -17,7 +17,7 @@ from memkit.runtime.htn.core import (
     Term,
     parse_number,
 )
-from memkit.runtime.htn.language.checks import check_problem
+from memkit.runtime.htn.language.domain import check_problem
 from memkit.runtime.htn.language.terms import Head
 
 from .clauses import KEYS, TOTAL_COST, Network, read_conditions, read_network

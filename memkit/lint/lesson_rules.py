@@ -15,7 +15,7 @@ from memkit.lint.checked import Checked
 from memkit.lint.collection import Collection
 from memkit.lint.interface import Finding
 from memkit.runtime.htn.core import Domain, HtnError, Problem
-from memkit.runtime.htn.language.checks import check_domain
+from memkit.runtime.htn.language.domain import check_domain
 from memkit.store.schema import check, load_schema
 
 INVALID_LEARNED, UNFIT_LEARNED, NO_PROVENANCE = "MKD016", "MKD017", "MKD018"

@@ -224,7 +224,7 @@ import os, sys
 frame = sys._getframe()
 while 'request' not in frame.f_locals:
     frame = frame.f_back
-framed = next(module for label, module in sys.modules.items() if label.endswith('.frames')).framed
+framed = next(module for label, module in sys.modules.items() if label.endswith('.codec')).framed
 offer = {{'functions': [], 'constants': {{{name!r}: '/etc/passwd'}}, 'others': {{}}}}
 os.write(3, framed([frame.f_locals['request']['ticket'], 'value', offer, '']))
 """

@@ -6,10 +6,8 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..errors import DomainError, ProblemError, located
-from .checks import check_domain, check_problem
+from ..errors import DomainError, located
 from .conditions import ALWAYS, Check, Condition, walk
-from .domain import Domain, Problem
 from .forms import parse_condition
 from .methods import Method, Ordering, Task, parse_ordering, split_labels
 from .operators import Change, Effect, Operator, parse_effect, parse_fact
@@ -63,52 +61,42 @@ _TASK_KEYS = ("description", "parameters", "effects")
 _PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks", "ordering", "goal")
 
 
-def domain_from_data(data: Mapping[str, Any]) -> Domain:
-    """Return the checked domain; raise DomainError with the path of the key at fault."""
+def domain_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what plain data says of a domain, by its fields; raise DomainError with the path of the key at fault."""
     _known_keys(data, _DOMAIN_KEYS, "a domain")
     state, numbers = _start(data)
-    domain = Domain(
-        name=str(data.get("name") or "domain"),
-        description=str(data.get("description") or ""),
-        types=_types(data.get("types")),
-        predicates=_signatures(data, "predicates"),
-        functions=_signatures(data, "functions"),
-        operators=tuple(_each(data, "operators", _operator)),
-        methods=tuple(_each(data, "methods", method_from_data)),
-        tasks=_tasks(data.get("tasks")),
-        objects={**_objects(data, "constants"), **_objects(data, "objects")},
-        state=None if data.get("state") is None else state,
-        numbers=numbers,
-    )
-    check_domain(domain)
-    return domain
+    return {
+        "name": str(data.get("name") or "domain"),
+        "description": str(data.get("description") or ""),
+        "types": _types(data.get("types")),
+        "predicates": _signatures(data, "predicates"),
+        "functions": _signatures(data, "functions"),
+        "operators": tuple(_each(data, "operators", _operator)),
+        "methods": tuple(_each(data, "methods", method_from_data)),
+        "tasks": _tasks(data.get("tasks")),
+        "objects": {**_objects(data, "constants"), **_objects(data, "objects")},
+        "state": None if data.get("state") is None else state,
+        "numbers": numbers,
+    }
 
 
-def problem_from_data(data: Mapping[str, Any], domain: Domain | None = None) -> Problem:
-    """Return the problem, checked against a domain when one is given; raise ProblemError with the path at fault."""
-    try:
-        _known_keys(data, _PROBLEM_KEYS, "a problem")
-        objects = {**(domain.objects if domain else {}), **_objects(data, "objects")}
-        state, numbers = _start(data)
-        if data.get("state") is None and domain is not None:
-            state, numbers = domain.state or (), dict(domain.numbers)
-        with located("tasks"):
-            tasks, labels = split_labels(_sequence(data, "tasks"))
-        terms = tuple(_terms({"tasks": tasks}, "tasks"))
-        problem = Problem(
-            tasks=terms,
-            state=state,
-            numbers=numbers,
-            objects=objects,
-            ordering=_ordering(data, len(terms), labels),
-            goal=_conditions(data, "goal"),
-            name=str(data.get("name") or "problem"),
-        )
-        if domain is not None:
-            check_problem(problem, domain)
-    except DomainError as error:
-        raise ProblemError(error.message, error.path) from None
-    return problem
+def problem_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what plain data says of a problem, by its fields; raise DomainError with the path of the key at fault."""
+    _known_keys(data, _PROBLEM_KEYS, "a problem")
+    objects = _objects(data, "objects")
+    state, numbers = _start(data)
+    with located("tasks"):
+        tasks, labels = split_labels(_sequence(data, "tasks"))
+    terms = tuple(_terms({"tasks": tasks}, "tasks"))
+    return {
+        "tasks": terms,
+        "state": state,
+        "numbers": numbers,
+        "objects": objects,
+        "ordering": _ordering(data, len(terms), labels),
+        "goal": _conditions(data, "goal"),
+        "name": str(data.get("name") or "problem"),
+    }
 
 
 def _known_keys(data: object, known: Sequence[str], what: str) -> None:
@@ -288,41 +276,12 @@ def method_from_data(data: Any) -> Method:
     )
 
 
-def domain_to_data(domain: Domain) -> dict[str, Any]:
-    """Return a domain in the form that :func:`domain_from_data` reads; keys that say nothing are left out."""
-    data: dict[str, Any] = {
-        "name": domain.name,
-        "description": domain.description,
-        "types": dict(domain.types),
-        "predicates": {name: list(kinds) for name, kinds in domain.predicates.items()},
-        "functions": {name: list(kinds) for name, kinds in domain.functions.items()},
-        "objects": dict(domain.objects),
-        "tasks": {task.name: _task_data(task) for task in domain.tasks.values()},
-        "operators": [operator_to_data(operator) for operator in domain.operators],
-        "methods": [method_to_data(method) for method in domain.methods],
-    }
-    if domain.state is None and not domain.numbers:
-        return _said(data)
-    return {**_said(data), "state": _state_texts(domain.state or (), domain.numbers)}
-
-
-def problem_to_data(problem: Problem) -> dict[str, Any]:
-    """Return a problem in the form that :func:`problem_from_data` reads."""
-    named = {} if problem.name == "problem" else {"name": problem.name}
-    data = {
-        **named,
-        "objects": dict(problem.objects),
-        "state": _state_texts(problem.state, problem.numbers),
-        **_network_data("tasks", problem.tasks, problem.ordering),
-    }
-    return data if not problem.goal else {**data, "goal": _texts("the goal", problem.goal)}
-
-
-def _state_texts(facts: Sequence[Term], numbers: Mapping[Term, int | float]) -> list[str]:
+def state_texts(facts: Sequence[Term], numbers: Mapping[Term, int | float]) -> list[str]:
+    """Return facts and values as the entries of a state."""
     return [*map(term_text, facts), *(value_text(fluent, value) for fluent, value in numbers.items())]
 
 
-def _network_data(key: str, tasks: Sequence[Term], ordering: Ordering | None) -> dict[str, Any]:
+def network_data(key: str, tasks: Sequence[Term], ordering: Ordering | None) -> dict[str, Any]:
     """Return tasks as texts, or with labels where only some of their order is given."""
     if ordering is None:
         return {key: [term_text(task) for task in tasks]}
@@ -330,22 +289,24 @@ def _network_data(key: str, tasks: Sequence[Term], ordering: Ordering | None) ->
     return {key: labelled, "ordering": [f"t{one + 1} < t{other + 1}" for one, other in ordering]}
 
 
-def _said(data: Mapping[str, Any]) -> dict[str, Any]:
+def said(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return data without the keys that say nothing."""
     return {key: value for key, value in data.items() if value is not False and value not in ("", None, [], {})}
 
 
-def _task_data(task: Task) -> dict[str, Any]:
-    return _said({"parameters": parameters_text(task.parameters), "effects": [str(each) for each in task.effects]})
+def task_to_data(task: Task) -> dict[str, Any]:
+    """Return what is declared of a task as plain data."""
+    return said({"parameters": parameters_text(task.parameters), "effects": [str(each) for each in task.effects]})
 
 
 def operator_to_data(operator: Operator) -> dict[str, Any]:
     """Return an operator as plain data."""
-    return _said(
+    return said(
         {
             "name": operator.name,
             "description": operator.description,
             "parameters": parameters_text(operator.parameters),
-            "preconditions": _texts(operator.name, operator.preconditions),
+            "preconditions": condition_texts(operator.name, operator.preconditions),
             "add": [term_text(fact) for fact in operator.effects_add],
             "remove": [term_text(fact) for fact in operator.effects_remove],
             "effects": [_effect_data(operator.name, effect) for effect in operator.effects_more],
@@ -361,28 +322,28 @@ def method_to_data(method: Method) -> dict[str, Any]:
     """Return a method as plain data; one with Python functions cannot be written down."""
     if callable(method.subtasks):
         raise DomainError(f"The subtasks of {method.name} are a Python function, which cannot be written down.")
-    network = _network_data("subtasks", method.subtasks, method.ordering)
+    network = network_data("subtasks", method.subtasks, method.ordering)
     data = {
         "name": method.name,
         "description": method.description,
         "task": head_text(method.head),
         "variables": parameters_text(method.variables),
-        "preconditions": _texts(method.name, method.preconditions),
+        "preconditions": condition_texts(method.name, method.preconditions),
         "subtasks": network["subtasks"],
         "learned": method.learned,
     }
     # An ordering without pairs says something: any order will do.
-    return _said(data) | {key: value for key, value in network.items() if key == "ordering"}
+    return said(data) | {key: value for key, value in network.items() if key == "ordering"}
 
 
 def _effect_data(owner: str, effect: Effect) -> str | dict[str, Any]:
     if isinstance(effect, Change):
         return str(effect)
     conditions = () if effect.condition == ALWAYS else (effect.condition,)
-    return _said(
+    return said(
         {
             "forall": parameters_text(effect.parameters),
-            "when": _texts(owner, conditions),
+            "when": condition_texts(owner, conditions),
             "add": [term_text(fact) for fact in effect.add],
             "remove": [term_text(fact) for fact in effect.remove],
             "change": [str(change) for change in effect.changes],
@@ -394,7 +355,8 @@ def _number_data(number: Number) -> int | float | str:
     return number if isinstance(number, int | float) else number_text(number)
 
 
-def _texts(owner: str, conditions: Sequence[Condition]) -> list[str]:
+def condition_texts(owner: str, conditions: Sequence[Condition]) -> list[str]:
+    """Return conditions as texts; raise DomainError for a Python function, which cannot be written down."""
     for condition in walk(conditions):
         if isinstance(condition, Check):
             raise DomainError(f"A condition of {owner} is a Python function, which cannot be written down.")
