@@ -19,7 +19,7 @@ from table import print_rows
 
 from memkit.domains.gaps import AskedModel
 from memkit.llm.reference import ReferenceModel
-from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
+from memkit.runtime.htn.core import Asking, Domain, HTNPlanner, Method, Problem
 from memkit.runtime.htn.learning.gaps import Question, read_answer
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
@@ -62,7 +62,7 @@ class Counted:
 
 def taken(answer: Any) -> bool:
     """Return whether the planner takes a proposal."""
-    asking = HTNPlanner(domain=DOMAIN, learned=[LEARNED], llm_decompose=AskedModel(SaysOnly(answer)), rounds=1)
+    asking = HTNPlanner(domain=DOMAIN, learned=[LEARNED], llm_decompose=Asking(AskedModel(SaysOnly(answer)), rounds=1))
     result = asking.solve_problem(PROBLEM)
     return result.found or result.proposals["accepted"] > 0 or bool(asking.lessons)
 

@@ -37,7 +37,7 @@ class PlanRun:
 
     def journal(self) -> Journal:
         """Open the journal, which keeps other processes out of the run."""
-        return Journal(self.folder / JOURNAL, stamp={"user_id": self.user}, mask=masked)
+        return Journal(self.folder / JOURNAL, run=self.id, stamp={"user_id": self.user}, mask=masked)
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,6 @@ def _carried_out(
             observe=_observer(toolbox, how.observe),
             settle=how.settle,
             journal=journal,
-            run=run.id,
             max_replans=how.max_replans,
             tell=how.tell,
         )

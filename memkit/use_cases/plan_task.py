@@ -11,7 +11,7 @@ from typing import Any
 from memkit.domains.files import FOLDER, find_domain, problem_in_domain
 from memkit.domains.learned import Shelf
 from memkit.errors import UsageError
-from memkit.runtime.htn.core import TURNS, Budget, Domain, HTNPlanner, Method, Problem, Result
+from memkit.runtime.htn.core import TURNS, Asking, Budget, Domain, HTNPlanner, Method, Problem, Result
 from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
 from memkit.runtime.htn.learning.lessons import Lesson
 from memkit.runtime.loop.interface import Model
@@ -144,7 +144,7 @@ def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, 
             learned.append(name)
             help.tell(f"Learned {name}, in {shelf.shown}: read it, then promote or reject it with 'memkit domain'.")
 
-    return {"keep": keep, **_asking(model, help, domain, shelf)}
+    return {} if model is None else {"llm_decompose": _asking(model, help, domain, shelf, keep)}
 
 
 def _open(help: Help, root: Path | None) -> Model | None:
@@ -156,18 +156,17 @@ def _open(help: Help, root: Path | None) -> Model | None:
     return open_model(help.provider, help.model, folder=Path.cwd(), patience=Patience.of_store(root))
 
 
-def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None) -> dict[str, Any]:
+def _asking(
+    model: Model, help: Help, domain: Domain, shelf: Shelf | None, keep: Callable[[Problem, Sequence[Lesson]], None]
+) -> Asking:
     """Return what makes a planner ask a model, and remember on the shelf what was refused."""
-    if model is None:
-        return {}
     from memkit.domains.gaps import AskedModel, GapLog
 
-    asking: dict[str, Any] = {"llm_decompose": AskedModel(model)}
-    if shelf is not None:
-        name = " ".join(filter(None, [help.provider, help.model]))
-        asking["gaps"] = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
-        asking["objection"] = shelf.objection
-    return asking
+    if shelf is None:
+        return Asking(AskedModel(model), keep=keep)
+    name = " ".join(filter(None, [help.provider, help.model]))
+    log = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
+    return Asking(AskedModel(model), gaps=log, objection=shelf.objection, keep=keep)
 
 
 def _given(request: Request, root: Path | None) -> tuple[Domain, Problem | None]:

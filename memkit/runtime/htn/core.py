@@ -16,6 +16,7 @@ from .interface import (
     Budget,
     Choice,
     Plan,
+    Ranked,
     Reason,
     Result,
     Step,
@@ -26,6 +27,7 @@ from .language.forms import parse_condition
 from .language.methods import Method, Task
 from .language.operators import Change, Effect, Operator, When, parse_effect
 from .language.terms import Arithmetic, Number, Parameter, Term, parse_number, parse_term, term_text
+from .learning.proposals import Asking
 from .planner import HTNPlanner
 from .search.tree import tree_text
 from .verification.verify import read_plan, verify
@@ -41,6 +43,7 @@ __all__ = [
     "Action",
     "Answer",
     "Arithmetic",
+    "Asking",
     "Budget",
     "Change",
     "Check",
@@ -68,6 +71,7 @@ __all__ = [
     "PlanError",
     "Problem",
     "ProblemError",
+    "Ranked",
     "Reason",
     "Result",
     "Some",

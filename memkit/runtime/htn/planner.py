@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -24,7 +23,7 @@ from .interface import (
     Budget,
     Decomposer,
     Plan,
-    Rank,
+    Ranked,
     Reason,
     Result,
 )
@@ -34,9 +33,9 @@ from .language.objects import typed_objects
 from .language.operators import Operator
 from .language.start import Start, parse_state
 from .language.terms import Members, Term, is_variable, parse_term, term_text
-from .learning.gaps import AskedWhole, Gaps, goal_methods, tested, without_goals
+from .learning.gaps import AskedWhole, goal_methods, tested, without_goals
 from .learning.lessons import Lesson, learn
-from .learning.proposals import Asking, Attempt, Objection, PausableClock, Proposals
+from .learning.proposals import Asking, Attempt, PausableClock, Proposals
 from .search.solver import (
     Meter,
     Outcome,
@@ -85,23 +84,14 @@ class HTNPlanner:
         operators: object = None,
         *,
         domain: Domain | Mapping[str, Any] | None = None,
-        llm_decompose: Decomposer | AskedWhole | None = None,
+        llm_decompose: Decomposer | AskedWhole | Asking | None = None,
         learned: Sequence[Method] = (),
         promoted_only: bool = False,
         budget: Budget | None = None,
-        questions: int = 8,
-        rounds: int = 3,
-        gaps: Gaps | None = None,
-        objection: Objection | None = None,
-        keep: Callable[[Problem, Sequence[Lesson]], None] = lambda problem, lessons: None,
-        strategy: str = TURNS,
-        rank: Rank | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        strategy: str | Ranked = TURNS,
     ) -> None:
-        """Hold a domain; ``strategy`` is one of ``turns``, ``depth``, ``length`` and ``cheapest``.
-
-        ``rank(task, choice, state)`` gives what the ways to do a task are sorted by before they are tried.
-        """
+        """Hold a domain; ``strategy`` is one of ``turns``, ``depth``, ``length`` and ``cheapest``, perhaps ranked."""
+        rank, strategy = (strategy.rank, strategy.strategy) if isinstance(strategy, Ranked) else (None, strategy)
         if strategy not in (TURNS, DEPTH, LENGTH, CHEAPEST):
             raise HtnError(f"{strategy!r} is not a strategy. Take {TURNS}, {DEPTH}, {LENGTH} or {CHEAPEST}.")
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
@@ -112,15 +102,11 @@ class HTNPlanner:
         """Those among them that this planner learned, with where they come from."""
         self.last_result: Result | None = None
         self._promoted_only = promoted_only
-        self._keep = keep
         self._budget = budget or Budget()
-        self._asking = None if llm_decompose is None else Asking(llm_decompose, questions, rounds)
-        if self._asking is not None:
-            self._asking.gaps = gaps or self._asking.gaps
-            self._asking.objection = objection or self._asking.objection
+        asked = llm_decompose
+        self._asking = asked if asked is None or isinstance(asked, Asking) else Asking(asked)
         self._strategy = strategy
         self._reorder = None if rank is None else by_rank(rank)
-        self._clock = clock
         self._ready: dict[bool, _Ready] = {}
 
     @property
@@ -153,7 +139,7 @@ class HTNPlanner:
 
     def solve_problem(self, problem: Problem) -> Result:
         """Return the plan for a problem with its decomposition tree, or what stood in its way."""
-        clock = PausableClock(self._clock)
+        clock = PausableClock(self._budget.clock)
         meter = Meter(self._budget, clock)
         find_members = cache(lambda: typed_objects(self.domain, problem))
         ready = self._compiled(all_declared(self.domain, problem, find_members))
@@ -169,7 +155,7 @@ class HTNPlanner:
         parted = setting if self._reorder is not None else replace(setting, compiled=ready.parted)
         found, notes = search(parted, meter, self._strategy), Notes()
         if found.outcome != FOUND:
-            notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._clock)
+            notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._budget.clock)
             for reason in ready.dead_ends:
                 notes.add(reason)
         if found.outcome != NO_PLAN or self._asking is None:
@@ -182,7 +168,7 @@ class HTNPlanner:
         if found.outcome == NO_PLAN:
             proposals.say_if_unasked()
         self.last_result = self._result(found, notes, meter, proposals)
-        self._learn(problem, self.last_result, find_members(), proposals)
+        self._learn(problem, self.last_result, find_members(), proposals, self._asking)
         return self.last_result
 
     @property
@@ -235,7 +221,7 @@ class HTNPlanner:
         reasons = rejected if found.bound is None else (*rejected, found.bound)
         return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
 
-    def _learn(self, problem: Problem, result: Result, members: Members, proposals: Proposals) -> None:
+    def _learn(self, problem: Problem, result: Result, members: Members, proposals: Proposals, asking: Asking) -> None:
         """Keep the proposals that a plan uses, now that the whole plan stands; the others were no help here."""
         used = {str(node.get("method")) for node in result.tree}
         if result.outcome != GAVE_UP:
@@ -250,7 +236,7 @@ class HTNPlanner:
         self.learned += [lesson.method for lesson in lessons]
         self._ready.clear()
         if lessons:
-            self._keep(problem, lessons)
+            asking.keep(problem, lessons)
 
     @property
     def usable(self) -> Sequence[Method]:

@@ -58,7 +58,6 @@ class Executor:
         observe: Observe | None = None,
         settle: Settle | None = None,
         journal: Journal | None = None,
-        run: str = "run",
         max_replans: int = 5,
         tell: Tell = lambda entry: None,
     ) -> None:
@@ -68,7 +67,7 @@ class Executor:
         self._observe = observe
         self._settle = settle or (lambda action: None)
         self._journal = journal
-        self._name = run
+        self._name = "run" if journal is None else journal.run
         self._max_replans = max_replans
         self._tell = tell
         self._obstacles: tuple[Reason, ...] = ()

@@ -34,10 +34,13 @@ class Journal:
         self,
         path: Path,
         *,
+        run: str = "run",
         stamp: Mapping[str, Any] | None = None,
         mask: Callable[[str], str] = lambda text: text,
     ) -> None:
         self.path = path
+        self.run = run
+        """What the run is called; the keys of its steps begin with it."""
         self._stamp = dict(stamp or {})
         self._mask = mask
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

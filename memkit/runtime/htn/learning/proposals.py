@@ -81,9 +81,9 @@ class Accepted:
     """Whether effects of the task are declared, and were seen to hold."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Asking:
-    """Whom to ask, how often, and what is remembered of the answers."""
+    """Whom to ask, how often, what is remembered of the answers, and who keeps what is learned of them."""
 
     decompose: Decomposer | AskedWhole
     questions: int = 8
@@ -92,6 +92,8 @@ class Asking:
     """Of one gap, the tries of earlier searches included."""
     gaps: Gaps = field(default_factory=RememberedGaps)
     objection: Objection = field(default=lambda task, subtasks: None)
+    keep: Callable[[Problem, Sequence[Any]], None] = field(default=lambda problem, lessons: None)
+    """Is told of the lessons that a plan for a problem taught."""
 
     @property
     def whole(self) -> Callable[[Question], Any] | None:
