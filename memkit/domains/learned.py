@@ -234,8 +234,7 @@ def _terms(entry: Mapping[str, Any]) -> list[Term]:
         method = read_method({key: entry[key] for key in ("name", "task", "subtasks")})
     except (HtnError, KeyError):
         return []
-    subtasks = () if callable(method.subtasks) else method.subtasks
-    return [(method.head.name, *method.head.args), *subtasks]
+    return [(method.head.name, *method.head.args), *method.steps]
 
 
 def _matches(pattern: Sequence[Term], terms: Sequence[Term]) -> bool:

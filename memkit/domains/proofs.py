@@ -177,9 +177,7 @@ def _faults(domain: Domain, problem: Problem, plan: tuple[Step, ...], expected: 
         yield f"expected {expected.at_most} steps at most, found {len(plan)}"
     if expected.holds:
         state = StepState(problem, typed_objects(domain, problem))
-        operators = {operator.name: operator for operator in domain.operators}
-        for step in plan:
-            state.advance(operators[step.name], step)
+        state.follow(plan, domain.steps)
         unmet = (shortfall(condition, {}, state, ()) for condition in expected.holds)
         yield from (f"after the plan: {each}" for each in unmet if each is not None)
 

@@ -37,7 +37,7 @@ def task_network(domain: Domain, learned: Sequence[Method] = ()) -> Graph:
 
 
 def _steps(method: Method) -> list[str]:
-    return [] if callable(method.subtasks) else [str(step[0]) for step in method.subtasks]
+    return [str(step[0]) for step in method.steps]
 
 
 def _method_node(method: Method) -> Node:

@@ -248,7 +248,7 @@ def _undeclared(method: Method) -> Iterator[str]:
     """Yield the variables that neither the task nor the method declares, which HDDL wants declared."""
     known = {parameter.name for parameter in (*method.head.parameters, *method.variables)}
     used = [name for condition in method.preconditions for name in condition_variables(condition)]
-    used += [] if callable(method.subtasks) else [name for task in method.subtasks for name in variables_of(task)]
+    used += [name for task in method.steps for name in variables_of(task)]
     yield from (name for name in dict.fromkeys(used) if name not in known)
 
 
@@ -257,7 +257,7 @@ def _narrowest(domain: Domain, method: Method, name: str) -> str:
     facts = [each.atom for each in method.preconditions if isinstance(each, Literal) and each.positive]
     uses = [(fact, domain.predicates.get(str(fact[0]), ())) for fact in facts]
     steps = {operator.name: tuple(p.type for p in operator.parameters) for operator in domain.operators}
-    uses += [] if callable(method.subtasks) else [(task, steps.get(str(task[0]), ())) for task in method.subtasks]
+    uses += [(task, steps.get(str(task[0]), ())) for task in method.steps]
     kinds = [kind for term, types in uses for part, kind in zip(term[1:], types, strict=False) if part == name]
     return max(kinds, key=lambda kind: len(domain.types_above(kind)), default=ROOT)
 

@@ -141,7 +141,7 @@ def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Meth
         yield Procedure("policy", rule.name, rule.rule)
     for domain, methods in learned.items():
         for method in methods:
-            steps = "" if callable(method.subtasks) else "; ".join(map(str, method.subtasks))
+            steps = "; ".join(map(str, method.steps))
             yield Procedure("method", method.name, f"learned way to {method.task} in {domain}: {steps}")
 
 

@@ -86,7 +86,7 @@ def _declared(domain: Domain, name: str) -> str:
 
 def _method_lines(method: Method) -> Iterator[str]:
     yield f"  {method.name}" + (f", if {_listed(method.preconditions)}" if method.preconditions else "")
-    steps = [term_text(step) for step in method.subtasks] if not callable(method.subtasks) else []
+    steps = [term_text(step) for step in method.steps]
     if method.ordering is not None:
         pairs = [f"{steps[one]} before {steps[other]}" for one, other in method.ordering]
         yield f"    in any order{' with ' if pairs else ''}{', '.join(pairs)}: {', '.join(steps)}"

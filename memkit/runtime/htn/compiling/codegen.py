@@ -277,11 +277,10 @@ def method_program(
 
 
 def _subtasks(method: Method, names: Names) -> str:
-    steps = () if callable(method.subtasks) else method.subtasks
-    written = tuple_of(names.fact(step) for step in steps)
-    if method.ordering is None or len(steps) < 2:
+    written = tuple_of(names.fact(step) for step in method.steps)
+    if method.ordering is None or len(method.steps) < 2:
         return written
-    before = names.constant(done_before(method.ordering, steps))
+    before = names.constant(done_before(method.ordering, method.steps))
     return f"(({names.constant(Own.UNORDERED)}, {written}, {before}, 0),)"
 
 
@@ -343,8 +342,7 @@ def method_variables(method: Method) -> tuple[str, ...]:
     """Return the variables of a method: those of its task, then the others as they occur."""
     found = [arg for arg in method.head.args if is_variable(arg)]
     found += [name for condition in method.preconditions for name in condition_variables(condition)]
-    steps = () if callable(method.subtasks) else method.subtasks
-    found += [name for step in steps for name in variables_of(step)]
+    found += [name for step in method.steps for name in variables_of(step)]
     return tuple(dict.fromkeys(found))
 
 

@@ -173,16 +173,14 @@ def changing_predicates(domain: Domain) -> frozenset[str]:
 
 def expected_types(method: Method, domain: Domain) -> dict[str, list[str]]:
     """Return for each variable the types it must have by declaration, by predicates and by subtasks."""
-    declared = {**(method.head.types or {}), **{p.name: p.type for p in method.variables}}
-    found: dict[str, list[str]] = {name: [kind] for name, kind in declared.items()}
+    found: dict[str, list[str]] = {name: [kind] for name, kind in method.types.items()}
     operators = {each.name: [p.type for p in each.parameters] for each in domain.operators}
     uses: list[tuple[Term, Sequence[str]]] = [
         (each.atom, domain.predicates.get(each.atom[0], ()))
         for each in conjuncts(method.preconditions)
         if isinstance(each, Literal) and not each.positive
     ]
-    if not callable(method.subtasks):
-        uses += [(step, operators.get(step[0], ())) for step in method.subtasks]
+    uses += [(step, operators.get(step[0], ())) for step in method.steps]
     for term, kinds in uses:
         for part, kind in zip(term[1:], kinds, strict=False):
             if is_variable(part):
@@ -210,7 +208,7 @@ def _parts(
 ) -> Iterator[tuple[Method, NeedsFrom]]:
     """Yield the parts of a method, each of which ends with the task of the next, and what each needs."""
     source = method.source
-    kinds = {**(source.head.types or {}), **{each.name: each.type for each in source.variables}}
+    kinds = source.types
     head, conditions = source.head, source.preconditions
     known = dict.fromkeys(
         [*filter(is_variable, head.args), *(v for each in conditions for v in condition_variables(each))]

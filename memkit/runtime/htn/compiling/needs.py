@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..language.conditions import Equal, Literal, conjuncts
+from ..language.conditions import Equal, Literal, bound, conjuncts
 from ..language.domain import Domain
 from ..language.methods import Method
 from ..language.operators import Operator, When
@@ -59,7 +59,7 @@ class PulledUp:
         self.methods = methods
         self.types = types
         self.typed = typed
-        self.operators = {operator.name: operator for operator in domain.operators}
+        self.operators = domain.steps
         self.opaque = {method.task for method in methods if callable(method.subtasks) or method.any_arguments}
         """Tasks that a function of the caller decomposes: they may need nothing and change anything."""
         self.crowded: set[Call] = set()
@@ -128,8 +128,7 @@ class PulledUp:
 
     def _steps(self, numbers: Iterable[int]) -> list[Call]:
         """Return the calls that are subtasks of methods."""
-        found = (self.methods[number].subtasks for number in numbers)
-        return [(step[0], len(step) - 1) for steps in found if not callable(steps) for step in steps]
+        return [(step[0], len(step) - 1) for number in numbers for step in self.methods[number].steps]
 
     def _of_method(self, number: int) -> Needs:
         """Return what a method needs, over the arguments of its task."""
@@ -142,14 +141,14 @@ class PulledUp:
         """Return a method's need over the arguments of its task, None where it speaks of other variables too."""
         names = self._positions[number]
         parts = need.atom[1:] if isinstance(need, Literal) else (need.left, need.right)
-        return replaced(need, names) if all(part in names for part in parts if is_variable(part)) else None
+        return _over(need, names) if all(part in names for part in parts if is_variable(part)) else None
 
     def _find_at_beginning(self, number: int, start: int, at: int, need: Literal | Equal) -> Literal | Equal | None:
         """Return a subtask's need over the method's variables, None where what is done before may see to it."""
         names, before = self._before(number, start, at)
         if before is None:
             return None
-        own = replaced(need, names)
+        own = _over(need, names)
         if isinstance(own, Equal):
             return own
         kind = (own.positive, own.atom[0], len(own.atom) - 1)
@@ -189,12 +188,11 @@ class PulledUp:
         while changed:
             changed = False
             for method in self.methods:
-                steps = () if callable(method.subtasks) else method.subtasks
                 known = found.get(method.task, frozenset())
-                wider = known.union(*(found.get(step[0], frozenset()) for step in steps))
+                wider = known.union(*(found.get(step[0], frozenset()) for step in method.steps))
                 changed = changed or len(wider) > len(known)
                 found[method.task] = wider
-                if method.task not in self.opaque and any(step[0] in self.opaque for step in steps):
+                if method.task not in self.opaque and any(step[0] in self.opaque for step in method.steps):
                     self.opaque.add(method.task)
                     changed = True
         return found
@@ -266,14 +264,12 @@ def may_precede(method: Method) -> list[list[int]]:
 def _over_arguments(operator: Operator) -> Needs:
     names = {parameter.name: f"?{at}" for at, parameter in enumerate(operator.parameters)}
     return frozenset(
-        replaced(each, names) for each in conjuncts(operator.preconditions) if isinstance(each, Literal | Equal)
+        _over(each, names) for each in conjuncts(operator.preconditions) if isinstance(each, Literal | Equal)
     )
 
 
-def replaced(condition: Literal | Equal, names: Mapping[Any, Any]) -> Literal | Equal:
-    """Return a condition with other things in the place of its variables, which alone are in ``names``."""
-    if isinstance(condition, Literal):
-        atom: Term = (condition.atom[0], *(names.get(part, part) for part in condition.atom[1:]))
-        return Literal(atom, condition.positive)
-    left, right = (names.get(part, part) for part in (condition.left, condition.right))
-    return Equal(left, right, condition.positive)
+def _over(need: Literal | Equal, names: Mapping[Any, Any]) -> Literal | Equal:
+    """Return a need over other names."""
+    found = bound(need, names)
+    assert isinstance(found, Literal | Equal)
+    return found

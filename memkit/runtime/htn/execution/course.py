@@ -11,8 +11,8 @@ from ..interface import FOUND, Reason, Result, Step
 from ..language.domain import Domain, Problem
 from ..language.objects import typed_objects
 from ..language.start import value_text
-from ..language.terms import Term, term_text
-from ..verification.evaluation import Impossible, StepState, arguments, ground
+from ..language.terms import Term, ground, term_text
+from ..verification.evaluation import Impossible, StepState, arguments
 from ..verification.verify import step_fault, verify
 from .interface import DENIED, DONE, FAILED, PENDING, UNKNOWN, Execution, Observation, StepRecord
 from .journal import Entry, JournalError
@@ -89,7 +89,7 @@ class Belief:
     def __init__(self, domain: Domain, problem: Problem) -> None:
         self._domain = domain
         self._problem = problem
-        self._operators = {operator.name: operator for operator in domain.operators}
+        self._operators = domain.steps
         self._objects = typed_objects(domain, problem)
         self.facts: dict[Term, None] = dict.fromkeys(problem.state)
         self.numbers: dict[Term, int | float] = dict(problem.numbers)

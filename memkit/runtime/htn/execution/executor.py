@@ -72,7 +72,7 @@ class Executor:
         self._tell = tell
         self._obstacles: tuple[Reason, ...] = ()
         """Why no other plan was found, the last time that one was looked for."""
-        self._operators = {operator.name: operator for operator in planner.domain.operators}
+        self._operators = planner.domain.steps
 
     def run(self, problem: Problem, result: Result | None = None) -> Execution:
         """Carry out the tasks of a problem, or go on with the run that the journal holds.
@@ -247,7 +247,7 @@ class Executor:
 def foresee(domain: Domain, problem: Problem, plan: Sequence[Step]) -> Iterator[tuple[Action, Changes]]:
     """Yield each step of a plan with what carries it out and what it is predicted to change; nothing is carried out."""
     world = Belief(domain, problem)
-    operators = {operator.name: operator for operator in domain.operators}
+    operators = domain.steps
     for number, step in enumerate(plan, 1):
         changes = world.predict(step)
         world.apply(changes)

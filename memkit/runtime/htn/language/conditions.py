@@ -15,7 +15,7 @@ from .terms import (
     Number,
     Parameter,
     Term,
-    is_variable,
+    ground,
     number_text,
     number_variables,
     parameters_text,
@@ -179,12 +179,13 @@ def condition_variables(condition: Condition) -> list[str]:
     return [name for name in dict.fromkeys(found) if name not in own]
 
 
-def bound(condition: Condition, binding: Mapping[str, Any]) -> Condition:
-    """Return a condition with its variables replaced as far as they are bound; a quantifier's own stay."""
+def bound(condition: Condition, binding: Mapping[Any, Any]) -> Condition:
+    """Return a condition with what has a value replaced by it; a quantifier's own variables stay."""
     if isinstance(condition, Literal):
-        return Literal(tuple(_value(part, binding) for part in condition.atom), condition.positive)
+        return Literal((condition.atom[0], *ground(condition.atom[1:], binding)), condition.positive)
     if isinstance(condition, Equal):
-        return Equal(_value(condition.left, binding), _value(condition.right, binding), condition.positive)
+        left, right = ground((condition.left, condition.right), binding)
+        return Equal(left, right, condition.positive)
     if isinstance(condition, Compare):
         left, right = with_values(condition.left, binding), with_values(condition.right, binding)
         return Compare(condition.operator, left, right, condition.positive)
@@ -195,10 +196,6 @@ def bound(condition: Condition, binding: Mapping[str, Any]) -> Condition:
         outer = {name: value for name, value in binding.items() if name not in own}
         return type(condition)(condition.parameters, bound(condition.condition, outer))
     return condition
-
-
-def _value(part: Any, binding: Mapping[str, Any]) -> Any:
-    return binding.get(part, part) if is_variable(part) else part
 
 
 def conjuncts(conditions: Iterable[Condition]) -> Iterator[Condition]:

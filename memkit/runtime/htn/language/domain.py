@@ -98,6 +98,11 @@ class Domain:
             return said(data)
         return {**said(data), "state": state_texts(self.state or (), self.numbers)}
 
+    @cached_property
+    def steps(self) -> Mapping[str, Operator]:
+        """Return the operators by name: what a step of a plan may be."""
+        return {operator.name: operator for operator in self.operators}
+
     def types_above(self, name: str) -> list[str]:
         """Return a type and every type above it, nearest first, ending with ``object``."""
         found = {name: None}
@@ -109,9 +114,7 @@ class Domain:
 
     def is_known(self, name: str) -> bool:
         """Return whether an operator or a method does the task of this name."""
-        return any(operator.name == name for operator in self.operators) or any(
-            method.task == name for method in self.methods
-        )
+        return name in self.steps or any(method.task == name for method in self.methods)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,8 +312,7 @@ def _check_method(domain: Domain, method: Method, path: Path) -> None:
     types = _check_parameters(domain, method.head.parameters, (*path, "task"))
     types |= _check_parameters(domain, method.variables, (*path, "variables"))
     _check_conditions(domain, method.preconditions, types, (*path, "preconditions"))
-    subtasks = () if callable(method.subtasks) else method.subtasks
-    for number, step in enumerate(subtasks):
+    for number, step in enumerate(method.steps):
         _check_call(domain, step, types, (*path, "subtasks", number))
 
 
@@ -364,7 +366,7 @@ def _signature(domain: Domain, term: Term, what: str, path: Path) -> Sequence[st
 
 def _check_call(domain: Domain, step: Term, types: Types, path: Path) -> None:
     """Check a subtask against what does it; one that nobody does is for the planner to report."""
-    operator = next((each for each in domain.operators if each.name == step[0]), None)
+    operator = domain.steps.get(step[0])
     if operator is not None:
         _check_arguments(domain, step, [p.type for p in operator.parameters], types, path)
         return

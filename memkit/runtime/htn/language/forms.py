@@ -183,27 +183,15 @@ def _comparison(operator: str, sides: tuple[Any, ...]) -> Compare:
     return Compare(operator, parse_number(sides[0]), parse_number(sides[1]))
 
 
-def _both(parts: tuple[Any, ...], depth: int) -> Condition:
-    return Every(tuple(_condition(part, depth + 1) for part in parts))
-
-
-def _either(parts: tuple[Any, ...], depth: int) -> Condition:
-    return Some(tuple(_condition(part, depth + 1) for part in parts))
+def _each(parts: tuple[Any, ...], depth: int) -> tuple[Condition, ...]:
+    return tuple(_condition(part, depth + 1) for part in parts)
 
 
 def _implied(parts: tuple[Any, ...], depth: int) -> Condition:
     if len(parts) != 2:
         raise DomainError("'imply' takes two conditions: 'imply (raining) (has umbrella)'.")
-    premise, conclusion = (_condition(part, depth + 1) for part in parts)
+    premise, conclusion = _each(parts, depth)
     return Some((negated(premise), conclusion))
-
-
-def _for_all(parts: tuple[Any, ...], depth: int) -> Condition:
-    return ForAll(*_quantified("forall", parts, depth))
-
-
-def _exists(parts: tuple[Any, ...], depth: int) -> Condition:
-    return Exists(*_quantified("exists", parts, depth))
 
 
 def _quantified(word: str, parts: tuple[Any, ...], depth: int) -> tuple[tuple[Parameter, ...], Condition]:
@@ -221,11 +209,11 @@ def _own_parameters(word: str, value: object) -> tuple[Parameter, ...]:
 
 _QUANTIFIERS = ("forall", "exists")
 _WORDS: Mapping[Any, Callable[[tuple[Any, ...], int], Condition]] = {
-    "and": _both,
-    "or": _either,
+    "and": lambda parts, depth: Every(_each(parts, depth)),
+    "or": lambda parts, depth: Some(_each(parts, depth)),
     "imply": _implied,
-    "forall": _for_all,
-    "exists": _exists,
+    "forall": lambda parts, depth: ForAll(*_quantified("forall", parts, depth)),
+    "exists": lambda parts, depth: Exists(*_quantified("exists", parts, depth)),
 }
 _FORMS = ("any", "all", "not", "forall", "exists")
 

@@ -187,6 +187,16 @@ class Method:
         return self.head.name
 
     @property
+    def steps(self) -> tuple[Term, ...]:
+        """Return the subtasks that are written down; () where a Python function gives them."""
+        return () if callable(self.subtasks) else self.subtasks
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Return the declared types of its variables, those of the task's arguments included."""
+        return {**(self.head.types or {}), **{p.name: p.type for p in self.variables}}
+
+    @property
     def any_arguments(self) -> bool:
         """Return whether Python functions take whatever arguments the task has."""
         calls = callable(self.subtasks) or any(isinstance(each, Check) for each in walk(self.preconditions))
@@ -281,5 +291,4 @@ def _sequence(value: Any, what: str) -> Sequence[Any]:
 
 def content_of(method: Method) -> tuple[Any, ...]:
     """Return what makes a method the same as another one of another name."""
-    subtasks = method.subtasks if callable(method.subtasks) else tuple(method.subtasks)
-    return (method.head.name, method.head.args, frozenset(method.preconditions), subtasks)
+    return (method.head.name, method.head.args, frozenset(method.preconditions), method.subtasks)

@@ -67,8 +67,7 @@ def _uses(domain: Domain) -> Iterable[_Use]:
     yield from _fluents(domain, _numbers(domain))
     signatures = _signatures(domain)
     for method in domain.methods:
-        steps = () if callable(method.subtasks) else method.subtasks
-        for call in ((method.task, *method.head.args), *steps):
+        for call in ((method.task, *method.head.args), *method.steps):
             yield call, signatures.get(str(call[0]), ())
 
 

@@ -60,6 +60,11 @@ def variables_of(term: Sequence[Any]) -> list[str]:
     return [part for part in dict.fromkeys(term) if isinstance(part, str) and part[:1] == "?"]
 
 
+def ground(term: Sequence[Any], values: Mapping[Any, Any]) -> Term:
+    """Return a term with what has a value replaced by it."""
+    return tuple(values.get(part, part) for part in term)
+
+
 def parse_term(value: object) -> Term:
     """Return the term that text, a tuple, a list, a name with arguments or a step stands for.
 
@@ -395,10 +400,10 @@ def number_variables(number: Number) -> list[str]:
     return list(dict.fromkeys(name for fluent in fluents_of(number) for name in variables_of(fluent)))
 
 
-def with_values(number: Number, binding: Mapping[str, Any]) -> Number:
-    """Return a number with its variables replaced as far as they are bound."""
+def with_values(number: Number, binding: Mapping[Any, Any]) -> Number:
+    """Return a number with the objects or variables in it replaced as far as they have values."""
     if isinstance(number, tuple):
-        return tuple(binding.get(part, part) if is_variable(part) else part for part in number)
+        return (number[0], *ground(number[1:], binding))
     if isinstance(number, Arithmetic):
         return Arithmetic(number.operator, with_values(number.left, binding), with_values(number.right, binding))
     return number

@@ -311,7 +311,7 @@ def missed_effects(tree: Sequence[Node], method: str, domain: Domain, state: Ste
         domain: The domain.
         state: The state at the start, which is moved to its end.
     """
-    operators = {operator.name: operator for operator in domain.operators}
+    operators = domain.steps
     wanted: dict[int, list[Condition]] = {}
     for at, node in enumerate(tree):
         if node.get("method") == method:

@@ -13,11 +13,20 @@ from itertools import count
 from typing import Any
 
 from ..interface import Node, Step
-from ..language.conditions import Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, walk
+from ..language.conditions import Compare, Condition, Equal, Exists, ForAll, Literal, Some, bound, walk
 from ..language.domain import Domain, Problem, declared_effects
 from ..language.methods import Method, content_of
 from ..language.operators import Change, Operator
-from ..language.terms import ROOT_TYPE, Arithmetic, Head, Members, Number, Term, fluents_of, is_variable, term_text
+from ..language.terms import (
+    ROOT_TYPE,
+    Head,
+    Members,
+    Term,
+    fluents_of,
+    ground,
+    is_variable,
+    term_text,
+)
 from ..verification.evaluation import StepState
 from .gaps import end_of
 from .proposals import Accepted
@@ -71,7 +80,7 @@ def learn(
 
 def _parts(tree: Sequence[Node], domain: Domain, methods: Sequence[Method]) -> Iterator[Applied | Chosen | None]:
     """Yield what each node did: a step, or a method with conditions; None for a proposal, which has none yet."""
-    operators = {operator.name: operator for operator in domain.operators}
+    operators = domain.steps
     by_name = {method.name: method for method in methods}
     for node in tree:
         args = tuple(node["args"])
@@ -106,7 +115,7 @@ def _lifted(
     taken: Iterable[str],
 ) -> Lesson:
     proposed = source.method
-    subtasks = () if callable(proposed.subtasks) else proposed.subtasks
+    subtasks = proposed.steps
     task = (proposed.head.name, *proposed.head.args)
     fixed = objects_of_text(domain)
     mentioned = [part for term in (task, *subtasks) for part in term[1:]]
@@ -115,14 +124,14 @@ def _lifted(
     variables = {part: f"?v{number}" for number, part in enumerate(lifted, 1)}
     kinds = _kinds(lifted, task, regressed.kinds, domain, problem)
     apart = _apart(regressed.apart, kinds, domain, variables)
-    conditions = [_replaced(each, variables) for each in regressed.conditions if not _always(each)]
-    args = _swapped(task, variables)[1:]
+    conditions = [bound(each, variables) for each in regressed.conditions if not _always(each)]
+    args = ground(task[1:], variables)
     types = {variables[part]: kind for part, kind in kinds.items() if kind != ROOT_TYPE}
     method = Method(
         _fresh_name(f"learned_{task[0]}", taken),
         Head(task[0], args, {name: kind for name, kind in types.items() if name in args}),
         list(dict.fromkeys([*conditions, *apart])),
-        [_swapped(step, variables) for step in subtasks],
+        [(step[0], *ground(step[1:], variables)) for step in subtasks],
         variables=[f"{name} - {kind}" for name, kind in types.items() if name not in args],
         learned=True,
         description=f"Proposed for '{term_text(task)}'.",
@@ -186,35 +195,6 @@ def _objects(condition: Condition) -> Iterator[Any]:
             yield from (part for fluent in fluents for part in fluent[1:] if part not in own)
 
 
-def _replaced(condition: Condition, values: Mapping[Any, Any]) -> Condition:
-    """Return a condition with variables in the places of objects."""
-    if isinstance(condition, Literal):
-        return Literal(_swapped(condition.atom, values), condition.positive)
-    if isinstance(condition, Equal):
-        left, right = (values.get(part, part) for part in (condition.left, condition.right))
-        return Equal(left, right, condition.positive)
-    if isinstance(condition, Compare):
-        left, right = _number(condition.left, values), _number(condition.right, values)
-        return Compare(condition.operator, left, right, condition.positive)
-    if isinstance(condition, ForAll | Exists):
-        return type(condition)(condition.parameters, _replaced(condition.condition, values))
-    if isinstance(condition, Every | Some):
-        return type(condition)(tuple(_replaced(each, values) for each in condition.conditions))
-    return condition
-
-
-def _number(number: Number, values: Mapping[Any, Any]) -> Number:
-    if isinstance(number, tuple):
-        return _swapped(number, values)
-    if isinstance(number, Arithmetic):
-        return Arithmetic(number.operator, _number(number.left, values), _number(number.right, values))
-    return number
-
-
-def _swapped(term: Term, values: Mapping[Any, Any]) -> Term:
-    return (term[0], *(values.get(part, part) for part in term[1:]))
-
-
 def _fresh_name(stem: str, taken: Iterable[str]) -> str:
     used = set(taken)
     return next(name for name in (f"{stem}_{number}" for number in count(1)) if name not in used)
@@ -229,7 +209,7 @@ def objects_of_text(domain: Domain) -> set[Any]:
     for method in domain.methods:
         found |= {part for each in method.preconditions for part in _objects_in(each)}
         found |= set(method.head.args)
-        found |= set() if callable(method.subtasks) else {part for step in method.subtasks for part in step[1:]}
+        found |= {part for step in method.steps for part in step[1:]}
     for task in domain.tasks.values():
         found |= {part for each in task.effects for part in _objects_in(each)}
     return {part for part in found if not is_variable(part)}

@@ -171,8 +171,7 @@ class Proposals:
             self._answers[key] = self._ask(now)
         method = self._answers[key]
         if method is not None:
-            steps = () if callable(method.subtasks) else method.subtasks
-            yield compile_method(method, search.compiled.domain), (), steps, len(steps)
+            yield compile_method(method, search.compiled.domain), (), method.steps, len(method.steps)
 
     def say_if_unasked(self) -> None:
         """Note why nobody was asked, for those who named a model and wonder."""
@@ -284,9 +283,7 @@ class Proposals:
         """Return which declared effect a plan does not bring about."""
         start = Problem(tasks=(), state=tuple(now.facts), numbers=dict(now.numbers), spelled=self._problem.spelled)
         state = StepState(start, now.members)
-        operators = {operator.name: operator for operator in self._domain.operators}
-        for step in result.plan or ():
-            state.advance(operators[step.name], step)
+        state.follow(result.plan or (), self._domain.steps)
         for effect in declared_effects(self._domain, now.task):
             if not holds(effect, {}, state, ()):
                 return f"'{effect}' should be so afterwards and is not"

@@ -17,8 +17,8 @@ from ..interface import Step
 from ..language.conditions import Check, Compare, Condition, Equal, Every, Exists, Literal, Some, bound, negated, walk
 from ..language.methods import Method
 from ..language.operators import RECKONED, Change, Operator, When
-from ..language.terms import Arithmetic, Number, Parameter, Term, fluents_of, with_values
-from ..verification.evaluation import Binding, StepState, arguments, ground, holds, occurrences, witness
+from ..language.terms import Arithmetic, Number, Parameter, Term, fluents_of, ground, with_values
+from ..verification.evaluation import Binding, StepState, arguments, holds, occurrences, witness
 
 _LARGEST_SUM = 12
 """Fluents and literals of one side of a comparison; a longer one says nothing that a person could review."""

@@ -186,8 +186,7 @@ def without_dead_ends(compiled: CompiledDomain) -> tuple[CompiledDomain, tuple[R
 
 
 def _subtask_names(method: CompiledMethod) -> list[str]:
-    subtasks = method.source.subtasks
-    return [] if callable(subtasks) else [str(step[0]) for step in subtasks]
+    return [str(step[0]) for step in method.source.steps]
 
 
 def _dead_end(method: CompiledMethod, compiled: CompiledDomain, ends: set[str]) -> Reason:

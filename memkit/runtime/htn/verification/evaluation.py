@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..compiling.state import StateView
@@ -18,6 +18,7 @@ from ..language.terms import (
     Parameter,
     Term,
     fluents_of,
+    ground,
     is_variable,
     number_text,
     with_values,
@@ -65,6 +66,11 @@ class StepState:
             self._take(fact)
         for fact in added:
             self._put(fact)
+
+    def follow(self, steps: Iterable[Step], operators: Mapping[str, Operator]) -> None:
+        """Move past one step after the other."""
+        for step in steps:
+            self.advance(operators[step.name], step)
 
     def value(self, number: Number, binding: Binding) -> int | float:
         """Return what a number comes to; raise NoValue where it comes to nothing."""
@@ -153,11 +159,6 @@ def compared(operator: str, left: int | float, right: int | float) -> bool:
 def arguments(operator: Operator, step: Step) -> dict[str, Any]:
     """Return the values of an operator's parameters in a step."""
     return dict(zip((p.name for p in operator.parameters), step.args, strict=False))
-
-
-def ground(term: Term, binding: Binding) -> Term:
-    """Return a term with its variables replaced as far as they are bound."""
-    return tuple(binding.get(part, part) if is_variable(part) else part for part in term)
 
 
 def holds(condition: Condition, binding: Binding, state: StepState, args: Term) -> bool:

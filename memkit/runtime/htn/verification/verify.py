@@ -26,8 +26,8 @@ from ..language.domain import Domain, Problem
 from ..language.methods import Method, Ordering, computed_subtasks, done_before
 from ..language.objects import typed_objects
 from ..language.operators import Operator
-from ..language.terms import ROOT_TYPE, Members, Term, is_variable, parse_term, term_text, variables_of
-from .evaluation import Binding, Impossible, StepState, arguments, ground, holds, shortfall
+from ..language.terms import ROOT_TYPE, Members, Term, ground, is_variable, parse_term, term_text, variables_of
+from .evaluation import Binding, Impossible, StepState, arguments, holds, shortfall
 
 _UNBOUNDED = Budget(nodes=None, seconds=None)
 
@@ -71,7 +71,7 @@ def verify(
 
 
 def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members) -> Iterator[Reason]:
-    operators = {operator.name: operator for operator in domain.operators}
+    operators = domain.steps
     state = StepState(problem, objects)
     for number, step in enumerate(plan, 1):
         operator = operators.get(step.name)
@@ -222,7 +222,7 @@ class Parser:
         clock: Callable[[], float],
     ) -> None:
         """Set up; ``budget`` bounds what is looked at, and the time on ``clock``."""
-        self.operators = {operator.name: operator for operator in domain.operators}
+        self.operators = domain.steps
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
             self.methods.setdefault(method.task, []).append(method)
