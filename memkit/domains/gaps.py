@@ -14,7 +14,15 @@ from typing import Any
 from memkit.errors import EnvironmentFault
 from memkit.llm.scripted import ScriptExhausted
 from memkit.runtime.htn.core import Domain, HtnError
-from memkit.runtime.htn.learning.gaps import INSTRUCTIONS, LONGEST_ANSWER, SCHEMA, Gap, Question, Refusal, read_answer
+from memkit.runtime.htn.learning.gaps import (
+    INSTRUCTIONS,
+    LONGEST_ANSWER,
+    SCHEMA,
+    Gap,
+    GapQuestion,
+    RefusedProposal,
+    read_answer,
+)
 from memkit.runtime.loop.interface import Message, Model, ToolSpec
 from memkit.runtime.memory.private_folders import make_private
 
@@ -27,7 +35,7 @@ class AskedModel:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    def ask(self, question: Question) -> Any:
+    def ask(self, question: GapQuestion) -> Any:
         """Return what the model answered as data, its text where it is no JSON, or None where it said nothing.
 
         Each try is a conversation of its own: what was wrong with the earlier ones stands in the question.
@@ -63,11 +71,11 @@ class GapLog:
         self._about = {"domain": domain_digest(domain), "model": model}
         self._clock = clock
 
-    def refused(self, gap: Gap) -> Sequence[Refusal]:
+    def refused(self, gap: Gap) -> Sequence[RefusedProposal]:
         """Return the refused proposals for a gap, oldest first."""
         return tuple(self._known.get(gap, ()))
 
-    def refuse(self, gap: Gap, refusal: Refusal) -> None:
+    def refuse(self, gap: Gap, refusal: RefusedProposal) -> None:
         """Append one more; raises ``EnvironmentFault`` where it cannot be written."""
         self._known.setdefault(gap, []).append(refusal)
         at = self._clock().isoformat().replace("+00:00", "Z")
@@ -84,12 +92,12 @@ class GapLog:
             raise EnvironmentFault(f"{self._path} cannot be written: {error.strerror}.") from error
 
     @cached_property
-    def _known(self) -> dict[Gap, list[Refusal]]:
-        found: dict[Gap, list[Refusal]] = {}
+    def _known(self) -> dict[Gap, list[RefusedProposal]]:
+        found: dict[Gap, list[RefusedProposal]] = {}
         for entry in entries(self._path):
             if all(entry[key] == value for key, value in self._about.items()):
                 gap = Gap(entry["task"], entry["state"])
-                found.setdefault(gap, []).append(Refusal(entry["proposal"], entry["reason"]))
+                found.setdefault(gap, []).append(RefusedProposal(entry["proposal"], entry["reason"]))
         return found
 
 

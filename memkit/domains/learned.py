@@ -33,7 +33,7 @@ Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Shelf:
+class LearnedMethods:
     """Where the learned methods of a domain lie."""
 
     path: Path
@@ -44,7 +44,7 @@ class Shelf:
     """What was refused, on this machine; also the lock that keeps two processes from changing the shelf at once."""
 
     @staticmethod
-    def of_domain(name: str, given: str, root: Path | None, learned: Path | None) -> Shelf | None:
+    def of_domain(name: str, given: str, root: Path | None, learned: Path | None) -> LearnedMethods | None:
         """Return the shelf of the domain that a person called ``given``; None for a file that belongs to no store.
 
         Args:
@@ -54,7 +54,7 @@ class Shelf:
             learned: The file of learned methods that was asked for.
         """
         if learned is not None:
-            return Shelf.of_file(learned, name)
+            return LearnedMethods.of_file(learned, name)
         path = Path(given)
         is_file = bool(path.suffix) or "/" in given or path.is_file()
         # Domains of competitions have names that no file of a store has.
@@ -64,18 +64,18 @@ class Shelf:
             or (is_file and path.resolve().parent != (root / "domains").resolve())
         ):
             return None
-        return Shelf.of_store(root, name)
+        return LearnedMethods.of_store(root, name)
 
     @staticmethod
-    def of_store(root: Path, domain: str) -> Shelf:
+    def of_store(root: Path, domain: str) -> LearnedMethods:
         """Return the shelf of a domain in the store at ``root``."""
         shown = f"{FOLDER}/{checked_name(domain, 'domain')}.yaml"
-        return Shelf(root / shown, shown, domain, state_folder(root) / "gaps" / f"{domain}.jsonl")
+        return LearnedMethods(root / shown, shown, domain, state_folder(root) / "gaps" / f"{domain}.jsonl")
 
     @staticmethod
-    def of_file(path: Path, domain: str) -> Shelf:
+    def of_file(path: Path, domain: str) -> LearnedMethods:
         """Return the shelf in a file of its own, with what was refused beside it."""
-        return Shelf(path, str(path), domain, path.with_name(f"{path.name}.gaps.jsonl"))
+        return LearnedMethods(path, str(path), domain, path.with_name(f"{path.name}.gaps.jsonl"))
 
     def entries(self) -> list[Entry]:
         """Return the learned methods as they stand in the file; raises ``UsageError`` where it makes no sense."""

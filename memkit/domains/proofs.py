@@ -191,7 +191,7 @@ BUDGET = Budget(nodes=500_000, seconds=15.0)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedProblem:
     """A problem that the domain was used for."""
 
     name: str
@@ -204,7 +204,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class MethodJudgement:
     """What one problem says."""
 
     name: str
@@ -221,8 +221,8 @@ class Judgement:
 
 
 def judge(
-    before: Domain, after: Domain, method: str, problems: Iterable[Recorded], others: Sequence[Method]
-) -> Iterator[Judgement]:
+    before: Domain, after: Domain, method: str, problems: Iterable[RecordedProblem], others: Sequence[Method]
+) -> Iterator[MethodJudgement]:
     """Yield what each problem says of a domain before and after it got ``method``.
 
     The ``others`` that were learned take part in the problems that were recorded when something was learned, which may
@@ -235,11 +235,11 @@ def judge(
             for each in (before, after)
         )
         fault = _fault(after, method, recorded, old, new, learned)
-        yield Judgement(recorded.name, old.outcome, new.outcome, _steps(old), _steps(new), fault)
+        yield MethodJudgement(recorded.name, old.outcome, new.outcome, _steps(old), _steps(new), fault)
 
 
 def _fault(
-    after: Domain, method: str, recorded: Recorded, old: Result, new: Result, learned: Sequence[Method]
+    after: Domain, method: str, recorded: RecordedProblem, old: Result, new: Result, learned: Sequence[Method]
 ) -> str | None:
     if new.outcome != FOUND:
         if recorded.own:
@@ -271,6 +271,6 @@ def _steps(result: Result) -> int | None:
     return None if result.plan is None else len(result.plan)
 
 
-def faults(judgements: Sequence[Judgement]) -> list[str]:
+def faults(judgements: Sequence[MethodJudgement]) -> list[str]:
     """Return in words everything that keeps a method from being promoted."""
     return [f"{each.name}: {each.fault}" for each in judgements if each.fault is not None]

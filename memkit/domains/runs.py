@@ -14,7 +14,7 @@ from memkit.errors import NotFound, StoreFault
 from memkit.runtime.htn.core import Domain, HtnError, Journal, Method, Problem, term_text
 from memkit.runtime.htn.execution.course import Course
 from memkit.runtime.htn.execution.interface import DONE
-from memkit.runtime.htn.execution.journal import JournalError, read_entries
+from memkit.runtime.htn.execution.journal import PlanJournalError, read_entries
 from memkit.runtime.memory.masking import masked
 from memkit.store.files import write_whole
 from memkit.store.schema import suggestion
@@ -24,7 +24,7 @@ ASKED, JOURNAL = "run.json", "journal.jsonl"
 
 
 @dataclass(frozen=True)
-class PlanRun:
+class RecordedPlanRun:
     """What one run is to do, as it was when it began."""
 
     id: str
@@ -44,7 +44,7 @@ class PlanRun:
 class RunState:
     """How far a run came."""
 
-    run: PlanRun
+    run: RecordedPlanRun
     outcome: str | None
     """None for a run that was killed or is under way."""
     completed: int
@@ -67,12 +67,12 @@ class PlanRuns:
 
     def begin(
         self, domain: Domain, learned: list[Method], problem: Problem, *, now: datetime, user: str | None
-    ) -> PlanRun:
+    ) -> RecordedPlanRun:
         """Make the folder of a new run and write down what it is to do."""
         name = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         known = {method.name for method in domain.methods}
         domain = replace(domain, methods=(*domain.methods, *(each for each in learned if each.name not in known)))
-        run = PlanRun(name, now.isoformat().replace("+00:00", "Z"), domain, problem, self._folder / name, user)
+        run = RecordedPlanRun(name, now.isoformat().replace("+00:00", "Z"), domain, problem, self._folder / name, user)
         asked = {
             "format": FORMAT, "run": run.id, "at": run.at, "user_id": user,
             "domain": domain.to_data(), "problem": problem.to_data(),
@@ -81,7 +81,7 @@ class PlanRuns:
         write_whole(run.folder / ASKED, json.dumps(asked, ensure_ascii=False).encode(), mode=0o600)
         return run
 
-    def find(self, name: str) -> PlanRun:
+    def find(self, name: str) -> RecordedPlanRun:
         """Return a run that began here.
 
         Raises:
@@ -106,18 +106,18 @@ class PlanRuns:
         for name in self.names():
             try:
                 found.append(self._state(self._read(name)))
-            except (StoreFault, JournalError) as error:
+            except (StoreFault, PlanJournalError) as error:
                 left_out(str(error))
         return found
 
-    def _state(self, run: PlanRun) -> RunState:
+    def _state(self, run: RecordedPlanRun) -> RunState:
         course = Course(run.domain, run.problem, run.id)
         path = run.folder / JOURNAL
         course.follow(read_entries(path) if path.exists() else (), path)
         done = sum(record.status == DONE for record in course.records)
         return RunState(run, course.outcome, done, len(course.records))
 
-    def _read(self, name: str) -> PlanRun:
+    def _read(self, name: str) -> RecordedPlanRun:
         path = self._folder / name / ASKED
         try:
             asked: Mapping[str, Any] = json.loads(path.read_bytes())
@@ -125,6 +125,6 @@ class PlanRuns:
                 raise StoreFault(f"{path} was written by a newer memkit. Update memkit to go on with this run.")
             domain = Domain.from_data(asked["domain"])
             problem = Problem.from_data(asked["problem"], domain)
-            return PlanRun(asked["run"], asked["at"], domain, problem, path.parent, asked.get("user_id"))
+            return RecordedPlanRun(asked["run"], asked["at"], domain, problem, path.parent, asked.get("user_id"))
         except (OSError, ValueError, TypeError, KeyError, HtnError) as error:
             raise StoreFault(f"{path} cannot be read, so nobody knows what the run was to do: {error}") from None

@@ -14,7 +14,7 @@ Hue = Literal["blue", "green", "amber", "violet", "red", "grey"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class NodeKind:
     """How the nodes of one kind look, and what the legend calls them."""
 
     name: str
@@ -24,7 +24,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Node:
+class GraphNode:
     """One thing to draw."""
 
     id: str
@@ -54,19 +54,19 @@ class Graph:
     """
 
     title: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     edges: tuple[Edge, ...] = ()
     description: str = ""
     """What somebody is told who cannot see the drawing, and a line below the title for everybody else."""
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    kinds: Mapping[str, NodeKind] = field(default_factory=dict)
 
     @staticmethod
     def of_tree(
         title: str,
-        rows: Iterable[tuple[Node, str | None]],
+        rows: Iterable[tuple[GraphNode, str | None]],
         *,
         description: str = "",
-        kinds: Mapping[str, Kind] | None = None,
+        kinds: Mapping[str, NodeKind] | None = None,
     ) -> Graph:
         """Return the graph of nodes that each come with the id of their parent (None: a root)."""
         listed = list(rows)
@@ -99,7 +99,7 @@ class Graph:
 
 NEUTRAL = "#757575"
 """4.6 : 1 on white and on black."""
-PLAIN = Kind("")
+PLAIN = NodeKind("")
 
 
 @dataclass(frozen=True)
@@ -121,19 +121,19 @@ COLOURS: Mapping[Hue, Colours] = {
 }
 
 
-def kind_of(graph: Graph, node: Node) -> Kind:
+def kind_of(graph: Graph, node: GraphNode) -> NodeKind:
     """Return how a node looks."""
     return graph.kinds.get(node.kind, PLAIN)
 
 
-def used_kinds(graph: Graph) -> list[tuple[str, Kind]]:
+def used_kinds(graph: Graph) -> list[tuple[str, NodeKind]]:
     """Return the kinds that occur, in the order in which they were declared."""
     present = {node.kind for node in graph.nodes}
     return [(key, kind) for key, kind in graph.kinds.items() if key in present]
 
 
 FOLDED = "folded"
-_KIND = Kind("not drawn", "pill", "grey", dashed=True)
+_KIND = NodeKind("not drawn", "pill", "grey", dashed=True)
 
 
 def folded(graph: Graph, limit: int) -> Graph:
@@ -152,11 +152,11 @@ def folded(graph: Graph, limit: int) -> Graph:
     )
 
 
-def _tree(graph: Graph, limit: int) -> tuple[set[str], list[Node], list[Edge]]:
+def _tree(graph: Graph, limit: int) -> tuple[set[str], list[GraphNode], list[Edge]]:
     """Open nodes level by level while there is room; what has no room becomes one node beside its siblings."""
     children, sizes = graph.children(), dict(_sizes(graph))
     kept: set[str] = set()
-    added: list[Node] = []
+    added: list[GraphNode] = []
     edges: list[Edge] = []
     waiting: deque[str | None] = deque([None])
     while waiting:
@@ -169,7 +169,7 @@ def _tree(graph: Graph, limit: int) -> tuple[set[str], list[Node], list[Edge]]:
         waiting.extend(each for each in fit if children[each])
         hidden = sum(sizes[each] for each in below[len(fit) :])
         if hidden:
-            added.append(Node(f"{parent or ''}…{len(added)}", f"… {hidden:,} more", FOLDED))
+            added.append(GraphNode(f"{parent or ''}…{len(added)}", f"… {hidden:,} more", FOLDED))
             edges += [] if parent is None else [Edge(parent, added[-1].id, dashed=True)]
     return kept, added, edges
 
@@ -192,6 +192,6 @@ def _sizes(graph: Graph) -> Iterator[tuple[str, int]]:
         yield name, sizes[name]
 
 
-def _first(graph: Graph, limit: int) -> tuple[set[str], list[Node], list[Edge]]:
+def _first(graph: Graph, limit: int) -> tuple[set[str], list[GraphNode], list[Edge]]:
     kept = {node.id for node in graph.nodes[: limit - 1]}
-    return kept, [Node("…", f"… {len(graph.nodes) - len(kept):,} more", FOLDED)], []
+    return kept, [GraphNode("…", f"… {len(graph.nodes) - len(kept):,} more", FOLDED)], []

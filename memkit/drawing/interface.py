@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from memkit.terminal import one_line
 
-from .graph import COLOURS, FOLDED, NEUTRAL, Edge, Graph, Kind, Node, folded, kind_of, used_kinds
-from .layout import CHARACTER, PADDING, Box, Line, Point, lay_out, shown
+from .graph import COLOURS, FOLDED, NEUTRAL, Edge, Graph, GraphNode, NodeKind, folded, kind_of, used_kinds
+from .layout import CHARACTER, PADDING, Box, EdgeLine, Point, lay_out, shown
 
 _MARGIN, _HEADER, _LEGEND = 20.0, 52.0, 26.0
 _RADII = {"box": 2.0, "round": 8.0, "pill": 14.0}
@@ -47,7 +47,7 @@ def to_svg(graph: Graph) -> str:
     )
 
 
-def _box(box: Box, kind: Kind) -> Iterator[str]:
+def _box(box: Box, kind: NodeKind) -> Iterator[str]:
     colours = COLOURS[kind.hue]
     dashes = ' stroke-dasharray="5 3"' if kind.dashed else ""
     yield f"<g><title>{escape(_whole(box.node, kind))}</title>"
@@ -65,12 +65,12 @@ def _box(box: Box, kind: Kind) -> Iterator[str]:
     yield "</g>"
 
 
-def _whole(node: Node, kind: Kind) -> str:
+def _whole(node: GraphNode, kind: NodeKind) -> str:
     """Return everything about a node, for the tooltip and for screen readers."""
     return ": ".join(each for each in (kind.name, one_line(node.label), one_line(node.note)) if each)
 
 
-def _line(line: Line) -> Iterator[str]:
+def _line(line: EdgeLine) -> Iterator[str]:
     dashes = ' stroke-dasharray="5 3"' if line.edge.dashed else ""
     yield f'<path d="{_path(line)}" fill="none" stroke="{NEUTRAL}" stroke-width="1.2"{dashes}/>'
     yield f'<path d="{_tip(line)}" fill="{NEUTRAL}"/>'
@@ -82,7 +82,7 @@ def _line(line: Line) -> Iterator[str]:
         )
 
 
-def _path(line: Line) -> str:
+def _path(line: EdgeLine) -> str:
     (x, y), *rest = line.points
     drawn = [f"M{_n(x)} {_n(y)}"]
     for to_x, to_y in rest:
@@ -93,7 +93,7 @@ def _path(line: Line) -> str:
     return " ".join(drawn)
 
 
-def _tip(line: Line) -> str:
+def _tip(line: EdgeLine) -> str:
     """Return the arrow head at the end of a line."""
     (from_x, from_y), (x, y) = line.points[-2:]
     if line.curved or from_y == y:
@@ -128,7 +128,7 @@ def _legend_width(graph: Graph) -> float:
     return sum(_legend_step(kind) for _, kind in used_kinds(graph))
 
 
-def _legend_step(kind: Kind) -> float:
+def _legend_step(kind: NodeKind) -> float:
     return 26 + len(shown(kind.name)) * CHARACTER + 14
 
 
@@ -155,13 +155,13 @@ def to_dot(graph: Graph) -> str:
     )
 
 
-def _dot_node(node: Node, kind: Kind) -> str:
+def _dot_node(node: GraphNode, kind: NodeKind) -> str:
     label = "\\n".join(_dot_text(each) for each in (node.label, node.note) if each)
     colours = COLOURS[kind.hue]
     return f'label="{label}", style="{",".join(_dot_style(kind))}", fillcolor="{colours.ground}", color="{colours.rim}"'
 
 
-def _dot_style(kind: Kind) -> Iterator[str]:
+def _dot_style(kind: NodeKind) -> Iterator[str]:
     yield "filled"
     if kind.shape != "box":
         yield "rounded"
@@ -215,7 +215,7 @@ def _written(graph: Graph) -> str:
     )
 
 
-def _mermaid_node(graph: Graph, node: Node, classes: dict[str, str]) -> str:
+def _mermaid_node(graph: Graph, node: GraphNode, classes: dict[str, str]) -> str:
     left, right = _BRACKETS[kind_of(graph, node).shape]
     label = "<br/>".join(_mermaid_text(each) for each in (node.label, node.note) if each)
     kind = f":::{classes[node.kind]}" if node.kind in classes else ""
@@ -227,7 +227,7 @@ def _mermaid_edge(edge: Edge) -> str:
     return f'{arrow}|"{_mermaid_text(edge.label)}"|' if edge.label else arrow
 
 
-def _mermaid_style(kind: Kind) -> str:
+def _mermaid_style(kind: NodeKind) -> str:
     colours = COLOURS[kind.hue]
     dashes = ",stroke-dasharray:5 3" if kind.dashed else ""
     return f"fill:{colours.ground},stroke:{colours.rim},color:{colours.text}{dashes}"

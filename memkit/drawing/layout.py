@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from memkit.terminal import one_line
 
-from .graph import Edge, Graph, Node
+from .graph import Edge, Graph, GraphNode
 
 LABEL_WIDTH = 64
 """Characters of a label that are drawn; the whole of it is in the tooltip."""
@@ -27,7 +27,7 @@ Point = tuple[float, float]
 class Box:
     """A node and the rectangle it is drawn in."""
 
-    node: Node
+    node: GraphNode
     x: float
     y: float
     width: float
@@ -40,7 +40,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Line:
+class EdgeLine:
     """An edge and the points it passes; ``curved`` lines leave and arrive horizontally."""
 
     edge: Edge
@@ -53,7 +53,7 @@ class Layout:
     """Everything placed, in pixels from the top left."""
 
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[EdgeLine, ...]
 
     @property
     def size(self) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def shown(text: str) -> str:
     return one_line(text, LABEL_WIDTH)
 
 
-def size_of(node: Node) -> tuple[float, float]:
+def size_of(node: GraphNode) -> tuple[float, float]:
     """Return the width and the height of a node's box."""
     width = max(_columns(shown(node.label)) * CHARACTER, _columns(shown(node.note)) * SMALL_CHARACTER)
     return round(width + 2 * PADDING, 1), LINE + (NOTE_LINE if node.note else 0)
@@ -136,10 +136,10 @@ def _tree(graph: Graph, depths: Mapping[str, int], columns: Sequence[float]) -> 
     return Layout(tuple(boxes.values()), tuple(straight(edge, boxes) for edge in graph.edges))
 
 
-def straight(edge: Edge, boxes: Mapping[str, Box]) -> Line:
+def straight(edge: Edge, boxes: Mapping[str, Box]) -> EdgeLine:
     """Return the line from the right of one box to the left of another."""
     source, target = boxes[edge.source], boxes[edge.target]
-    return Line(edge, ((source.x + source.width, source.middle), (target.x, target.middle)))
+    return EdgeLine(edge, ((source.x + source.width, source.middle), (target.x, target.middle)))
 
 
 def _outline(graph: Graph, depths: Mapping[str, int]) -> Layout:
@@ -156,7 +156,7 @@ def _outline(graph: Graph, depths: Mapping[str, int]) -> Layout:
         source, target = boxes[edge.source], boxes[edge.target]
         stem = source.x + INDENT / 2
         points = ((stem, source.y + source.height), (stem, target.middle), (target.x, target.middle))
-        lines.append(Line(edge, points, curved=False))
+        lines.append(EdgeLine(edge, points, curved=False))
     return Layout(tuple(boxes.values()), tuple(lines))
 
 
@@ -289,15 +289,15 @@ def _placed(graph: Graph, rows: list[list[Slot]]) -> tuple[dict[str, Box], dict[
     return {name: boxes[name] for name in nodes}, bends
 
 
-def _line_of_layers(edge: Edge, path: list[Box | Point], target: Box, *, back: bool) -> Line:
+def _line_of_layers(edge: Edge, path: list[Box | Point], target: Box, *, back: bool) -> EdgeLine:
     source, *passed = path
     assert isinstance(source, Box)
     if source is target:
         right, top = source.x + source.width, source.y
         loop = ((right, source.middle), (right + 18, source.middle), (right + 18, top - 7), (right - 18, top - 7))
-        return Line(edge, (*loop, (right - 18, top)), curved=False)
+        return EdgeLine(edge, (*loop, (right - 18, top)), curved=False)
     aside = _ASIDE if back else 0.0
     points: list[Point] = [(source.x + source.width, source.middle + aside)]
     points += [point for point in passed if not isinstance(point, Box)]
     points.append((target.x, target.middle + aside))
-    return Line(edge, tuple(reversed(points) if back else points))
+    return EdgeLine(edge, tuple(reversed(points) if back else points))

@@ -8,14 +8,14 @@ from typing import Any
 from memkit.runtime.htn.core import Domain, Method
 from memkit.terminal import counted
 
-from .graph import Edge, Graph, Kind, Node
+from .graph import Edge, Graph, GraphNode, NodeKind
 
 KINDS = {
-    "task": Kind("task", "round", "blue"),
-    "method": Kind("method", "box", "amber"),
-    "learned": Kind("learned method", "box", "violet", dashed=True),
-    "operator": Kind("operator", "box", "green"),
-    "unknown": Kind("task that nothing does", "round", "red", dashed=True),
+    "task": NodeKind("task", "round", "blue"),
+    "method": NodeKind("method", "box", "amber"),
+    "learned": NodeKind("learned method", "box", "violet", dashed=True),
+    "operator": NodeKind("operator", "box", "green"),
+    "unknown": NodeKind("task that nothing does", "round", "red", dashed=True),
 }
 
 
@@ -27,9 +27,9 @@ def task_network(domain: Domain, learned: Sequence[Method] = ()) -> Graph:
     called = dict.fromkeys([*(method.task for method in methods), *domain.tasks])
     called |= dict.fromkeys(step for method in methods for step in _steps(method))
     tasks = [name for name in called if name not in operators]
-    nodes = [Node(f"task {name}", name, "task" if name in known else "unknown") for name in tasks]
+    nodes = [GraphNode(f"task {name}", name, "task" if name in known else "unknown") for name in tasks]
     nodes += [_method_node(method) for method in methods]
-    nodes += [Node(f"task {operator.name}", operator.name, "operator") for operator in domain.operators]
+    nodes += [GraphNode(f"task {operator.name}", operator.name, "operator") for operator in domain.operators]
     edges = [Edge(f"task {method.task}", f"method {method.name}") for method in methods]
     edges += [edge for method in methods for edge in _edges(method)]
     counted = f"{len(tasks)} tasks, {len(methods)} methods, {len(operators)} operators."
@@ -40,10 +40,10 @@ def _steps(method: Method) -> list[str]:
     return [str(step[0]) for step in method.steps]
 
 
-def _method_node(method: Method) -> Node:
+def _method_node(method: Method) -> GraphNode:
     conditions = ", ".join(map(str, method.preconditions))
     kind = "learned" if method.learned else "method"
-    return Node(f"method {method.name}", method.name, kind, f"if {conditions}" if conditions else "")
+    return GraphNode(f"method {method.name}", method.name, kind, f"if {conditions}" if conditions else "")
 
 
 def _edges(method: Method) -> Iterator[Edge]:
@@ -58,9 +58,9 @@ def _edges(method: Method) -> Iterator[Edge]:
 
 
 STEP_KINDS = {
-    "task": Kind("task, and the method that did it", "round", "blue"),
-    "learned": Kind("task done by a learned method", "round", "violet", dashed=True),
-    "step": Kind("step", "box", "green"),
+    "task": NodeKind("task, and the method that did it", "round", "blue"),
+    "learned": NodeKind("task done by a learned method", "round", "violet", dashed=True),
+    "step": NodeKind("step", "box", "green"),
 }
 
 
@@ -71,14 +71,14 @@ def decomposition(tree: Sequence[Mapping[str, Any]], title: str) -> Graph:
     return Graph.of_tree(title, _rows(tree), description=description, kinds=STEP_KINDS)
 
 
-def _rows(tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Node, str | None]]:
+def _rows(tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[GraphNode, str | None]]:
     step = 0
     for each in tree:
         parent = None if each["parent"] is None else str(each["parent"])
         if "operator" in each:
             step += 1
-            yield Node(str(each["id"]), f"{step}. {each['task']}", "step"), parent
+            yield GraphNode(str(each["id"]), f"{step}. {each['task']}", "step"), parent
         elif each.get("learned"):
-            yield Node(str(each["id"]), str(each["task"]), "learned", f"by {each['method']}, learned"), parent
+            yield GraphNode(str(each["id"]), str(each["task"]), "learned", f"by {each['method']}, learned"), parent
         else:
-            yield Node(str(each["id"]), str(each["task"]), "task", f"by {each['method']}"), parent
+            yield GraphNode(str(each["id"]), str(each["task"]), "task", f"by {each['method']}"), parent

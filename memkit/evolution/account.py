@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.evolution.answers import Answers
+from memkit.evolution.answers import RecordedAnswers
 from memkit.evolution.folder import RunFolder
-from memkit.evolution.individuals import JudgedProgram, Step, ancestry, by_id
+from memkit.evolution.individuals import JudgedProgram, LineageStep, ancestry, by_id
 from memkit.evolution.record import Checkpoint, RunRecord
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
@@ -22,7 +22,7 @@ _SHORTEST = 4
 
 
 @dataclass(frozen=True)
-class Account:
+class EvolutionAccount:
     """What can be told of a run: all of it belongs to the generation of one checkpoint."""
 
     folder: RunFolder
@@ -57,7 +57,7 @@ class Account:
     @cached_property
     def spent(self) -> dict[str, float]:
         """Return what models have used: tokens, and the cost where prices are stated."""
-        return Answers(self.folder.path, price=self.record.settings.price).spent
+        return RecordedAnswers(self.folder.path, price=self.record.settings.price).spent
 
     @property
     def best(self) -> str:
@@ -118,12 +118,12 @@ class Account:
         names = (f"{before[:SHORT]}.py", f"{after[:SHORT]}.py")
         return list(unified_diff(first.splitlines(), second.splitlines(), *names, lineterm=""))
 
-    def ancestry(self, id: str) -> list[Step]:
+    def ancestry(self, id: str) -> list[LineageStep]:
         """Return a program and its ancestors, the oldest first."""
         return ancestry(id, self.known, minimize=self.record.settings.minimize)
 
 
-def account_of(folder: RunFolder) -> Account:
+def account_of(folder: RunFolder) -> EvolutionAccount:
     """Return what can be told of a run.
 
     Raises:
@@ -131,7 +131,7 @@ def account_of(folder: RunFolder) -> Account:
         RunFault: It is damaged, or of a newer memkit.
     """
     found = folder.newest()
-    return Account(folder, folder.record, found.checkpoint, found.notes)
+    return EvolutionAccount(folder, folder.record, found.checkpoint, found.notes)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Point:
     best_so_far: float | None
 
 
-def status_of(account: Account) -> Status:
+def status_of(account: EvolutionAccount) -> Status:
     """Return how a run stands."""
     checkpoint, settings = account.checkpoint, account.record.settings
     if checkpoint is None:

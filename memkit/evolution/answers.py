@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 from memkit.errors import UsageError
 from memkit.evolution.files import RunFault
-from memkit.evolution.task import Task
+from memkit.evolution.task import EvolutionTask
 from memkit.llm.patience import Patience
 from memkit.llm.providers import open_model
 from memkit.llm.scripted import ScriptExhausted
 from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange
-from memkit.runtime.evolve.source.answers import Ask, Prompt, PromptedProposer
+from memkit.runtime.evolve.source.answers import Ask, ChangePrompt, PromptedProposer
 from memkit.runtime.loop.interface import Message, Model
 
 NAME = "answers.jsonl"
@@ -28,7 +28,7 @@ _READ, _WRITTEN = "input_tokens", "output_tokens"
 _MILLION = 1_000_000
 
 
-class Answers:
+class RecordedAnswers:
     """The answers of all models of one run."""
 
     def __init__(self, folder: Path, *, price: tuple[float, float] | None = None) -> None:
@@ -99,7 +99,7 @@ class Answers:
         self._used.update({name: value for name, value in answer.usage.items() if isinstance(value, int | float)})
 
 
-class Asked(Protocol):
+class ChangeProposer(Protocol):
     """What proposes changes."""
 
     @property
@@ -112,10 +112,12 @@ class Asked(Protocol):
         ...
 
 
-class Recorded:
+class RecordingProposer:
     """A proposer whose answers are kept, and that is asked nothing more once a budget is used up."""
 
-    def __init__(self, proposer: Asked, answers: Answers, budget: Mapping[str, float], *, at_a_time: int = 1) -> None:
+    def __init__(
+        self, proposer: ChangeProposer, answers: RecordedAnswers, budget: Mapping[str, float], *, at_a_time: int = 1
+    ) -> None:
         self.name = proposer.name
         self._proposer, self._answers, self._budget, self._at_a_time = proposer, answers, budget, at_a_time
 
@@ -173,7 +175,7 @@ _USAGE = {"input": "input_tokens", "output": "output_tokens"}
 
 def open_proposers(
     providers: Sequence[str],
-    task: Task,
+    task: EvolutionTask,
     *,
     model: str | None = None,
     folder: Path | None = None,
@@ -221,7 +223,7 @@ def _opened(provider: str, model: str | None, folder: Path | None, patience: Pat
 def _asking(model: Model) -> Ask:
     """Return what asks ``model`` with one message, and counts what it cost."""
 
-    def ask(prompt: Prompt) -> ProposedChange | None:
+    def ask(prompt: ChangePrompt) -> ProposedChange | None:
         messages: list[Message] = [
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.user},

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memkit.evolution.account import account_of, failures_of
-from memkit.evolution.answers import Answers
+from memkit.evolution.answers import RecordedAnswers
 from memkit.evolution.files import RunChanged
 from memkit.evolution.folder import RunFolder
 from memkit.evolution.individuals import JudgedProgram
-from memkit.evolution.record import Checkpoint, Found, RunRecord, Settings
+from memkit.evolution.record import Checkpoint, EvolutionSettings, FoundCheckpoint, RunRecord
 from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Generation, Individual
 from memkit.terminal import one_line
 
@@ -88,7 +88,9 @@ class Watch:
 class Evolution:
     """Carries one run on, from its newest checkpoint or from the beginning."""
 
-    def __init__(self, folder: RunFolder, searcher: EvolutionarySearcher, settings: Settings, watch: Watch) -> None:
+    def __init__(
+        self, folder: RunFolder, searcher: EvolutionarySearcher, settings: EvolutionSettings, watch: Watch
+    ) -> None:
         self._folder, self._searcher, self._settings, self._watch = folder, searcher, settings, watch
         self._checkpoint: Checkpoint | None = None
 
@@ -222,9 +224,9 @@ def carry_on(
     folder: RunFolder,
     record: RunRecord,
     searcher: EvolutionarySearcher,
-    answers: Answers,
+    answers: RecordedAnswers,
     audience: Audience,
-    found: Found,
+    found: FoundCheckpoint,
     *,
     seed: str,
 ) -> Evolved:
@@ -266,7 +268,7 @@ def _still(checkpoint: Checkpoint | None, record: RunRecord) -> str | None:
     return None if changed else checkpoint.stopped
 
 
-def _outcome(folder: RunFolder, seed: str, stopped: str, notes: tuple[str, ...], answers: Answers) -> Evolved:
+def _outcome(folder: RunFolder, seed: str, stopped: str, notes: tuple[str, ...], answers: RecordedAnswers) -> Evolved:
     account = account_of(folder)
     checkpoint = account.checkpoint
     best = checkpoint.best if checkpoint is not None else None

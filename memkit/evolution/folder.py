@@ -12,7 +12,7 @@ from pathlib import Path
 from memkit.errors import NotFound, UsageError
 from memkit.evolution.files import RunBusy, RunFault, Texts
 from memkit.evolution.individuals import Individuals
-from memkit.evolution.record import RECORD, Checkpoints, Found, RunRecord, read_record, write_record
+from memkit.evolution.record import RECORD, EvolutionCheckpoints, FoundCheckpoint, RunRecord, read_record, write_record
 from memkit.runtime.memory.errors import StoreLocked, StoreReadOnly
 from memkit.runtime.memory.locking import locked
 from memkit.runtime.memory.private_folders import make_private
@@ -31,7 +31,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.checkpoints = Checkpoints(path)
+        self.checkpoints = EvolutionCheckpoints(path)
         self.individuals = Individuals(path)
         self.texts = Texts(path)
 
@@ -52,7 +52,7 @@ class RunFolder:
         if not (self.path / RECORD).exists():
             raise RunFault(f"{self.path} is a run no more: its {RECORD} has gone.", path=str(self.path))
 
-    def newest(self) -> Found:
+    def newest(self) -> FoundCheckpoint:
         """Return the checkpoint to go on from."""
         return self.checkpoints.newest(journal_bytes=self.individuals.size)
 

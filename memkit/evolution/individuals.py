@@ -112,7 +112,7 @@ def _write_all(descriptor: int, data: bytes, at: int) -> None:
 
 
 @dataclass(frozen=True)
-class Step:
+class LineageStep:
     """One ancestor."""
 
     judged: JudgedProgram
@@ -128,7 +128,7 @@ def by_id(judged: Iterable[JudgedProgram]) -> dict[str, JudgedProgram]:
     return found
 
 
-def ancestry(id: str, known: Mapping[str, JudgedProgram], *, minimize: bool) -> list[Step]:
+def ancestry(id: str, known: Mapping[str, JudgedProgram], *, minimize: bool) -> list[LineageStep]:
     """Return the program and all of its ancestors, the oldest first."""
     found: dict[str, JudgedProgram] = {}
     waiting = [id]
@@ -139,7 +139,7 @@ def ancestry(id: str, known: Mapping[str, JudgedProgram], *, minimize: bool) -> 
             waiting += judged.parents
     order = {id: place for place, id in enumerate(known)}
     return [
-        Step(each, _change(each, known, minimize))
+        LineageStep(each, _change(each, known, minimize))
         for each in sorted(found.values(), key=lambda each: (each.generation, order[each.id]))
     ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from memkit.errors import UsageError
-from memkit.evolution.task import Task
+from memkit.evolution.task import EvolutionTask
 from memkit.runtime.evolve.interface import Score
 from memkit.sandbox import Evaluation, Evaluator, Sandbox
 
@@ -113,7 +113,7 @@ class Judging:
             searcher = EvolutionarySearcher(species=task.species(), fitness_fn=judging, confirm=judging.confirm, …)
     """
 
-    task: Task
+    task: EvolutionTask
     sandbox: Sandbox | None
     """Where programs run. None runs them in the evaluator's process: the choice of a caller who names it unsafe."""
     seed: int = 0
@@ -300,7 +300,7 @@ def _shown(score: Score) -> str:
     return _number(score.value) + (f" ({score.reason})" if score.reason else "")
 
 
-def _not_deterministic(task: Task, shown: str) -> str:
+def _not_deterministic(task: EvolutionTask, shown: str) -> str:
     return (
         f"{task.evaluator.name} gives {task.program.name} different scores in two evaluations with the same seed: "
         f"{shown}. Evolution would chase that chance. Draw from random or numpy.random, which memkit seeds, not from "

@@ -13,13 +13,13 @@ from typing import Any
 
 from memkit.errors import UsageError
 from memkit.evolution.files import Damaged, read_data, write_data
-from memkit.evolution.task import EVALUATOR, PROGRAM, SETTINGS, Task
+from memkit.evolution.task import EVALUATOR, PROGRAM, SETTINGS, EvolutionTask
 
 RECORD = "run.json"
 
 
 @dataclass(frozen=True)
-class Settings:
+class EvolutionSettings:
     """What the run was told; all but the first five and the price hold for its whole life."""
 
     generations: int = 50
@@ -54,14 +54,14 @@ class Settings:
             raise UsageError("--max-cost needs --price IN,OUT: what a million tokens cost when read and when written.")
 
 
-def settle(said: Mapping[str, Any], task: Task) -> Settings:
+def settle(said: Mapping[str, Any], task: EvolutionTask) -> EvolutionSettings:
     """Return the settings of a run: what was said, else what the task says, else what is usual.
 
     Raises:
         UsageError: They make no sense together.
     """
     hints = task.settings
-    population = said.get("population", Settings.population)
+    population = said.get("population", EvolutionSettings.population)
     hinted = {
         "generations": hints.iterations and ceil(hints.iterations / population),
         "patience": hints.patience and ceil(hints.patience / population),
@@ -72,7 +72,7 @@ def settle(said: Mapping[str, Any], task: Task) -> Settings:
     }
     chosen = {**{name: value for name, value in hinted.items() if value is not None}, **said}
     modules = dict.fromkeys([*task.modules, *said.get("modules", ())])
-    return Settings(**{**chosen, "modules": tuple(modules)})
+    return EvolutionSettings(**{**chosen, "modules": tuple(modules)})
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class RunRecord:
     """The task's folder, where it is one."""
     digests: Mapping[str, str]
     """Of the program, the evaluator and the task's other Python files, by name."""
-    settings: Settings
+    settings: EvolutionSettings
     versions: Mapping[str, str]
     sandbox: str
     """Which means of confinement held; or that there were none."""
@@ -119,7 +119,7 @@ def read_record(folder: Path) -> RunRecord:
     """
     data = read_data(folder / RECORD)
     try:
-        settings = Settings(**_tupled(Settings, data.pop("settings")))
+        settings = EvolutionSettings(**_tupled(EvolutionSettings, data.pop("settings")))
         return RunRecord(**_tupled(RunRecord, data), settings=settings)
     except (TypeError, KeyError, AttributeError):
         raise Damaged(f"{folder / RECORD} is no record of a run.", path=str(folder / RECORD)) from None
@@ -208,7 +208,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCheckpoint:
     """The checkpoint to go on from."""
 
     checkpoint: Checkpoint | None
@@ -217,7 +217,7 @@ class Found:
     """What a person should know, such as that the newest one could not be used."""
 
 
-class Checkpoints:
+class EvolutionCheckpoints:
     """The checkpoints of one run."""
 
     def __init__(self, folder: Path) -> None:
@@ -243,7 +243,7 @@ class Checkpoints:
             shutil.copyfile(self._newest, beside)
         beside.replace(self._previous)
 
-    def newest(self, *, journal_bytes: int) -> Found:
+    def newest(self, *, journal_bytes: int) -> FoundCheckpoint:
         """Return the newest checkpoint that is whole and whose journal is there.
 
         Args:
@@ -267,10 +267,10 @@ class Checkpoints:
                 continue
             if notes:
                 notes.append(f"Going on from {path.name}, after generation {checkpoint.generation}.")
-            return Found(checkpoint, tuple(notes))
+            return FoundCheckpoint(checkpoint, tuple(notes))
         if notes:
             raise Damaged(f"{' '.join(notes)} There is no other checkpoint to go on from.", path=str(self._newest))
-        return Found(None)
+        return FoundCheckpoint(None)
 
 
 _COUNTS = ("generation", "journal_bytes", "evaluations")

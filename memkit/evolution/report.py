@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.drawing.graph import Edge, Graph, Kind, Node
+from memkit.drawing.graph import Edge, Graph, GraphNode, NodeKind
 from memkit.drawing.interface import draw
-from memkit.evolution.account import SHORT, Account, Point, course_of, status_of
-from memkit.evolution.individuals import Step
+from memkit.evolution.account import SHORT, EvolutionAccount, Point, course_of, status_of
+from memkit.evolution.individuals import LineageStep
 from memkit.terminal import harmless, one_line
 
 _WIDTH, _HEIGHT = 720, 260
@@ -33,7 +33,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Course:
+class ScoreCourse:
     """The score over time."""
 
     line: str
@@ -49,7 +49,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ChartCell:
     """A place of the archive that holds a program."""
 
     place: tuple[Any, ...]
@@ -64,13 +64,13 @@ class Map:
     """The archive of diverse programs: one for each place that was reached."""
 
     features: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    rows: tuple[tuple[Any, tuple[Cell | None, ...]], ...] = ()
+    cells: tuple[ChartCell, ...]
+    rows: tuple[tuple[Any, tuple[ChartCell | None, ...]], ...] = ()
     """Where there are two features: the second one's value, with a cell for each value of the first."""
     columns: tuple[Any, ...] = ()
 
 
-def course(points: Sequence[Point]) -> Course | None:
+def course(points: Sequence[Point]) -> ScoreCourse | None:
     """Return the chart of the score over time, or None where nothing scored."""
     scored = [point for point in points if point.best_so_far is not None]
     if not scored:
@@ -98,7 +98,7 @@ def course(points: Sequence[Point]) -> Course | None:
     span = last - first
     numbers = sorted({first + round(span * step / _STEPS) for step in range(_STEPS + 1)})
     levels = [low + (high - low) * step / (_STEPS - 1) for step in range(_STEPS)]
-    return Course(
+    return ScoreCourse(
         " ".join(f"{x},{y}" for x, y in corners),
         tuple(dots),
         tuple(Tick(place(number, low)[0], str(number)) for number in numbers),
@@ -116,14 +116,14 @@ def _bounds(best: Sequence[float], scores: Sequence[float]) -> tuple[float, floa
     return (low, high) if math.isfinite(high - low) else (-1.0, 1.0)
 
 
-def lineage_graph(steps: Sequence[Step]) -> Graph:
+def lineage_graph(steps: Sequence[LineageStep]) -> Graph:
     """Return the ancestors of a program as a graph; where there are too many, the first and the newest stay."""
     kept = steps if len(steps) <= MOST_ANCESTORS else [steps[0], *steps[1 - MOST_ANCESTORS :]]
     ids = {step.judged.id for step in kept}
     best = steps[-1].judged.id if steps else ""
     return Graph(
         "From the seed to the best",
-        tuple(Node(each.judged.id, _label(each), _kind(each, best), _note(each)) for each in kept),
+        tuple(GraphNode(each.judged.id, _label(each), _kind(each, best), _note(each)) for each in kept),
         tuple(
             Edge(parent, each.judged.id)
             for each in kept
@@ -132,23 +132,23 @@ def lineage_graph(steps: Sequence[Step]) -> Graph:
         ),
         f"{len(kept):,} of {len(steps):,} ancestors are drawn." if len(kept) < len(steps) else "",
         {
-            "best": Kind("best", "round", "green"),
-            "model": Kind("by a model", "round", "violet"),
-            "own": Kind("program"),
+            "best": NodeKind("best", "round", "green"),
+            "model": NodeKind("by a model", "round", "violet"),
+            "own": NodeKind("program"),
         },
     )
 
 
-def _label(step: Step) -> str:
+def _label(step: LineageStep) -> str:
     score = "no score" if step.judged.score is None else f"{step.judged.score:.6g}"
     return score if step.change is None else f"{score} ({step.change:+.3g})"
 
 
-def _note(step: Step) -> str:
+def _note(step: LineageStep) -> str:
     return f"{step.judged.id[:SHORT]} {step.judged.operation}, generation {step.judged.generation}"
 
 
-def _kind(step: Step, best: str) -> str:
+def _kind(step: LineageStep, best: str) -> str:
     if step.judged.id == best:
         return "best"
     return "model" if step.judged.operation.startswith("model:") else "own"
@@ -159,7 +159,7 @@ def archive_map(archive: Mapping[str, Any], *, minimize: bool) -> Map:
     features, found = tuple(map(str, archive.get("features", ()))), archive.get("cells", ())
     ranked = sorted({cell["score"] for cell in found if cell["score"] is not None}, reverse=minimize)
     cells = tuple(
-        Cell(tuple(cell["place"]), str(cell["id"]), cell["score"], _shade(cell["score"], ranked)) for cell in found
+        ChartCell(tuple(cell["place"]), str(cell["id"]), cell["score"], _shade(cell["score"], ranked)) for cell in found
     )
     if len(features) != 2 or not cells:
         return Map(features, cells)
@@ -184,7 +184,7 @@ _ROWS = 500
 _DIFF_LINES = 2_000
 
 
-def page(account: Account) -> str:
+def page(account: EvolutionAccount) -> str:
     """Return the page. Its policy for browsers allows one style sheet, by its digest, and nothing else."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -216,7 +216,7 @@ def page(account: Account) -> str:
     )
 
 
-def _diff(account: Account, steps: Sequence[Step]) -> list[tuple[str, str]]:
+def _diff(account: EvolutionAccount, steps: Sequence[LineageStep]) -> list[tuple[str, str]]:
     """Return the lines between the seed and the best with what each is: added, removed, place, or same."""
     if not steps:
         return []

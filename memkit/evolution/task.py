@@ -182,7 +182,7 @@ PROGRAM, EVALUATOR, SETTINGS = "initial_program.py", "evaluator.py", ("config.ya
 
 
 @dataclass(frozen=True)
-class Task:
+class EvolutionTask:
     """What is to be evolved, and what judges it."""
 
     program: Path
@@ -212,7 +212,7 @@ class Task:
             raise UsageError(f"{self.program}: {problem}", path=str(self.program)) from None
 
 
-def find_task(program: Path, evaluator: Path | None = None, settings: Path | None = None) -> Task:
+def find_task(program: Path, evaluator: Path | None = None, settings: Path | None = None) -> EvolutionTask:
     """Return the task of a program and its evaluator, or of a folder in OpenEvolve's form.
 
     Args:
@@ -236,9 +236,9 @@ def find_task(program: Path, evaluator: Path | None = None, settings: Path | Non
     program = _existing(program, "The program to start from")
     read = read_task_settings(_existing(settings, "The settings of the task")) if settings else TaskSettings()
     seed = source_of(program)
-    task = Task(program, _existing(evaluator, "The evaluator"), folder, seed, read)
+    task = EvolutionTask(program, _existing(evaluator, "The evaluator"), folder, seed, read)
     task.species()
-    return Task(
+    return EvolutionTask(
         task.program, task.evaluator, folder, seed, read, tuple(dict.fromkeys([*read.modules, *_modules(task)]))
     )
 
@@ -254,7 +254,7 @@ def _existing(path: Path, what: str) -> Path:
     return path.resolve()
 
 
-def _modules(task: Task) -> list[str]:
+def _modules(task: EvolutionTask) -> list[str]:
     """Return the installed modules that the program to start from imports, and what they cannot do without.
 
     Raises:

@@ -12,14 +12,14 @@ from math import ceil
 from pathlib import Path
 from typing import Self
 
-from memkit.evolution.answers import Answers, Recorded, open_proposers
+from memkit.evolution.answers import RecordedAnswers, RecordingProposer, open_proposers
 from memkit.evolution.judging import Judging
-from memkit.evolution.record import Settings
-from memkit.evolution.task import Task
+from memkit.evolution.record import EvolutionSettings
+from memkit.evolution.task import EvolutionTask
 from memkit.llm.patience import Patience
 from memkit.runtime.evolve.core import EvolutionarySearcher, Score, SearchSettings
-from memkit.runtime.evolve.source.answers import Prompt, PromptedProposer
-from memkit.sandbox import Grants, Limits, Sandbox, Scratch
+from memkit.runtime.evolve.source.answers import ChangePrompt, PromptedProposer
+from memkit.sandbox import Grants, Sandbox, SandboxLimits, Scratch
 
 UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
 _AT_A_TIME = 4
@@ -32,7 +32,12 @@ class Workshop:
     """Owns what a run needs beside its folder, for the time of a block."""
 
     def __init__(
-        self, task: Task, settings: Settings, answers: Answers, folder: Path, models: Patience | None = None
+        self,
+        task: EvolutionTask,
+        settings: EvolutionSettings,
+        answers: RecordedAnswers,
+        folder: Path,
+        models: Patience | None = None,
     ) -> None:
         """Open everything, so that whatever is wrong with it is said before anything is written.
 
@@ -98,7 +103,7 @@ class Workshop:
     def _confirm(self, program: str) -> Score:
         return self._judging.confirm(self._module(program))
 
-    def _search(self, proposers: Sequence[Recorded]) -> EvolutionarySearcher:
+    def _search(self, proposers: Sequence[RecordingProposer]) -> EvolutionarySearcher:
         settings = self._settings
         return EvolutionarySearcher(
             self._task.seed.strip() if self._is_expression else None,
@@ -127,16 +132,16 @@ class Workshop:
         return executor
 
 
-def _sandbox(settings: Settings) -> Sandbox:
-    limits = Limits(wall=settings.timeout, cpu=max(1, ceil(settings.timeout)), memory=settings.memory << 20)
+def _sandbox(settings: EvolutionSettings) -> Sandbox:
+    limits = SandboxLimits(wall=settings.timeout, cpu=max(1, ceil(settings.timeout)), memory=settings.memory << 20)
     scratch = Scratch(settings.scratch) if settings.scratch else None
     return Sandbox(limits, Grants(modules=settings.modules, scratch=scratch), container=settings.container)
 
 
-def _recorded(proposer: PromptedProposer, answers: Answers, budget: Mapping[str, float]) -> Recorded:
+def _recorded(proposer: PromptedProposer, answers: RecordedAnswers, budget: Mapping[str, float]) -> RecordingProposer:
     """Return a proposer whose answers are kept; a script, which has no memory, goes on where it was."""
     if not proposer.name.startswith("scripted:"):
-        return Recorded(proposer, answers, budget, at_a_time=_AT_A_TIME)
+        return RecordingProposer(proposer, answers, budget, at_a_time=_AT_A_TIME)
     for _ in range(answers.count(proposer.name)):
-        proposer.ask(Prompt("", ""))
-    return Recorded(proposer, answers, budget)
+        proposer.ask(ChangePrompt("", ""))
+    return RecordingProposer(proposer, answers, budget)

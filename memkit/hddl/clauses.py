@@ -27,8 +27,8 @@ from memkit.runtime.htn.core import (
 from memkit.runtime.htn.language.conditions import negated
 from memkit.runtime.htn.language.methods import Ordering, parse_ordering, predecessors
 
-from .forms import Form, Part, Word, form, word
-from .vocabulary import Variables, Vocabulary, bound
+from .forms import HddlList, HddlWord, Part, form, word
+from .vocabulary import HddlNames, Variables, bound
 
 _COMPARISONS = ("<", "<=", "=", ">=", ">")
 _UNSUPPORTED = {
@@ -42,7 +42,7 @@ _UNSUPPORTED = {
 }  # fmt: skip
 
 
-def read_conditions(words: Vocabulary, given: Form, variables: Variables) -> tuple[Condition, ...]:
+def read_conditions(words: HddlNames, given: HddlList, variables: Variables) -> tuple[Condition, ...]:
     """Return the conditions of a precondition or goal: those of its outermost ``and``, () for an empty list."""
     if not given:
         return ()
@@ -51,7 +51,7 @@ def read_conditions(words: Vocabulary, given: Form, variables: Variables) -> tup
     return (read_condition(words, given, variables),)
 
 
-def read_condition(words: Vocabulary, part: Part, variables: Variables) -> Condition:
+def read_condition(words: HddlNames, part: Part, variables: Variables) -> Condition:
     """Return the condition of a list; raises ``UsageError`` with its place where it is none."""
     given = form(words.source, part, "a condition")
     head = given.head
@@ -79,22 +79,22 @@ def read_condition(words: Vocabulary, part: Part, variables: Variables) -> Condi
     return Literal(words.term(given, words.predicates, "predicate", variables))
 
 
-def _exactly(words: Vocabulary, given: Form, count: int) -> Sequence[Part]:
+def _exactly(words: HddlNames, given: HddlList, count: int) -> Sequence[Part]:
     if len(given) != count + 1:
         raise words.source.error(given.at, f"'{given[0]}' takes {count} lists, not {len(given) - 1}.")
     return given[1:]
 
 
-def _comparison(words: Vocabulary, given: Form, variables: Variables) -> Condition:
+def _comparison(words: HddlNames, given: HddlList, variables: Variables) -> Condition:
     left, right = _exactly(words, given, 2)
-    if given.head == "=" and isinstance(left, Word) and isinstance(right, Word):
+    if given.head == "=" and isinstance(left, HddlWord) and isinstance(right, HddlWord):
         return Equal(words.argument(left, variables), words.argument(right, variables))
     return Compare(given.head, read_number(words, left, variables), read_number(words, right, variables))
 
 
-def read_number(words: Vocabulary, part: Part, variables: Variables) -> Number:
+def read_number(words: HddlNames, part: Part, variables: Variables) -> Number:
     """Return the number that a numeral, a fluent or a sum stands for."""
-    if isinstance(part, Word):
+    if isinstance(part, HddlWord):
         if part.key in words.functions:
             raise words.source.error(part.at, f"{part} is a function. Put it in brackets: ({part}).")
         return _checked(words, part.at, str(part))
@@ -103,7 +103,7 @@ def read_number(words: Vocabulary, part: Part, variables: Variables) -> Number:
     return words.term(part, words.functions, "function", variables)
 
 
-def _sum(words: Vocabulary, given: Form, variables: Variables) -> Number:
+def _sum(words: HddlNames, given: HddlList, variables: Variables) -> Number:
     numbers = [read_number(words, part, variables) for part in given[1:]]
     if given.head == "-" and len(numbers) == 1:
         numbers.insert(0, 0)
@@ -115,7 +115,7 @@ def _sum(words: Vocabulary, given: Form, variables: Variables) -> Number:
     return found
 
 
-def _checked(words: Vocabulary, at: int, text: str) -> Number:
+def _checked(words: HddlNames, at: int, text: str) -> Number:
     try:
         found = parse_number(text)
     except DomainError as error:
@@ -152,14 +152,14 @@ class _Context:
     inside: bool = False
 
 
-def read_effects(words: Vocabulary, given: Form, variables: Variables) -> Effects:
+def read_effects(words: HddlNames, given: HddlList, variables: Variables) -> Effects:
     """Return the effects of an action; raises ``UsageError`` with the place of what is none."""
     found = Effects()
     _collect(words, given, variables, _Context(), found)
     return found
 
 
-def _collect(words: Vocabulary, given: Form, variables: Variables, around: _Context, found: Effects) -> None:
+def _collect(words: HddlNames, given: HddlList, variables: Variables, around: _Context, found: Effects) -> None:
     """Take in one list of effects; what stands in it side by side becomes one conditional effect."""
     plain = Effects()
     parts = given[1:] if given.head == "and" else [given] if given else []
@@ -178,7 +178,7 @@ def _collect(words: Vocabulary, given: Form, variables: Variables, around: _Cont
     _flush(around, plain, found)
 
 
-def _inner(words: Vocabulary, given: Form, variables: Variables, around: _Context, found: Effects) -> None:
+def _inner(words: HddlNames, given: HddlList, variables: Variables, around: _Context, found: Effects) -> None:
     if given.head == "and":
         _collect(words, given, variables, around, found)
         return
@@ -200,7 +200,7 @@ def _inner(words: Vocabulary, given: Form, variables: Variables, around: _Contex
 
 
 def _change(
-    words: Vocabulary, given: Form, variables: Variables, around: _Context, plain: Effects, found: Effects
+    words: HddlNames, given: HddlList, variables: Variables, around: _Context, plain: Effects, found: Effects
 ) -> None:
     if len(given) != 3:
         raise words.source.error(given.at, f"'{given[0]}' takes a function and a number, not {len(given) - 1} parts.")
@@ -214,7 +214,7 @@ def _change(
     plain.more.append(Change(given.head.replace("-", "_"), fluent, read_number(words, given[2], variables)))
 
 
-def _fact(words: Vocabulary, part: Part, variables: Variables) -> Term:
+def _fact(words: HddlNames, part: Part, variables: Variables) -> Term:
     given = form(words.source, part, "a fact")
     if given.head in _CONDITIONS and given.head not in words.predicates:
         message = f"({given[0]} …) is a condition and no effect: what an action does is certain. Effects are facts,"
@@ -253,7 +253,7 @@ class Network:
     conditions: tuple[Condition, ...] = ()
 
 
-def read_network(words: Vocabulary, given: dict[str, Form], variables: Variables) -> Network:
+def read_network(words: HddlNames, given: dict[str, HddlList], variables: Variables) -> Network:
     """Return the network of a method or problem from what stands behind its keywords."""
     listed = [key for key in (*ORDERED, *UNORDERED) if key in given]
     if len(listed) > 1:
@@ -289,13 +289,13 @@ def settled(tasks: tuple[Term, ...], ordering: Ordering | None) -> tuple[tuple[T
     return tuple(tasks[position] for position in order), None
 
 
-def _subtasks(words: Vocabulary, given: Form, variables: Variables) -> tuple[tuple[Term, ...], dict[str, int]]:
+def _subtasks(words: HddlNames, given: HddlList, variables: Variables) -> tuple[tuple[Term, ...], dict[str, int]]:
     parts = given[1:] if given.head == "and" else [given] if given else []
     labels: dict[str, int] = {}
     tasks: list[Term] = []
     for part in parts:
         task = form(words.source, part, "a task")
-        if len(task) == 2 and isinstance(task[1], Form):
+        if len(task) == 2 and isinstance(task[1], HddlList):
             label = word(words.source, task[0], "the label of a task")
             if label.key in labels:
                 raise words.source.error(label.at, f"the label {label} stands here for the second time.")
@@ -305,7 +305,7 @@ def _subtasks(words: Vocabulary, given: Form, variables: Variables) -> tuple[tup
     return tuple(tasks), labels
 
 
-def _ordering(words: Vocabulary, given: Form | None, count: int, labels: dict[str, int]) -> Ordering | None:
+def _ordering(words: HddlNames, given: HddlList | None, count: int, labels: dict[str, int]) -> Ordering | None:
     parts: list[Part] = []
     if given:
         parts = given[1:] if given.head == "and" else [given]
@@ -321,7 +321,7 @@ def _ordering(words: Vocabulary, given: Form | None, count: int, labels: dict[st
         raise words.source.error(given.at if given else 0, error.message) from None
 
 
-def _position(words: Vocabulary, part: Part, labels: dict[str, int]) -> int:
+def _position(words: HddlNames, part: Part, labels: dict[str, int]) -> int:
     label = word(words.source, part, "the label of a subtask")
     if label.key not in labels:
         raise words.source.error(label.at, f"no subtask has the label {label}.")

@@ -19,7 +19,7 @@ _MOST_COMPARED = 5000
 
 
 @dataclass(frozen=True)
-class Source:
+class HddlText:
     """A text with the name that errors call it by."""
 
     name: str
@@ -32,7 +32,7 @@ class Source:
         return UsageError(f"{self.name}:{line}:{column}: {message}", path=self.name, line=line)
 
 
-def load_source(path: Path, *, name: str | None = None) -> Source:
+def load_source(path: Path, *, name: str | None = None) -> HddlText:
     """Return the text of a file; raises ``UsageError`` for what is not there, too large or no text."""
     shown = name or str(path)
     try:
@@ -43,7 +43,7 @@ def load_source(path: Path, *, name: str | None = None) -> Source:
     if len(content) > LARGEST:
         raise UsageError(f"{shown} has more than {LARGEST >> 20} MiB, which no domain or problem needs.", path=shown)
     try:
-        return Source(shown, content.decode("utf-8-sig"))
+        return HddlText(shown, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{shown}:{line}: this is not UTF-8 text.", path=shown, line=line) from None
@@ -68,7 +68,7 @@ _TOKEN = re.compile(
 )
 
 
-class Word(str):
+class HddlWord(str):
     """A word of the text as it is spelled there."""
 
     __slots__ = ("at",)
@@ -80,7 +80,7 @@ class Word(str):
         return self.lower()
 
 
-class Form(list["Part"]):
+class HddlList(list["Part"]):
     """A list of words and lists."""
 
     __slots__ = ("at", "notes")
@@ -88,24 +88,24 @@ class Form(list["Part"]):
     def __init__(self, at: int) -> None:
         super().__init__()
         self.at = at
-        self.notes: list[Word] = []
+        self.notes: list[HddlWord] = []
         """What stands in it behind ``;@``: a comment to other programs, and data to this one."""
 
     @property
     def head(self) -> str:
         """Return the first word without regard to case, or nothing."""
-        return self[0].key if self and isinstance(self[0], Word) else ""
+        return self[0].key if self and isinstance(self[0], HddlWord) else ""
 
 
-Part = Union[Word, Form]  # noqa: UP007  (an alias that names itself)
+Part = Union[HddlWord, HddlList]  # noqa: UP007  (an alias that names itself)
 
 
-def parse(source: Source) -> Form:
+def parse(source: HddlText) -> HddlList:
     """Return the one list that the text holds; raises ``UsageError`` with the position of what is wrong.
 
     Works with a stack of its own, so that no nesting meets the recursion limit.
     """
-    top = Form(0)
+    top = HddlList(0)
     stack = [top]
     position, text = 0, source.text
     for found in _TOKEN.finditer(text):
@@ -114,7 +114,7 @@ def parse(source: Source) -> Form:
         position = found.end()
         kind = found.lastgroup
         if kind == "word" or kind == "note":
-            word = Word(found[0])
+            word = HddlWord(found[0])
             word.at = found.start()
             (stack[-1] if kind == "word" else stack[-1].notes).append(word)
         elif kind == "bracket":
@@ -126,11 +126,11 @@ def parse(source: Source) -> Form:
     return _only(source, top)
 
 
-def _bracket(source: Source, stack: list[Form], bracket: str, at: int) -> None:
+def _bracket(source: HddlText, stack: list[HddlList], bracket: str, at: int) -> None:
     if bracket == "(":
         if len(stack) > MOST_NESTED:
             raise source.error(at, f"lists are nested more than {MOST_NESTED} deep here.")
-        stack.append(Form(at))
+        stack.append(HddlList(at))
         stack[-2].append(stack[-1])
     elif len(stack) == 1:
         raise source.error(at, "this ')' closes nothing.")
@@ -138,43 +138,43 @@ def _bracket(source: Source, stack: list[Form], bracket: str, at: int) -> None:
         stack.pop()
 
 
-def _only(source: Source, top: Form) -> Form:
+def _only(source: HddlText, top: HddlList) -> HddlList:
     if not top:
         raise source.error(0, "the file is empty. A domain begins with (define (domain NAME).")
     first = top[0]
-    if not isinstance(first, Form) or first.head != "define":
+    if not isinstance(first, HddlList) or first.head != "define":
         raise source.error(first.at, "a file begins with (define (domain NAME) or (define (problem NAME).")
     if len(top) > 1:
         raise source.error(top[1].at, "something follows the end of the definition. Is a ')' too many before it?")
     return first
 
 
-def word(source: Source, part: Part, what: str) -> Word:
+def word(source: HddlText, part: Part, what: str) -> HddlWord:
     """Return a part that must be a word."""
-    if isinstance(part, Word):
+    if isinstance(part, HddlWord):
         return part
     raise source.error(part.at, f"here stands a list where {what} is expected.")
 
 
-def words_of(part: Part) -> Iterator[Word]:
+def words_of(part: Part) -> Iterator[HddlWord]:
     """Yield every word in a part, in any order; lists are never deeper than ``MOST_NESTED``."""
-    if isinstance(part, Word):
+    if isinstance(part, HddlWord):
         yield part
         return
     for each in part:
         yield from words_of(each)
 
 
-def form(source: Source, part: Part, what: str) -> Form:
+def form(source: HddlText, part: Part, what: str) -> HddlList:
     """Return a part that must be a list."""
-    if isinstance(part, Form):
+    if isinstance(part, HddlList):
         return part
     raise source.error(part.at, f"here stands '{part}' where {what} is expected, in brackets.")
 
 
-def sections(source: Source, parts: list[Part], known: tuple[str, ...], what: str) -> dict[str, Form]:
+def sections(source: HddlText, parts: list[Part], known: tuple[str, ...], what: str) -> dict[str, HddlList]:
     """Return what stands behind each keyword of ``:parameters (…) :task (…)``."""
-    found: dict[str, Form] = {}
+    found: dict[str, HddlList] = {}
     rest = iter(parts)
     for part in rest:
         key = word(source, part, f"a keyword of {what}")
@@ -197,7 +197,7 @@ _KINDS: Mapping[str, Any] = {
 _WANTED = {str: "a text", bool: "true or false", list: "a list of texts", dict: "an object of texts"}
 
 
-def read_notes(source: Source, given: Form, known: tuple[str, ...]) -> dict[str, Any]:
+def read_notes(source: HddlText, given: HddlList, known: tuple[str, ...]) -> dict[str, Any]:
     """Return the notes of a list by their key; raises ``UsageError`` with the place of one that is none."""
     found: dict[str, Any] = {}
     for note in given.notes:
@@ -209,7 +209,7 @@ def read_notes(source: Source, given: Form, known: tuple[str, ...]) -> dict[str,
     return found
 
 
-def _noted(source: Source, note: Word, key: str, text: str) -> Any:
+def _noted(source: HddlText, note: HddlWord, key: str, text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from memkit.runtime.htn.core import Parameter, Term
 
-from .forms import Form, Part, Source, Word, hint, word
+from .forms import HddlList, HddlText, HddlWord, Part, hint, word
 
 ROOT = "object"
 _NEARLY = 0.75
@@ -18,16 +18,16 @@ _NEARLY = 0.75
 class Types:
     """Types by name, compared without regard to case."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: HddlText) -> None:
         self._source = source
         self.above: dict[str, str] = {}
         """Each type with the one above it."""
         self._spelled: dict[str, str] = {ROOT: ROOT}
-        self._implied: list[Word] = []
+        self._implied: list[HddlWord] = []
         """Types that stand only to the right of others, which declares them as well."""
         self._unions: dict[frozenset[str], str] = {}
 
-    def declare(self, groups: Sequence[tuple[list[Word], Part | None]]) -> None:
+    def declare(self, groups: Sequence[tuple[list[HddlWord], Part | None]]) -> None:
         """Take in the types of ``(:types truck - vehicle …)``, in whatever order they stand."""
         for names, _ in groups:
             for name in names:
@@ -37,7 +37,7 @@ class Types:
             for name in names:
                 self._put(name, above)
 
-    def refuse_misspelt(self, used: Iterable[Word]) -> None:
+    def refuse_misspelt(self, used: Iterable[HddlWord]) -> None:
         """Raise ``UsageError`` for a type that only another type is below, where its name is nearly that of a third.
 
         Domains of competitions declare types by putting others below them; then something else uses them.
@@ -61,7 +61,7 @@ class Types:
     def _above(self, kind: Part | None) -> str:
         if kind is None:
             return ROOT
-        if isinstance(kind, Form):
+        if isinstance(kind, HddlList):
             raise self._source.error(kind.at, "a type below several others ('either') is not supported.")
         if kind.key not in self._spelled:
             self._implied.append(kind)
@@ -69,7 +69,7 @@ class Types:
             self.above[str(kind)] = ROOT
         return self._spelled[kind.key]
 
-    def _put(self, name: Word, above: str) -> None:
+    def _put(self, name: HddlWord, above: str) -> None:
         own = self._spelled[name.key]
         if own == ROOT:
             return
@@ -83,7 +83,7 @@ class Types:
 
         Where a name is only declared (``loose``), as in predicates, the nearest type above all of them will do.
         """
-        if isinstance(kind, Word):
+        if isinstance(kind, HddlWord):
             found = self._spelled.get(kind.key)
             if found is None:
                 raise self._source.error(
@@ -111,7 +111,7 @@ class Types:
         chains = [self._chain(name) for name in members]
         return next(name for name in chains[0] if all(name in chain for chain in chains))
 
-    def _union(self, members: list[str], kind: Form) -> str:
+    def _union(self, members: list[str], kind: HddlList) -> str:
         """Return the type right above the members and below what was above all of them."""
         key = frozenset(members)
         if key not in self._unions:
@@ -135,10 +135,10 @@ Variables = Mapping[str, str]
 
 
 @dataclass
-class Vocabulary:
+class HddlNames:
     """What has been declared so far."""
 
-    source: Source
+    source: HddlText
     types: Types
     predicates: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Spelling and number of arguments by the name in lower case, as in all that follow."""
@@ -147,14 +147,14 @@ class Vocabulary:
     """Tasks and actions, which share their names."""
     objects: dict[str, str] = field(default_factory=dict)
 
-    def declare(self, table: dict[str, tuple[str, int]], name: Word, width: int, what: str) -> str:
+    def declare(self, table: dict[str, tuple[str, int]], name: HddlWord, width: int, what: str) -> str:
         """Add a name to one of the tables, each once."""
         if name.key in table:
             raise self.source.error(name.at, f"the {what} {name} is declared for the second time.")
         table[name.key] = (str(name), width)
         return str(name)
 
-    def term(self, given: Form, table: Mapping[str, tuple[str, int]], what: str, variables: Variables) -> Term:
+    def term(self, given: HddlList, table: Mapping[str, tuple[str, int]], what: str, variables: Variables) -> Term:
         """Return a declared name with as many arguments as it takes."""
         if not given:
             raise self.source.error(given.at, f"here stands () where a {what} is expected.")
@@ -193,13 +193,13 @@ class Vocabulary:
             found[name.key] = Parameter(str(name), kind)
         return tuple(found.values())
 
-    def typed(self, parts: Sequence[Part], *, loose: bool = False) -> Iterator[tuple[Word, str]]:
+    def typed(self, parts: Sequence[Part], *, loose: bool = False) -> Iterator[tuple[HddlWord, str]]:
         """Yield the names of a typed list with their types."""
         for names, kind in typed_groups(self.source, parts):
             resolved = ROOT if kind is None else self.types.resolve(kind, loose=loose)
             yield from ((name, resolved) for name in names)
 
-    def add_objects(self, given: Form, objects: dict[str, str]) -> None:
+    def add_objects(self, given: HddlList, objects: dict[str, str]) -> None:
         """Add the objects of a typed list; one that is declared again must have the same type."""
         for name, kind in self.typed(given[1:]):
             if name.startswith("?"):
@@ -214,12 +214,12 @@ def bound(parameters: Sequence[Parameter]) -> dict[str, str]:
     return {parameter.name.lower(): parameter.name for parameter in parameters}
 
 
-def typed_groups(source: Source, parts: Sequence[Part]) -> Iterator[tuple[list[Word], Part | None]]:
+def typed_groups(source: HddlText, parts: Sequence[Part]) -> Iterator[tuple[list[HddlWord], Part | None]]:
     """Yield names with what stands behind their ``-``; None where nothing does."""
-    names: list[Word] = []
+    names: list[HddlWord] = []
     rest = iter(parts)
     for part in rest:
-        if isinstance(part, Form) or part != "-":
+        if isinstance(part, HddlList) or part != "-":
             names.append(word(source, part, "a name"))
             continue
         kind = next(rest, None)

@@ -24,7 +24,7 @@ class SandboxUnavailable(EnvironmentFault):
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """How much one program may use."""
 
     wall: float = 10.0

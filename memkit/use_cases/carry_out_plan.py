@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.agent import Parts
-from memkit.domains.runs import PlanRun, PlanRuns
+from memkit.domains.runs import PlanRuns, RecordedPlanRun
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.runtime.htn.execution import foresee
@@ -138,7 +138,7 @@ def resuming(run: str, folder: Path | None) -> str:
 
 
 def _carried_out(
-    run: PlanRun, planner: HTNPlanner, toolbox: Toolbox, how: Carrying, result: Result | None = None
+    run: RecordedPlanRun, planner: HTNPlanner, toolbox: Toolbox, how: Carrying, result: Result | None = None
 ) -> CarriedOut:
     hands = ToolHands(toolbox, manual=lambda action: _by_hand(action, how))
     with run.journal() as journal:
@@ -160,7 +160,7 @@ def _carried_out(
     return CarriedOut(execution.result, _account(execution, run), execution.succeeded)
 
 
-def _account(execution: Execution, run: PlanRun) -> dict[str, Any]:
+def _account(execution: Execution, run: RecordedPlanRun) -> dict[str, Any]:
     return {"mode": "run", **execution.to_data(), "folder": str(run.folder)}
 
 

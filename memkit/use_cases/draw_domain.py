@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memkit.domains.files import domain_file, find_domain, is_file_name
-from memkit.domains.learned import Shelf
+from memkit.domains.learned import LearnedMethods
 from memkit.drawing.interface import Drawing, Form, draw
 from memkit.drawing.planning import task_network
 from memkit.store.files import write_whole
@@ -25,7 +25,7 @@ def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = N
     domain = find_domain(named, root)
     learned = []
     if root is not None and not is_file_name(named) and domain_file(named, root).is_relative_to(root):
-        learned = Shelf.of_store(root, named).methods(domain, lambda reason: None)
+        learned = LearnedMethods.of_store(root, named).methods(domain, lambda reason: None)
     graph = task_network(domain, learned)
     drawings = {form: draw(graph, form) for form in files}
     for form, path in files.items():

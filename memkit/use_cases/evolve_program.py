@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.evolution.answers import Answers
+from memkit.evolution.answers import RecordedAnswers
 from memkit.evolution.carrying import Audience, Evolved, carry_on, now
 from memkit.evolution.folder import RunFolder, new_run_name, runs_folder
-from memkit.evolution.record import Found, RunRecord, Settings, digests, settle, task_files
-from memkit.evolution.task import Task, find_task
+from memkit.evolution.record import EvolutionSettings, FoundCheckpoint, RunRecord, digests, settle, task_files
+from memkit.evolution.task import EvolutionTask, find_task
 from memkit.evolution.workshop import Workshop
 from memkit.llm.patience import Patience
 from memkit.sandbox import usable_runtime
@@ -56,7 +56,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
     path = request.out or places / new_run_name(task.name, datetime.now(UTC), places)
     folder = RunFolder(path.absolute())
     folder.require_free()
-    answers = Answers(folder.path, price=settings.price)
+    answers = RecordedAnswers(folder.path, price=settings.price)
     here = Path.cwd()
     with Workshop(task, settings, answers, here, Patience.of_store(root)) as workshop, folder.held():
         record = RunRecord(
@@ -78,17 +78,17 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         )
 
 
-def _with_runtime(settings: Settings) -> Settings:
+def _with_runtime(settings: EvolutionSettings) -> EvolutionSettings:
     """Return settings that name the runtime: a run that goes on elsewhere asks for the same one."""
     if settings.container != "auto":
         return settings
     return replace(settings, container=usable_runtime().name)
 
 
-def _beginning(task: Task) -> Found:
+def _beginning(task: EvolutionTask) -> FoundCheckpoint:
     """Return that there is no checkpoint, and what of the task's settings says nothing here."""
     ignored = task.settings.ignored
-    return Found(None, (f"Left aside of the task's settings: {'; '.join(ignored)}.",) if ignored else ())
+    return FoundCheckpoint(None, (f"Left aside of the task's settings: {'; '.join(ignored)}.",) if ignored else ())
 
 
 def _versions(modules: tuple[str, ...]) -> dict[str, str]:

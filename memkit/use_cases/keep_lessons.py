@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.domains.learned import Shelf
+from memkit.domains.learned import LearnedMethods
 from memkit.errors import EnvironmentFault
 from memkit.runtime.htn.core import Problem
-from memkit.runtime.htn.learning.lessons import Lesson
+from memkit.runtime.htn.learning.learned import LearnedMethod
 from memkit.store.change import change_file
 from memkit.store.config import load_settings
 
@@ -28,7 +28,12 @@ class Source:
 
 
 def keep_lessons(
-    shelf: Shelf, lessons: Sequence[Lesson], source: Source, *, root: Path | None, notice: Callable[[str], None]
+    shelf: LearnedMethods,
+    lessons: Sequence[LearnedMethod],
+    source: Source,
+    *,
+    root: Path | None,
+    notice: Callable[[str], None],
 ) -> list[str]:
     """Write the learned methods that are new to the shelf's file, and return their names.
 
@@ -60,7 +65,7 @@ def keep_lessons(
         return names
 
 
-def provenance(lesson: Lesson, source: Source) -> dict[str, Any]:
+def provenance(lesson: LearnedMethod, source: Source) -> dict[str, Any]:
     """Return where a learned method comes from, as it stands in the file."""
     accepted = lesson.source
     return {
@@ -77,7 +82,7 @@ def provenance(lesson: Lesson, source: Source) -> dict[str, Any]:
     }
 
 
-def _body(lessons: Sequence[Lesson], source: Source) -> str:
+def _body(lessons: Sequence[LearnedMethod], source: Source) -> str:
     asked = source.provider + (f", {source.model}" if source.model else "")
     tasks = ", ".join(f"'{lesson.source.gap.task}'" for lesson in lessons)
     return f"Proposed by {asked} for {tasks}. Read the conditions before promoting it.\n"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.domains.files import FOLDER, domain_files, load_domain, problem_files
-from memkit.domains.learned import Shelf
+from memkit.domains.learned import LearnedMethods
 from memkit.runtime.htn.core import Domain
 
 
@@ -32,5 +32,5 @@ def listed(root: Path, path: Path) -> ListedDomain:
     """Return what is told of the domain of a store that lies at ``path``."""
     shown = f"{FOLDER}/{path.name}"
     domain = load_domain(path, name=shown, stem=path.stem)
-    learned = Shelf.of_store(root, path.stem).entries()
+    learned = LearnedMethods.of_store(root, path.stem).entries()
     return ListedDomain(path.stem, shown, domain, len(problem_files(root, path.stem)), len(learned))

@@ -10,7 +10,7 @@ from typing import Any
 
 from memkit.domains.files import domain_file, find_domain
 from memkit.domains.gaps import entries
-from memkit.domains.learned import FOLDER, Shelf
+from memkit.domains.learned import FOLDER, LearnedMethods
 from memkit.errors import MemkitError
 
 
@@ -36,14 +36,14 @@ def list_lessons(root: Path, domain: str | None = None) -> list[Listed]:
         NotFound: There is neither such a domain, nor anything that was learned for one of that name.
         UsageError: A file of learned methods is wrong.
     """
-    if domain and not Shelf.of_store(root, domain).path.exists():
+    if domain and not LearnedMethods.of_store(root, domain).path.exists():
         domain_file(domain, root)
     names = [domain] if domain else sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
     return [_listed(root, name) for name in names]
 
 
 def _listed(root: Path, name: str) -> Listed:
-    shelf = Shelf.of_store(root, name)
+    shelf = LearnedMethods.of_store(root, name)
     left_out: list[str] = []
     try:
         shelf.methods(find_domain(name, root), left_out.append)

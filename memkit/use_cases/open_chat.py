@@ -9,7 +9,7 @@ from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import load_domains
-from memkit.domains.learned import Shelf
+from memkit.domains.learned import LearnedMethods
 from memkit.errors import NotFound, UsageError
 from memkit.llm.summaries import open_summariser
 from memkit.runtime.htn.language.methods import Method
@@ -103,7 +103,8 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
     """Return what the agent of the store is made of."""
     settings, domains = workspace.settings, load_domains(workspace.root)
     learned = {
-        name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice) for name, domain in domains.items()
+        name: LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
+        for name, domain in domains.items()
     }
     provider = provider or settings["provider"]
     opened, spent = workspace.language_model(provider, model), dict[str, int]()

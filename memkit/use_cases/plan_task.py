@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from memkit.domains.files import FOLDER, find_domain, problem_in_domain
-from memkit.domains.learned import Shelf
+from memkit.domains.learned import LearnedMethods
 from memkit.errors import UsageError
-from memkit.runtime.htn.core import TURNS, Asking, Budget, Domain, HTNPlanner, Method, Problem, Result
+from memkit.runtime.htn.core import TURNS, Budget, Consultation, Domain, HTNPlanner, Method, Problem, Result
 from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
-from memkit.runtime.htn.learning.lessons import Lesson
+from memkit.runtime.htn.learning.learned import LearnedMethod
 from memkit.runtime.loop.interface import Model
 from memkit.use_cases.keep_lessons import Source, keep_lessons
 
@@ -107,7 +107,7 @@ def read_request(
     """
     help, learned = help or Help(), [] if learned is None else learned
     domain, given = _given(request, root)
-    shelf = Shelf.of_domain(domain.name, request.domain, root, help.learned)
+    shelf = LearnedMethods.of_domain(domain.name, request.domain, root, help.learned)
     planner = HTNPlanner(
         domain=domain,
         budget=budget,
@@ -125,16 +125,18 @@ def planner_over(domain: Domain, *, root: Path | None, budget: Budget, help: Hel
     What it learns goes to the store's domain of that name, if there is one.
     """
     is_here = root is not None and (root / FOLDER / f"{domain.name}.yaml").is_file()
-    shelf = Shelf.of_domain(domain.name, domain.name, root if is_here else None, help.learned)
+    shelf = LearnedMethods.of_domain(domain.name, domain.name, root if is_here else None, help.learned)
     return HTNPlanner(domain=domain, budget=budget, strategy=strategy, **_helped(domain, shelf, root, help, []))
 
 
-def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, learned: list[str]) -> dict[str, Any]:
+def _helped(
+    domain: Domain, shelf: LearnedMethods | None, root: Path | None, help: Help, learned: list[str]
+) -> dict[str, Any]:
     """Return what makes a planner ask the model that was named, and keep what it learns."""
     model = _open(help, root)
     store = root if help.learned is None else None
 
-    def keep(problem: Problem, lessons: Sequence[Lesson]) -> None:
+    def keep(problem: Problem, lessons: Sequence[LearnedMethod]) -> None:
         if shelf is None:
             help.tell(NOT_KEPT)
             return
@@ -157,16 +159,20 @@ def _open(help: Help, root: Path | None) -> Model | None:
 
 
 def _asking(
-    model: Model, help: Help, domain: Domain, shelf: Shelf | None, keep: Callable[[Problem, Sequence[Lesson]], None]
-) -> Asking:
+    model: Model,
+    help: Help,
+    domain: Domain,
+    shelf: LearnedMethods | None,
+    keep: Callable[[Problem, Sequence[LearnedMethod]], None],
+) -> Consultation:
     """Return what makes a planner ask a model, and remember on the shelf what was refused."""
     from memkit.domains.gaps import AskedModel, GapLog
 
     if shelf is None:
-        return Asking(AskedModel(model), keep=keep)
+        return Consultation(AskedModel(model), keep=keep)
     name = " ".join(filter(None, [help.provider, help.model]))
     log = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
-    return Asking(AskedModel(model), gaps=log, objection=shelf.objection, keep=keep)
+    return Consultation(AskedModel(model), gaps=log, objection=shelf.objection, keep=keep)
 
 
 def _given(request: Request, root: Path | None) -> tuple[Domain, Problem | None]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.domains.files import FOLDER, PROBLEMS, domain_findings, load_domain, load_problem, problem_files
-from memkit.domains.learned import Entry, Shelf, plain, read_method
-from memkit.domains.proofs import BUDGET, Judgement, Recorded, faults, judge, prove_domain
+from memkit.domains.learned import Entry, LearnedMethods, plain, read_method
+from memkit.domains.proofs import BUDGET, MethodJudgement, RecordedProblem, faults, judge, prove_domain
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.htn.core import Domain, HtnError, Problem
 from memkit.runtime.htn.language.data import method_to_data
@@ -27,7 +27,7 @@ class Promotion:
     name: str
     """The method's name in the domain."""
     path: str
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[MethodJudgement, ...]
     commit: str | None
     """None for a trial, and in a store that is no repository."""
 
@@ -53,7 +53,7 @@ def promote_lesson(
         NegativeAnswer: The task declares no effects, or a recorded problem speaks against the method.
         UsageError: A file makes no sense, or the domain has a method of that name.
     """
-    shelf = Shelf.of_store(root, domain)
+    shelf = LearnedMethods.of_store(root, domain)
     path = f"{FOLDER}/{checked_name(domain, 'domain')}.yaml"
     in_hddl = path.removesuffix(".yaml") + ".hddl"
     if not (root / path).is_file() and (root / in_hddl).is_file():
@@ -89,23 +89,25 @@ class Refused(NegativeAnswer):
 
     code = "not_promoted"
 
-    def __init__(self, message: str, judgements: tuple[Judgement, ...]) -> None:
+    def __init__(self, message: str, judgements: tuple[MethodJudgement, ...]) -> None:
         super().__init__(message)
         self.judgements = judgements
 
 
-def recorded_problems(root: Path, domain: Domain, shelf: Shelf, name: str) -> Iterator[Recorded]:
+def recorded_problems(root: Path, domain: Domain, shelf: LearnedMethods, name: str) -> Iterator[RecordedProblem]:
     """Yield the problems of a domain: those recorded with learned methods, and its files under ``domains/problems``."""
     for entry in shelf.entries():
         problem = _recorded(entry, domain, shelf.shown)
         if problem is not None:
-            yield Recorded(str(entry["name"]), problem, own=entry["name"] == name, from_lesson=True)
+            yield RecordedProblem(str(entry["name"]), problem, own=entry["name"] == name, from_lesson=True)
     for path in problem_files(root, shelf.domain):
         shown = f"{PROBLEMS}/{shelf.domain}/{path.name}"
-        yield Recorded(shown, load_problem(path, domain, name=shown))
+        yield RecordedProblem(shown, load_problem(path, domain, name=shown))
 
 
-def _broken(root: Path, before: Domain, after: Domain, path: str, judgements: tuple[Judgement, ...]) -> Iterator[str]:
+def _broken(
+    root: Path, before: Domain, after: Domain, path: str, judgements: tuple[MethodJudgement, ...]
+) -> Iterator[str]:
     """Yield what problem files expect, as ``memkit domain test`` reads them, and with the method get no longer."""
     told = {each.name for each in judgements if each.fault is not None}
     old, new = (prove_domain(root, Path(path).stem, each, path, BUDGET).problems for each in (before, after))

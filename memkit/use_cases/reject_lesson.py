@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.domains.learned import Shelf
+from memkit.domains.learned import LearnedMethods
 from memkit.errors import UsageError
 from memkit.store.change import change_file
 
@@ -24,7 +24,7 @@ def reject_lesson(
     """
     if not reason.strip():
         raise UsageError("Say why: the next one who proposes this is told the reason.")
-    shelf = Shelf.of_store(root, domain)
+    shelf = LearnedMethods.of_store(root, domain)
     with shelf.changing():
         entry = shelf.find(name)
         kept: dict[str, Any] = {key: entry[key] for key in ("name", "task", "subtasks") if key in entry}

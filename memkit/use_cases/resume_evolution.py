@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.evolution.answers import Answers
+from memkit.evolution.answers import RecordedAnswers
 from memkit.evolution.carrying import Audience, Evolved, carry_on, now
 from memkit.evolution.files import RunChanged
 from memkit.evolution.folder import find_run
 from memkit.evolution.record import RunRecord, differences, digests, task_files
-from memkit.evolution.task import Task, find_task
+from memkit.evolution.task import EvolutionTask, find_task
 from memkit.evolution.workshop import Workshop
 from memkit.llm.patience import Patience
 from memkit.terminal import counted
@@ -52,13 +52,13 @@ def resume_evolution(
         record = _with_task(record, task, after, accept_changes)
         _require_further(record, changes, after)
         record = _with_settings(record, changes, after)
-        answers = Answers(folder.path, price=record.settings.price)
+        answers = RecordedAnswers(folder.path, price=record.settings.price)
         here, models = Path(record.started_in), Patience.of_store(root)
         with Workshop(task, record.settings, answers, here, models) as workshop:
             return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), found, seed=task.seed)
 
 
-def _with_task(record: RunRecord, task: Task, after: int, accept_changes: bool) -> RunRecord:
+def _with_task(record: RunRecord, task: EvolutionTask, after: int, accept_changes: bool) -> RunRecord:
     """Return the record of a task that is the same, or that may be another."""
     current = digests(task_files(task.program, task.evaluator, task.folder))
     changed = differences(record.digests, current)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.domains.files import find_domain, problem_in_domain
-from memkit.domains.learned import Shelf
+from memkit.domains.learned import LearnedMethods
 from memkit.errors import UsageError
 from memkit.hddl.plans import holds_plan, read_steps, spelled_as
 from memkit.runtime.htn.core import GAVE_UP, Budget, Reason, Step, read_plan, verify
@@ -63,7 +63,7 @@ def verify_plan(
     if not asked.tasks:
         raise UsageError(f"{problem} names no tasks, so there is nothing that the plan could do. Add 'tasks: [...]'.")
     steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
-    shelf = None if promoted_only else Shelf.of_domain(known.name, domain, root, learned)
+    shelf = None if promoted_only else LearnedMethods.of_domain(known.name, domain, root, learned)
     extra = () if shelf is None else shelf.methods(known, lambda reason: None)
     return Verdict(steps, verify(known, asked, steps, extra=extra, budget=Budget(nodes=None, seconds=seconds)))
 

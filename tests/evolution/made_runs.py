@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memkit.evolution.folder import RunFolder
 from memkit.evolution.individuals import JudgedProgram
-from memkit.evolution.record import Checkpoint, RunRecord, Settings
+from memkit.evolution.record import Checkpoint, EvolutionSettings, RunRecord
 
 HOSTILE = "x = '</pre><script>document.title=\"owned\"</script><img src=x onerror=alert(1)>'  # \x1b[31m \u202e"
 
@@ -37,7 +37,7 @@ def make_run(
     folder = RunFolder(path)
     record = RunRecord(
         path.name, "2026-01-02T03:04:05Z", ("memkit", "evolve", "<i>toy</i>.py"), "/", "/toy.py", "/evaluator.py", None,
-        {"program.py": "0" * 64}, Settings(generations=4, **settings), {"memkit": "1"}, "landlock, seccomp",
+        {"program.py": "0" * 64}, EvolutionSettings(generations=4, **settings), {"memkit": "1"}, "landlock, seccomp",
     )  # fmt: skip
     folder.begin(record, {"program.py": b"x = 1\n"})
     known = {each.id: (texts or {}).get(each.id, f"# the same\nx = '{each.id}'\n") for each in judged}

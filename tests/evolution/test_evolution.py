@@ -14,10 +14,10 @@ import pytest
 from test_run_files import RECORD
 
 from memkit.evolution.account import account_of
-from memkit.evolution.answers import Answers, Recorded
+from memkit.evolution.answers import RecordedAnswers, RecordingProposer
 from memkit.evolution.carrying import GENERATIONS, INTERRUPTED, Evolution, Watch
 from memkit.evolution.folder import RunFolder
-from memkit.evolution.record import Settings
+from memkit.evolution.record import EvolutionSettings
 from memkit.runtime.evolve.core import (
     EvolutionarySearcher,
     ProposalRequest,
@@ -59,7 +59,7 @@ def work(
         tell=lambda progress: told.append(progress.generation),
         is_interrupted=lambda: stop_after is not None and len(told) >= stop_after,
     )
-    evolution = Evolution(folder, searcher or toy(), Settings(generations=generations), watch)
+    evolution = Evolution(folder, searcher or toy(), EvolutionSettings(generations=generations), watch)
     checkpoint = folder.newest().checkpoint
     if checkpoint is not None:
         evolution.restore(checkpoint)
@@ -197,14 +197,14 @@ class Model:
         ]
 
 
-def search_with(model: Model, folder: Path, budget: dict[str, float]) -> tuple[EvolutionarySearcher, Answers]:
+def search_with(model: Model, folder: Path, budget: dict[str, float]) -> tuple[EvolutionarySearcher, RecordedAnswers]:
     """Return a search in which a model proposes half of the programs."""
-    answers = Answers(folder)
+    answers = RecordedAnswers(folder)
     searcher = EvolutionarySearcher(
         fitness=lambda program: float(program.count("1")),
         minimize=False,
         population_size=8,
-        settings=SearchSettings(species=Programs(SEED), proposers=[Recorded(model, answers, budget)]),
+        settings=SearchSettings(species=Programs(SEED), proposers=[RecordingProposer(model, answers, budget)]),
     )
     return searcher, answers
 
@@ -224,7 +224,7 @@ def test_no_answer_of_a_model_is_paid_for_twice(tmp_path: Path) -> None:
 
     assert told(tmp_path / "killed") == told(tmp_path / "straight")
     assert 0 < shorter.asked < first.asked
-    assert Answers(tmp_path / "killed").spent == {"tokens": 100 * first.asked}
+    assert RecordedAnswers(tmp_path / "killed").spent == {"tokens": 100 * first.asked}
 
 
 def test_a_model_is_asked_nothing_more_when_its_budget_is_used_up(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_model_is_asked_nothing_more_when_its_budget_is_used_up(tmp_path: Path
     searcher, answers = search_with(model, tmp_path / "run", {"tokens": 250})
     watch = Watch(clock=lambda: "", used_up=lambda: answers.over({"tokens": 250}))
 
-    stopped = Evolution(RunFolder(tmp_path / "run"), searcher, Settings(generations=9), watch).run()
+    stopped = Evolution(RunFolder(tmp_path / "run"), searcher, EvolutionSettings(generations=9), watch).run()
 
     assert stopped == "tokens" and model.asked == 3
     checkpoint = RunFolder(tmp_path / "run").newest().checkpoint

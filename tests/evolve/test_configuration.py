@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, SearchSettings
-from memkit.runtime.evolve.interface import Opening, ProposalRequest, ProposedChange
+from memkit.runtime.evolve.interface import NumberOpening, ProposalRequest, ProposedChange
 from memkit.runtime.evolve.island import affordable, cost, lowest_point, probes, solved
 
 SPACE = {"rate": (0.0, 1.0), "size": (1, 64), "mode": ["slow", "fast"]}
@@ -151,7 +151,7 @@ def test_the_lowest_point_of_a_parabola_is_found_in_one_jump(wanted: list[float]
         total = sum((value - other) ** 2 for value, other in zip(values, wanted, strict=True))
         return total + (values[0] - wanted[0] + values[-1] - wanted[-1]) ** 2
 
-    opening = Opening(tuple(start), (1.0,) * len(start), tuple)
+    opening = NumberOpening(tuple(start), (1.0,) * len(start), tuple)
     found = lowest_point(opening, loss(tuple(start)), [loss(values) for values in probes(opening)])
 
     if found is not None:

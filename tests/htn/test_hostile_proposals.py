@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memkit.domains.gaps import AskedModel
-from memkit.runtime.htn.core import NO_PLAN, Asking, HTNPlanner
+from memkit.runtime.htn.core import NO_PLAN, Consultation, HTNPlanner
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 HOSTILE = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "hostile_proposals.py"))
@@ -34,7 +34,9 @@ class SaysOnly:
 def planner(answer: Any) -> HTNPlanner:
     """Return a planner with one learned method, whose model gives one answer."""
     asked = AskedModel(SaysOnly(answer))
-    return HTNPlanner(domain=HOSTILE["DOMAIN"], learned=[HOSTILE["LEARNED"]], llm_decompose=Asking(asked, rounds=1))
+    return HTNPlanner(
+        domain=HOSTILE["DOMAIN"], learned=[HOSTILE["LEARNED"]], llm_decompose=Consultation(asked, rounds=1)
+    )
 
 
 def test_there_are_two_hundred_different_ones_and_a_good_one_is_taken() -> None:

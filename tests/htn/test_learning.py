@@ -11,8 +11,8 @@ from classics import ERRAND, ERRANDS
 from memkit.runtime.htn.core import (
     FOUND,
     NO_PLAN,
-    Asking,
     Budget,
+    Consultation,
     Domain,
     HTNPlanner,
     Method,
@@ -163,7 +163,7 @@ def test_questions_are_bounded() -> None:
     """However many gaps there are, the model is asked at most as often as allowed."""
     asked: list[str] = []
     methods = [Method(f"m{n}", "t", [], [f"gap{n}"]) for n in range(50)]
-    asking = HTNPlanner(methods, [], llm_decompose=Asking(lambda task, state: asked.append(task), questions=5))
+    asking = HTNPlanner(methods, [], llm_decompose=Consultation(lambda task, state: asked.append(task), questions=5))
 
     assert asking.solve("t").outcome == NO_PLAN
     assert len(asked) == 5

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, diagnostic
-from memkit.domains.proofs import Judgement
+from memkit.domains.proofs import MethodJudgement
 from memkit.terminal import counted
 from memkit.use_cases.promote_lesson import Refused, promote_lesson
 
@@ -36,11 +36,11 @@ def promote(front: Front, domain: str, method: str, new_name: str | None, unveri
     front.answer(data, [*_lines(made.judgements), f"{done}: {made.name} in {made.path}{commit}."])
 
 
-def _data(name: str, judgements: Sequence[Judgement]) -> dict[str, Any]:
+def _data(name: str, judgements: Sequence[MethodJudgement]) -> dict[str, Any]:
     return {"name": name, "path": None, "commit": None, "problems": [each.to_data() for each in judgements]}
 
 
-def _lines(judgements: Sequence[Judgement]) -> list[str]:
+def _lines(judgements: Sequence[MethodJudgement]) -> list[str]:
     return [f"{each.name}: {_side(each.before, each.steps_before)} → {_side(each.after, each.steps_after)}"
             for each in judgements]  # fmt: skip
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from . import checkpoint
 from .interface import JSON, DoesNotApply, EvolveError, Individual, ProposalRequest, ProposedChange, Proposer, Species
-from .island import Archive, Cell, Island
-from .judge import SEED, Asking, Birth, Judge, Member
+from .island import Cell, EliteArchive, Island
+from .judge import SEED, Asking, Birth, Member, ProgramJudge
 from .scoring import told
 
 _ISLANDS = 4
@@ -33,7 +33,7 @@ class Archipelago:
     def __init__(
         self,
         species: Species,
-        judge: Judge,
+        judge: ProgramJudge,
         ensemble: Ensemble,
         random: Random,
         *,
@@ -64,7 +64,7 @@ class Archipelago:
                 judge.claim,
                 judge.id_of,
                 chance,
-                Archive(species, grid),
+                EliteArchive(species, grid),
                 capacity=capacity,
                 mutation_rate=mutation_rate,
             )
@@ -179,7 +179,7 @@ class Archipelago:
                 self._judge.refuse(birth, index, generation, str(problem))
         return births
 
-    def _changed(self, member: Member, reply: Reply) -> Any:
+    def _changed(self, member: Member, reply: ProposerReply) -> Any:
         """Return what ``reply`` makes of ``member``, or say why that is no new program."""
         if reply.text is None:
             raise DoesNotApply(reply.failure)
@@ -215,7 +215,7 @@ _REMEMBERED = 3
 
 
 @dataclass(frozen=True)
-class Reply:
+class ProposerReply:
     """What became of one request."""
 
     request: ProposalRequest
@@ -227,7 +227,7 @@ class Reply:
 
 
 @dataclass
-class Standing:
+class ProposerStanding:
     """What one proposer has contributed."""
 
     tries: int = 0
@@ -250,9 +250,9 @@ class Ensemble:
         if len(self._proposers) != len(proposers):
             raise EvolveError("Two proposers have the same name; what each contributes could not be told apart.")
         self.random = random
-        self.standings = {name: Standing() for name in self._proposers}
+        self.standings = {name: ProposerStanding() for name in self._proposers}
 
-    def ask(self, requests: Sequence[ProposalRequest]) -> list[Reply]:
+    def ask(self, requests: Sequence[ProposalRequest]) -> list[ProposerReply]:
         """Return a reply to each request, in their order; the proposers work side by side, each on all of its own."""
         names = list(self._proposers)
         weights = [self.standings[name].weight for name in names]
@@ -268,16 +268,18 @@ class Ensemble:
             answers = {name: iter(found) for name, found in zip(busy, answered, strict=True)}
         return [self._reply(request, name, next(answers[name])) for name, request in zip(chosen, requests, strict=True)]
 
-    def _reply(self, request: ProposalRequest, name: str, answer: Any) -> Reply:
+    def _reply(self, request: ProposalRequest, name: str, answer: Any) -> ProposerReply:
         """Return what one answer says, and count what it cost."""
         if answer is None:
-            return Reply(request, name)
+            return ProposerReply(request, name)
         if isinstance(answer, Exception):
-            return Reply(request, name, failure=f"{name} failed: {told(answer)}")
+            return ProposerReply(request, name, failure=f"{name} failed: {told(answer)}")
         if not isinstance(answer, ProposedChange) or not isinstance(answer.text, str):
-            return Reply(request, name, failure=f"{name} answered with {type(answer).__name__}, not a ProposedChange")
+            return ProposerReply(
+                request, name, failure=f"{name} answered with {type(answer).__name__}, not a ProposedChange"
+            )
         self.standings[name].usage.update(answer.usage)
-        return Reply(request, name, answer.text)
+        return ProposerReply(request, name, answer.text)
 
     def learn(self, individuals: Sequence[Individual], better: Mapping[str, bool]) -> None:
         """Count what the proposals of a generation came to; ``better`` tells which programs beat their parents."""
@@ -307,7 +309,7 @@ class Ensemble:
         for name, item in data.items():
             if name in self.standings:
                 usage = Counter(item["usage"])
-                self.standings[name] = Standing(item["tries"], item["wins"], list(item["failures"]), usage)
+                self.standings[name] = ProposerStanding(item["tries"], item["wins"], list(item["failures"]), usage)
 
 
 def _answers(proposer: Proposer, requests: Sequence[ProposalRequest]) -> list[Any]:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from .interface import JSON, BadCheckpoint, Score, Species
-from .judge import Judge, Member
+from .judge import Member, ProgramJudge
 
 FORMAT = 1
 _PARTS: Mapping[str, type | tuple[type, ...]] = {
@@ -76,7 +76,7 @@ def written(members: Iterable[Member], species: Species) -> dict[str, JSON]:
     }
 
 
-def read(programs: Mapping[str, Any], species: Species, judge: Judge) -> dict[str, Member]:
+def read(programs: Mapping[str, Any], species: Species, judge: ProgramJudge) -> dict[str, Member]:
     """Return what ``written`` wrote; a program that is not the one its id says is an error."""
     members = {}
     for key, item in programs.items():

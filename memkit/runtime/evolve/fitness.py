@@ -15,7 +15,7 @@ from typing import Any
 from .configuration import Configurations, Space, Vector, Vectors
 from .expressions.reading import Expression, checked_parameters, read_program
 from .expressions.species import Expressions, probe_points
-from .expressions.tree import FUNCTIONS, Column, Node, column, name, operation, why_undefined
+from .expressions.tree import FUNCTIONS, Column, ExpressionNode, column, name, operation, why_undefined
 from .interface import EvolveError, Fitness, Genome, Score, Species, UndefinedValue, is_score
 from .scoring import score_of
 
@@ -200,7 +200,7 @@ _NAMES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class Question:
+class SearchQuestion:
     """A species and the way to score it."""
 
     species: Species
@@ -210,17 +210,17 @@ class Question:
     """Whether the score is known to be a squared error, which 0 is the end of."""
 
 
-def ask_for_configuration(seed: Any, space: Space | Vector) -> Question:
+def ask_for_configuration(seed: Any, space: Space | Vector) -> SearchQuestion:
     """Return the question for the best configuration, or the best vector, within ``space``."""
     if isinstance(space, Mapping):
         if seed is not None and not isinstance(seed, Mapping):
             raise EvolveError("With a space, the seed program is a dictionary.")
-        return Question(Configurations(space, seed))
+        return SearchQuestion(Configurations(space, seed))
     if not isinstance(space, list | tuple):
         raise EvolveError("A space is a dictionary of names or a list of places, each with what it allows.")
     if seed is not None and not isinstance(seed, list | tuple):
         raise EvolveError("With a list as space, the seed program is a list.")
-    return Question(Vectors(space, seed))
+    return SearchQuestion(Vectors(space, seed))
 
 
 def ask_for_expression(
@@ -231,7 +231,7 @@ def ask_for_expression(
     max_size: int,
     *,
     minimize: bool,
-) -> Question:
+) -> SearchQuestion:
     """Return the question for the best expression."""
     unknown = set(functions) - {item.name for item in FUNCTIONS}
     if unknown:
@@ -251,7 +251,7 @@ def ask_for_expression(
     points = shown.columns if shown is not None else probe_points(len(start.parameters))
     wanted = shown.wanted if shown is not None and minimize else None
     species = Expressions(start, functions, points, max_size, wanted)
-    return Question(species, is_error=wanted is not None)
+    return SearchQuestion(species, is_error=wanted is not None)
 
 
 def _stated_cases(fitness: Fitness) -> Cases | None:
@@ -302,7 +302,7 @@ def _fitting_program(fitness: Fitness, *, minimize: bool) -> Expression:
 
 def _sum_program(parameters: Sequence[str]) -> Expression:
     """Return the sum of ``parameters``."""
-    total: Node | None = None
+    total: ExpressionNode | None = None
     for parameter in parameters:
         total = name(parameter) if total is None else operation("add", total, name(parameter))
     if total is None:
@@ -310,14 +310,14 @@ def _sum_program(parameters: Sequence[str]) -> Expression:
     return Expression(tuple(parameters), total)
 
 
-def _exact(species: Expressions, parameters: Sequence[str], cases: Cases) -> Question:
+def _exact(species: Expressions, parameters: Sequence[str], cases: Cases) -> SearchQuestion:
     """Return the question whose score is worked out from the values that the species has at hand."""
     columns = dict(zip(parameters, cases.columns, strict=True))
 
-    def scored(genome: Node) -> Score:
+    def scored(genome: ExpressionNode) -> Score:
         error = error_of(species.values(genome), cases.wanted)
         if is_score(error):
             return Score(error)
         return Score(None, why_undefined(genome, columns, len(cases.wanted)))
 
-    return Question(species, lambda genomes: [scored(genome) for genome in genomes], is_error=True)
+    return SearchQuestion(species, lambda genomes: [scored(genome) for genome in genomes], is_error=True)

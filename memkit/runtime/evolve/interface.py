@@ -119,7 +119,7 @@ class Individual:
 
 
 @dataclass(frozen=True)
-class Opening:
+class NumberOpening:
     """Numbers inside a program that can be moved, with the program for every choice of them."""
 
     values: tuple[float, ...]
@@ -191,11 +191,11 @@ class Species(Protocol):
         """
         ...
 
-    def directions(self, genome: Genome, random: Random) -> Opening | None:
+    def directions(self, genome: Genome, random: Random) -> NumberOpening | None:
         """Return ``genome`` with something new in it that weighs nothing yet, or None where that makes no sense."""
         ...
 
-    def openings(self, genome: Genome, random: Random, most: int) -> list[Opening]:
+    def openings(self, genome: Genome, random: Random, most: int) -> list[NumberOpening]:
         """Return the sets of at most ``most`` numbers of ``genome`` that are worth fitting together."""
         ...
 

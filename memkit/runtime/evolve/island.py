@@ -13,7 +13,7 @@ from operator import mul
 from random import Random
 from typing import Any
 
-from .interface import JSON, EvolveError, Genome, Opening, Species, is_score
+from .interface import JSON, EvolveError, Genome, NumberOpening, Species, is_score
 from .judge import START, TUNE, Asking, Birth, Member
 
 _TRIES = 20
@@ -32,7 +32,7 @@ class _Exploration:
     """Something new for a member, and the member."""
 
     parent: Member
-    opening: Opening
+    opening: NumberOpening
 
     def births(self) -> list[Birth]:
         """Return the programs to judge: without the new part, with it, and without as much of it."""
@@ -49,7 +49,7 @@ class Island:
         claim: Callable[[Genome], bool],
         id_of: Callable[[Genome], str],
         random: Random,
-        archive: Archive,
+        archive: EliteArchive,
         *,
         capacity: int,
         mutation_rate: float,
@@ -244,7 +244,7 @@ Cell = tuple[int, ...]
 _SCORES = ("combined_score", "fitness", "loss", "score", "value")
 
 
-class Archive:
+class EliteArchive:
     """Keeps the best member of each cell."""
 
     def __init__(self, species: Species, grid: Mapping[str, float]) -> None:
@@ -294,7 +294,7 @@ def affordable(budget: int) -> int:
     return count
 
 
-def probes(opening: Opening) -> list[Genome]:
+def probes(opening: NumberOpening) -> list[Genome]:
     """Return the programs around ``opening`` whose losses show how the fitness curves there."""
     count = len(opening.values)
 
@@ -308,7 +308,7 @@ def probes(opening: Opening) -> list[Genome]:
     return singles + [at(row, other) for row in range(1, count + 1) for other in range(1, row)]
 
 
-def lowest_point(opening: Opening, start: float, losses: Sequence[float]) -> Genome | None:
+def lowest_point(opening: NumberOpening, start: float, losses: Sequence[float]) -> Genome | None:
     """Return the program at the lowest point of the parabola through ``losses``, those of the ``probes``.
 
     ``start`` is the loss of the program as it is. None where the fitness does not curve upwards, or has holes there.

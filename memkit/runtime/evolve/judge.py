@@ -22,7 +22,7 @@ def digest(data: str) -> str:
     return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-class Judge:
+class ProgramJudge:
     """Owns the scores of a run. Inside, lower is always better; what does not count is infinity."""
 
     def __init__(self, species: Species, scores: Scores, *, minimize: bool, confirm: Confirm | None = None) -> None:

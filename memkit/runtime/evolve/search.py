@@ -12,7 +12,7 @@ from typing import Any
 from . import checkpoint
 from .archipelago import Archipelago, Ensemble
 from .configuration import Space, Vector
-from .fitness import Question, ask_for_configuration, ask_for_expression
+from .fitness import SearchQuestion, ask_for_configuration, ask_for_expression
 from .interface import (
     JSON,
     BadCheckpoint,
@@ -28,7 +28,7 @@ from .interface import (
     Species,
     is_score,
 )
-from .judge import Birth, Confirm, Judge, Member
+from .judge import Birth, Confirm, Member, ProgramJudge
 from .scoring import Workers, score_of, told
 
 _PERFECT = 1e-12
@@ -142,7 +142,7 @@ class EvolutionarySearcher:
         self._species = question.species
         evaluate = partial(score_of, chosen, minimize=minimize)
         self._workers = Workers(evaluate, None if question.exact else settings.executor)
-        self._judge = Judge(
+        self._judge = ProgramJudge(
             self._species, question.exact or self._evaluated, minimize=minimize, confirm=settings.confirm
         )
         self._ensemble = Ensemble(settings.proposers, Random(self._random.getrandbits(64)))
@@ -370,12 +370,12 @@ class EvolutionarySearcher:
         return self.best_fitness is None or self.evaluations - before >= _MANY
 
 
-def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize: bool) -> Question:
+def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize: bool) -> SearchQuestion:
     """Return what is searched for: by a species of the caller's, a configuration, or an expression."""
     if settings.species is not None:
         if seed is not None or settings.space is not None:
             raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
-        return Question(settings.species)
+        return SearchQuestion(settings.species)
     if settings.space is not None:
         return ask_for_configuration(seed, settings.space)
     if seed is not None and not isinstance(seed, str):

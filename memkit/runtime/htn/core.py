@@ -16,7 +16,7 @@ from .interface import (
     Budget,
     Choice,
     Plan,
-    Ranked,
+    RankedStrategy,
     Reason,
     Result,
     Step,
@@ -27,7 +27,7 @@ from .language.forms import parse_condition
 from .language.methods import Method, Task
 from .language.operators import Change, Effect, Operator, When, parse_effect
 from .language.terms import Arithmetic, Number, Parameter, Term, parse_number, parse_term, term_text
-from .learning.proposals import Asking
+from .learning.proposals import Consultation
 from .planner import HTNPlanner
 from .search.tree import tree_text
 from .verification.verify import read_plan, verify
@@ -43,13 +43,13 @@ __all__ = [
     "Action",
     "Answer",
     "Arithmetic",
-    "Asking",
     "Budget",
     "Change",
     "Check",
     "Choice",
     "Compare",
     "Condition",
+    "Consultation",
     "Domain",
     "DomainError",
     "Effect",
@@ -71,7 +71,7 @@ __all__ = [
     "PlanError",
     "Problem",
     "ProblemError",
-    "Ranked",
+    "RankedStrategy",
     "Reason",
     "Result",
     "Some",

@@ -130,7 +130,7 @@ class Rank(Protocol):
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedStrategy:
     """A strategy that tries the ways to do a task in the order of what ``rank(task, choice, state)`` gives."""
 
     rank: Rank

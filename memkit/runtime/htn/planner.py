@@ -23,7 +23,7 @@ from .interface import (
     Budget,
     Decomposer,
     Plan,
-    Ranked,
+    RankedStrategy,
     Reason,
     Result,
 )
@@ -34,11 +34,11 @@ from .language.operators import Operator
 from .language.start import Start, parse_state
 from .language.terms import Members, Term, is_variable, parse_term, term_text
 from .learning.gaps import AskedWhole, goal_methods, tested, without_goals
-from .learning.lessons import Lesson, learn
-from .learning.proposals import Asking, Attempt, PausableClock, Proposals
+from .learning.learned import LearnedMethod, learn
+from .learning.proposals import Attempt, Consultation, GapProposals, PausableClock
 from .search.solver import (
     Meter,
-    Outcome,
+    SearchOutcome,
     all_declared,
     explain,
     make_world,
@@ -47,7 +47,7 @@ from .search.solver import (
     search,
     without_dead_ends,
 )
-from .search.strategies import Setting, by_rank
+from .search.strategies import SearchSetting, by_rank
 from .search.tree import Tree, joined, plan_of, tree_of
 from .verification.verify import verify
 
@@ -84,27 +84,29 @@ class HTNPlanner:
         operators: object = None,
         *,
         domain: Domain | Mapping[str, Any] | None = None,
-        llm_decompose: Decomposer | AskedWhole | Asking | None = None,
+        llm_decompose: Decomposer | AskedWhole | Consultation | None = None,
         learned: Sequence[Method] = (),
         promoted_only: bool = False,
         budget: Budget | None = None,
-        strategy: str | Ranked = TURNS,
+        strategy: str | RankedStrategy = TURNS,
     ) -> None:
         """Hold a domain; ``strategy`` is one of ``turns``, ``depth``, ``length`` and ``cheapest``, perhaps ranked."""
-        rank, strategy = (strategy.rank, strategy.strategy) if isinstance(strategy, Ranked) else (None, strategy)
+        rank, strategy = (
+            (strategy.rank, strategy.strategy) if isinstance(strategy, RankedStrategy) else (None, strategy)
+        )
         if strategy not in (TURNS, DEPTH, LENGTH, CHEAPEST):
             raise HtnError(f"{strategy!r} is not a strategy. Take {TURNS}, {DEPTH}, {LENGTH} or {CHEAPEST}.")
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
         self.domain = _with(given, methods_from(methods), operators_from(operators))
         self.learned: list[Method] = list(learned)
         """Methods that came from accepted proposals."""
-        self.lessons: list[Lesson] = []
+        self.lessons: list[LearnedMethod] = []
         """Those among them that this planner learned, with where they come from."""
         self.last_result: Result | None = None
         self._promoted_only = promoted_only
         self._budget = budget or Budget()
         asked = llm_decompose
-        self._asking = asked if asked is None or isinstance(asked, Asking) else Asking(asked)
+        self._asking = asked if asked is None or isinstance(asked, Consultation) else Consultation(asked)
         self._strategy = strategy
         self._reorder = None if rank is None else by_rank(rank)
         self._ready: dict[bool, _Ready] = {}
@@ -143,7 +145,7 @@ class HTNPlanner:
         meter = Meter(self._budget, clock)
         find_members = cache(lambda: typed_objects(self.domain, problem))
         ready = self._compiled(all_declared(self.domain, problem, find_members))
-        setting = Setting(
+        setting = SearchSetting(
             compiled=ready.able,
             tasks=network_of(problem),
             goal=compile_goal(problem.goal, self.domain) if problem.goal else None,
@@ -162,7 +164,7 @@ class HTNPlanner:
             self.last_result = self._result(found, notes, meter, None)
             return self.last_result
         attempt = self._attempt(ready.everything, problem, find_members, meter)
-        proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
+        proposals = GapProposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
         asking = replace(setting, compiled=ready.everything, notes=notes, propose=proposals)
         found = search(asking, meter)
         if found.outcome == NO_PLAN:
@@ -200,7 +202,7 @@ class HTNPlanner:
         def attempt(tasks: Sequence[Term], facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Result:
             part, notes = meter.part(_TRY), Notes()
             start = replace(problem, state=tuple(facts), numbers=dict(numbers))
-            setting = Setting(
+            setting = SearchSetting(
                 compiled=compiled,
                 tasks=tasks,
                 new_world=lambda: make_world(start, find_members, part.tick),
@@ -212,7 +214,7 @@ class HTNPlanner:
 
         return attempt
 
-    def _result(self, found: Outcome, notes: Notes, meter: Meter, proposals: Proposals | None) -> Result:
+    def _result(self, found: SearchOutcome, notes: Notes, meter: Meter, proposals: GapProposals | None) -> Result:
         counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
         if found.outcome != FOUND:
             return Result(found.outcome, None, (), reasons_of(found, notes), meter.nodes, proposals=counts)
@@ -221,7 +223,9 @@ class HTNPlanner:
         reasons = rejected if found.bound is None else (*rejected, found.bound)
         return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
 
-    def _learn(self, problem: Problem, result: Result, members: Members, proposals: Proposals, asking: Asking) -> None:
+    def _learn(
+        self, problem: Problem, result: Result, members: Members, proposals: GapProposals, asking: Consultation
+    ) -> None:
         """Keep the proposals that a plan uses, now that the whole plan stands; the others were no help here."""
         used = {str(node.get("method")) for node in result.tree}
         if result.outcome != GAVE_UP:

@@ -84,7 +84,7 @@ class Address:
     """Seconds of processor time, for telling why a process was killed."""
 
 
-class Line:
+class CallLine:
     """A connection to a process of a fork server, with the pipe that brings its end."""
 
     def __init__(self, path: str, deadline: float) -> None:
@@ -149,7 +149,7 @@ class Line:
             self.leash = -1
 
 
-class Candidate:
+class SandboxedProgram:
     """A program in a confined process; one call at a time.
 
     ``failure`` says why there is no program any more, or never was; each call returns it then.
@@ -158,7 +158,7 @@ class Candidate:
     def __init__(self, address: Address, source: str, *, name: str = "program", file: str = "", seed: int = 0) -> None:
         """Start a process and run the module's top level in it."""
         self._address = address
-        self._line: Line | None = None
+        self._line: CallLine | None = None
         self.failure: Failure | None = None
         self.functions: tuple[str, ...] = ()
         self.constants: dict[str, Any] = {}
@@ -169,7 +169,7 @@ class Candidate:
         self.turn = threading.Lock()
         """For callers in several threads: held from a call until its ``printed`` is read."""
         try:
-            self._line = Line(address.path, time.monotonic() + _PATIENCE)
+            self._line = CallLine(address.path, time.monotonic() + _PATIENCE)
         except OSError as error:
             self.failure = failure("unavailable", f"the sandbox does not answer: {error.strerror or error}")
             return
@@ -219,7 +219,7 @@ class Candidate:
             return failure("refused", f"arguments of {len(frame)} bytes, where {self._address.output} is the most")
         return self._exchanged(self._line, ticket, frame, where)
 
-    def _exchanged(self, line: Line, ticket: bytes, frame: bytes, where: str) -> Any:
+    def _exchanged(self, line: CallLine, ticket: bytes, frame: bytes, where: str) -> Any:
         deadline = time.monotonic() + self._address.wall
         try:
             if _has_spoken(line.stream):
@@ -248,7 +248,7 @@ class Candidate:
                     return told
         return self._give_up("protocol", f"the answer does not belong to the call {where}")
 
-    def _ended(self, line: Line, where: str) -> Failure:
+    def _ended(self, line: CallLine, where: str) -> Failure:
         """Return why the process has ended without an answer."""
         end = line.end()
         if end is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
-from .client import Address, Candidate, Failure, failure
+from .client import Address, Failure, SandboxedProgram, failure
 from .codec import NotPlain, encode
 
 ENOUGH = 8
@@ -20,7 +20,7 @@ _MOST = 1000
 CONSTANT, VARIED = "constant", "varied"
 
 
-class Answers:
+class CallAnswers:
     """Watches each function until it gives a second answer, and writes down what it has seen, a line each."""
 
     def __init__(self, file: str) -> None:
@@ -110,7 +110,7 @@ def failed(fields: tuple[str, ...]) -> CandidateFailed:
     return raised
 
 
-class Program:
+class ProxiedProgram:
     """A confined program as one process sees it; after a fork the new process gets one of its own."""
 
     def __init__(
@@ -123,19 +123,19 @@ class Program:
         """
         self._opening = (address, source, name, file, seed)
         self._events = events
-        self._answers = Answers(answers)
+        self._answers = CallAnswers(answers)
         self._candidate, self._owner = self._opened()
         if self._candidate.failure is not None:
             raise self._noted(self._candidate.failure)
 
-    def _opened(self) -> tuple[Candidate, int]:
+    def _opened(self) -> tuple[SandboxedProgram, int]:
         address, source, name, file, seed = self._opening
-        candidate = Candidate(address, source, name=name, file=file, seed=seed)
+        candidate = SandboxedProgram(address, source, name=name, file=file, seed=seed)
         _print(candidate.printed)
         return candidate, os.getpid()
 
     @property
-    def offer(self) -> Candidate:
+    def offer(self) -> SandboxedProgram:
         """Return what the program offers."""
         return self._candidate
 
@@ -186,7 +186,7 @@ def connect(
     Raises:
         CandidateFailed: If the program cannot be loaded.
     """
-    program = Program(Address(*address), source, name, file, seed, events, answers)
+    program = ProxiedProgram(Address(*address), source, name, file, seed, events, answers)
     offer = program.offer
     namespace.update(offer.constants)
     for function in offer.functions:
@@ -200,7 +200,7 @@ def connect(
     namespace["__getattr__"] = __getattr__
 
 
-def _forwarding(program: Program, function: str, module: str) -> Callable[..., Any]:
+def _forwarding(program: ProxiedProgram, function: str, module: str) -> Callable[..., Any]:
     def forward(*args: Any, **kwargs: Any) -> Any:
         return program.call(function, args, kwargs)
 

@@ -18,7 +18,7 @@ from .tree import (
     NUMBER,
     OPERATIONS,
     TRUTH,
-    Node,
+    ExpressionNode,
     column,
     constant,
     name,
@@ -54,7 +54,7 @@ class Expression:
     """A program that was read: parameters and a tree that holds nothing but them, constants and operations."""
 
     parameters: tuple[str, ...]
-    body: Node
+    body: ExpressionNode
     is_lambda: bool = True
 
     @property
@@ -143,7 +143,7 @@ class _Reader:
     def __init__(self, parameters: Sequence[str]) -> None:
         self._parameters = parameters
         self._left = MAX_NODES
-        self._forms: dict[type[ast.expr], Callable[[Any, int], Node]] = {
+        self._forms: dict[type[ast.expr], Callable[[Any, int], ExpressionNode]] = {
             ast.Constant: self._constant,
             ast.Name: self._name,
             ast.BinOp: self._binary,
@@ -154,7 +154,7 @@ class _Reader:
             ast.Call: self._call,
         }
 
-    def read(self, syntax: ast.expr, wanted: str, depth: int) -> Node:
+    def read(self, syntax: ast.expr, wanted: str, depth: int) -> ExpressionNode:
         """Return ``syntax`` as a node that gives what is ``wanted``."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
@@ -167,7 +167,7 @@ class _Reader:
             raise _refused(syntax, f"a {wanted} is needed here, and this gives a {node.gives}")
         return node
 
-    def _constant(self, syntax: ast.Constant, _depth: int) -> Node:
+    def _constant(self, syntax: ast.Constant, _depth: int) -> ExpressionNode:
         value = syntax.value
         if not is_score(value) or not isinstance(value, int | float):
             raise _refused(syntax, f"the constant {value!r:.40} is not a finite number")
@@ -175,18 +175,18 @@ class _Reader:
             raise _refused(syntax, f"a whole number is at most {MAX_WHOLE}")
         return constant(value)
 
-    def _name(self, syntax: ast.Name, _depth: int) -> Node:
+    def _name(self, syntax: ast.Name, _depth: int) -> ExpressionNode:
         if syntax.id not in self._parameters:
             raise _refused(syntax, f"the name {syntax.id!r} is not a parameter")
         return name(syntax.id)
 
-    def _binary(self, syntax: ast.BinOp, depth: int) -> Node:
+    def _binary(self, syntax: ast.BinOp, depth: int) -> ExpressionNode:
         kind = _BINARY.get(type(syntax.op))
         if kind is None:
             raise _refused(syntax, f"the operator {type(syntax.op).__name__} is not allowed")
         return operation(kind, *(self.read(side, NUMBER, depth + 1) for side in (syntax.left, syntax.right)))
 
-    def _unary(self, syntax: ast.UnaryOp, depth: int) -> Node:
+    def _unary(self, syntax: ast.UnaryOp, depth: int) -> ExpressionNode:
         if isinstance(syntax.op, ast.Not):
             return operation("not", self.read(syntax.operand, TRUTH, depth + 1))
         if isinstance(syntax.op, ast.Invert):
@@ -194,14 +194,14 @@ class _Reader:
         operand = self.read(syntax.operand, NUMBER, depth + 1)
         return operand if isinstance(syntax.op, ast.UAdd) else operation("negative", operand)
 
-    def _compare(self, syntax: ast.Compare, depth: int) -> Node:
+    def _compare(self, syntax: ast.Compare, depth: int) -> ExpressionNode:
         kind = _COMPARED.get(type(syntax.ops[0]))
         if kind is None or len(syntax.ops) > 1:
             what = f"the operator {type(syntax.ops[0]).__name__}" if kind is None else "a chained comparison"
             raise _refused(syntax, f"{what} is not allowed")
         return operation(kind, *(self.read(side, NUMBER, depth + 1) for side in (syntax.left, syntax.comparators[0])))
 
-    def _combine(self, syntax: ast.BoolOp, depth: int) -> Node:
+    def _combine(self, syntax: ast.BoolOp, depth: int) -> ExpressionNode:
         kind = "and" if isinstance(syntax.op, ast.And) else "or"
         node, *more = (self.read(value, TRUTH, depth + 1) for value in syntax.values)
         for other in more:
@@ -211,12 +211,12 @@ class _Reader:
             raise _refused(syntax, "too many conditions in a row")
         return node
 
-    def _choose(self, syntax: ast.IfExp, depth: int) -> Node:
+    def _choose(self, syntax: ast.IfExp, depth: int) -> ExpressionNode:
         test = self.read(syntax.test, TRUTH, depth + 1)
         then, otherwise = (self.read(side, NUMBER, depth + 1) for side in (syntax.body, syntax.orelse))
         return operation("if", then, test, otherwise)
 
-    def _call(self, syntax: ast.Call, depth: int) -> Node:
+    def _call(self, syntax: ast.Call, depth: int) -> ExpressionNode:
         called = syntax.func.id if isinstance(syntax.func, ast.Name) else None
         if called is None or called not in CALLS or called in self._parameters:
             what = f"of {called!r}" if called else f"of {type(syntax.func).__name__}"

@@ -7,11 +7,23 @@ from collections.abc import Hashable, Sequence
 from random import Random
 from typing import Any
 
-from ..interface import DoesNotApply, EvolveError, Opening, RefusedProgram
+from ..interface import DoesNotApply, EvolveError, NumberOpening, RefusedProgram
 from .reading import Expression, read_program
 from .sums import ONE, Sums, Terms, constants_in, expanded, product_of, rounded, simplified, sum_of, terms_of
-from .tree import FUNCTIONS, NUMBER, OPERATIONS, TESTS, Column, Node, column, constant, name, number_of, operation
-from .variation import Vocabulary, crossed, mutated, random_leaf, random_tree
+from .tree import (
+    FUNCTIONS,
+    NUMBER,
+    OPERATIONS,
+    TESTS,
+    Column,
+    ExpressionNode,
+    column,
+    constant,
+    name,
+    number_of,
+    operation,
+)
+from .variation import PrimitiveSet, crossed, mutated, random_leaf, random_tree
 
 _BASIC = ("add", "subtract", "multiply", "divide")
 _MEMORY = 50_000
@@ -34,16 +46,16 @@ class Expressions:
         self._columns = dict(zip(seed.parameters, columns, strict=True))
         self._length = len(columns[0]) if columns else 1
         self._ten_digits = "%.9e " * self._length
-        self._memory: dict[Node, Column] = {}
+        self._memory: dict[ExpressionNode, Column] = {}
         used = [node.kind for _, node in seed.body.walk() if node.parts and node.kind != "negative"]
         tests = [item.name for item in TESTS] if any(OPERATIONS[kind] in TESTS for kind in used) else []
-        self._vocabulary = Vocabulary(seed.parameters, tuple(dict.fromkeys([*_BASIC, *functions, *used, *tests])))
+        self._vocabulary = PrimitiveSet(seed.parameters, tuple(dict.fromkeys([*_BASIC, *functions, *used, *tests])))
         self._calls = [kind for kind in self._vocabulary.kinds if OPERATIONS[kind] in FUNCTIONS]
         self._sums = (
             None if wanted is None else Sums(wanted, self.values, self._new_term, self._vocabulary, self._max_size)
         )
 
-    def first(self, random: Random, count: int) -> list[Node]:
+    def first(self, random: Random, count: int) -> list[ExpressionNode]:
         """Return the seed program, mutants of it and random trees of several depths."""
         mutants = [self.mutate(self._seed.body, random) for _ in range(count // 3)]
         trees = [random_tree(self._vocabulary, random, 2 + index % 3) for index in range(count - len(mutants) - 1)]
@@ -51,26 +63,26 @@ class Expressions:
             return [self._seed.body, *mutants, *(self._sums.best([tree]) for tree in trees)]
         return [self._seed.body, *mutants, *(self._within(tree, self._seed.body) for tree in trees)]
 
-    def mutate(self, genome: Node, random: Random) -> Node:
+    def mutate(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
         """Return ``genome`` with one change, and within the limits of size and depth."""
         if self._sums is not None:
             return self._sums.mutated(genome, random)
         return self._within(mutated(genome, self._vocabulary, random), genome)
 
-    def cross(self, genome: Node, other: Node, random: Random) -> Node:
+    def cross(self, genome: ExpressionNode, other: ExpressionNode, random: Random) -> ExpressionNode:
         """Return ``genome`` with a part of ``other``."""
         if self._sums is not None:
             return self._sums.crossed(genome, other, random)
         return self._within(crossed(genome, other, random), genome)
 
-    def _within(self, child: Node, parent: Node) -> Node:
+    def _within(self, child: ExpressionNode, parent: ExpressionNode) -> ExpressionNode:
         """Return ``child`` without what is superfluous, or ``parent`` when it is still too large."""
         if child.size > 4 * self._max_size:
             return parent
         plain = simplified(child)
         return plain if plain.size <= self._max_size and plain.depth <= _MAX_DEPTH else parent
 
-    def directions(self, genome: Node, random: Random) -> Opening | None:
+    def directions(self, genome: ExpressionNode, random: Random) -> NumberOpening | None:
         """Return ``genome`` plus a new term: a product of parameters, a function of a part, or a random tree.
 
         Where there is no room for it, it takes the place of others. None where mutation does that already.
@@ -86,11 +98,11 @@ class Expressions:
             del terms[random.choice(list(terms))]
         return None
 
-    def _has_room(self, opening: Opening) -> bool:
+    def _has_room(self, opening: NumberOpening) -> bool:
         """Tell whether the programs of ``opening`` are within the limit of size, whatever the numbers."""
         return _largest(opening).size <= self._max_size
 
-    def _new_term(self, genome: Node, random: Random) -> Node:
+    def _new_term(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
         """Return what ``genome`` may be missing: a product, a function of a part of it, or a random tree."""
         choice = random.random()
         parameters = self._vocabulary.parameters
@@ -103,13 +115,13 @@ class Expressions:
             return simplified(operation(kind, *(self._part(genome, random) for _ in OPERATIONS[kind].takes)))
         return simplified(random_tree(self._vocabulary, random, 3))
 
-    def _part(self, genome: Node, random: Random) -> Node:
+    def _part(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
         """Return a part of ``genome``, or now and then a leaf."""
         place = random.randrange(genome.size + 1)
         part = genome.nth(place)[1] if place < genome.size else None
         return part if part is not None and part.gives == NUMBER else random_leaf(self._vocabulary, random)
 
-    def openings(self, genome: Node, random: Random, most: int) -> list[Opening]:
+    def openings(self, genome: ExpressionNode, random: Random, most: int) -> list[NumberOpening]:
         """Return the weights of the terms of ``genome`` with its constant part, and the constants inside the terms."""
         if self._sums is not None:
             return self._sums.openings(genome, random, most)
@@ -118,14 +130,14 @@ class Expressions:
         if len(bases) > most:
             bases = random.sample(bases, most)
 
-        def weighted(values: Sequence[float]) -> Node:
+        def weighted(values: Sequence[float]) -> ExpressionNode:
             return sum_of({**terms, **dict(zip(bases, values, strict=True))})
 
         values = tuple(float(terms[base]) for base in bases)
-        opening = Opening(values, tuple(max(1.0, abs(value)) for value in values), weighted)
+        opening = NumberOpening(values, tuple(max(1.0, abs(value)) for value in values), weighted)
         return [item for item in (opening, *self._inner(genome, random, most)) if self._has_room(item)]
 
-    def _inner(self, genome: Node, random: Random, most: int) -> list[Opening]:
+    def _inner(self, genome: ExpressionNode, random: Random, most: int) -> list[NumberOpening]:
         """Return the constants that are not the weight of a term; exponents stay as they are."""
         paths = constants_in(genome)
         if len(paths) > most:
@@ -133,32 +145,32 @@ class Expressions:
         if not paths:
             return []
 
-        def build(values: Sequence[float]) -> Node:
+        def build(values: Sequence[float]) -> ExpressionNode:
             tree = genome
             for path, value in zip(paths, values, strict=True):
                 tree = tree.replaced(path, constant(value))
             return tree
 
         values = tuple(float(number_of(genome.at(path))) for path in paths)
-        return [Opening(values, tuple(0.05 * max(1.0, abs(value)) for value in values), build)]
+        return [NumberOpening(values, tuple(0.05 * max(1.0, abs(value)) for value in values), build)]
 
-    def tidied(self, genome: Node) -> list[Node]:
+    def tidied(self, genome: ExpressionNode) -> list[ExpressionNode]:
         """Return ``genome`` multiplied out and simplified, with constants rounded to few digits first."""
         wide = expanded(genome)
         forms = [rounded(form, digits) for digits in (0, 2, 6) for form in (wide, genome) if form is not None]
         return [form for form in dict.fromkeys([*forms, simplified(genome)]) if form.size <= self._max_size]
 
-    def size(self, genome: Node) -> int:
+    def size(self, genome: ExpressionNode) -> int:
         """Return the number of nodes."""
         return genome.size
 
-    def values(self, genome: Node) -> Column:
+    def values(self, genome: ExpressionNode) -> Column:
         """Return what ``genome`` is worth at the points of the search."""
         if len(self._memory) > _MEMORY:
             self._memory.clear()
         return column(genome, self._columns, self._memory, self._length)
 
-    def behaviour(self, genome: Node) -> Hashable:
+    def behaviour(self, genome: ExpressionNode) -> Hashable:
         """Return the values at the points of the search to ten digits; the text, where it has none anywhere."""
         values = self.values(genome)
         if all(value != value for value in values):
@@ -168,11 +180,11 @@ class Expressions:
         except OverflowError:  # a whole number beyond all floats
             return str(values)
 
-    def program(self, genome: Node) -> str:
+    def program(self, genome: ExpressionNode) -> str:
         """Return the source text."""
         return Expression(self._seed.parameters, genome, self._seed.is_lambda).source
 
-    def applied(self, _genome: Node, text: str) -> Node:
+    def applied(self, _genome: ExpressionNode, text: str) -> ExpressionNode:
         """Return the expression that ``text`` writes, with or without a ``lambda`` in front."""
         try:
             tree = simplified(self.decoded(text))
@@ -182,7 +194,7 @@ class Expressions:
             raise DoesNotApply(f"The program has {tree.size} nodes; {self._max_size} is the limit.")
         return tree
 
-    def features(self, genome: Node) -> dict[str, float]:
+    def features(self, genome: ExpressionNode) -> dict[str, float]:
         """Return the size of ``genome``, its depth, and how many operations other than + and - it has."""
         work = sum(bool(node.parts) and node.kind not in ("add", "subtract") for _, node in genome.walk())
         return {"size": genome.size, "depth": genome.depth, "operations": work}
@@ -191,11 +203,11 @@ class Expressions:
         """Return size by work: short and long programs, sums of plain terms and nested ones."""
         return {"size": 4.0, "operations": 2.0}
 
-    def encoded(self, genome: Node) -> str:
+    def encoded(self, genome: ExpressionNode) -> str:
         """Return the source text."""
         return self.program(genome)
 
-    def decoded(self, data: Any) -> Node:
+    def decoded(self, data: Any) -> ExpressionNode:
         """Return the body of a program's source text."""
         program = read_program(data)
         if not program.is_lambda:
@@ -205,20 +217,20 @@ class Expressions:
         return program.body
 
 
-def _addition(genome: Node, terms: Terms, term: Node) -> Opening:
+def _addition(genome: ExpressionNode, terms: Terms, term: ExpressionNode) -> NumberOpening:
     """Return the sum of ``terms`` with ``term`` added, by a weight that is 0 now."""
     whole = genome if terms_of(genome) == terms else sum_of(terms)
     kept = dict(terms)
 
-    def build(values: Sequence[float]) -> Node:
+    def build(values: Sequence[float]) -> ExpressionNode:
         return sum_of({**kept, term: kept.get(term, 0) + values[0]}) if values[0] else whole
 
-    return Opening((0.0,), (1.0,), build)
+    return NumberOpening((0.0,), (1.0,), build)
 
 
-def _largest(opening: Opening) -> Node:
+def _largest(opening: NumberOpening) -> ExpressionNode:
     """Return the largest program of ``opening``: no number in it is 0 or 1, which are shorter to write."""
-    tree: Node = opening.build([1.5 + index for index in range(len(opening.values))])
+    tree: ExpressionNode = opening.build([1.5 + index for index in range(len(opening.values))])
     return tree
 
 

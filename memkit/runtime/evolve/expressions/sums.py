@@ -8,25 +8,25 @@ from functools import lru_cache
 from operator import mul
 from random import Random
 
-from ..interface import Opening
+from ..interface import NumberOpening
 from ..island import solved
-from .tree import NUMBER, OPERATIONS, Column, Node, column, constant, name, number_of, operation
-from .variation import Vocabulary, crossed, mutated
+from .tree import NUMBER, OPERATIONS, Column, ExpressionNode, column, constant, name, number_of, operation
+from .variation import PrimitiveSet, crossed, mutated
 
 ONE = constant(1)
 _SMALLEST, _LARGEST = 1e-100, 1e100
 """Weights beyond these are left as they are written, so that no product of them is infinite or zero."""
 _MOST_TERMS = 24
 
-Terms = Mapping[Node, float]
+Terms = Mapping[ExpressionNode, float]
 """Term → weight; the term ``ONE`` carries the constant part."""
 
 
 @lru_cache(maxsize=20_000)
-def terms_of(node: Node) -> Terms:
+def terms_of(node: ExpressionNode) -> Terms:
     """Return ``node`` as a weighted sum, equal terms put together, in the order in which they are written."""
-    found: dict[Node, float] = {}
-    stack: list[tuple[Node, float]] = [(node, 1)]
+    found: dict[ExpressionNode, float] = {}
+    stack: list[tuple[ExpressionNode, float]] = [(node, 1)]
     while stack:
         part, weight = stack.pop()
         if part.kind in ("add", "subtract"):
@@ -43,7 +43,7 @@ def terms_of(node: Node) -> Terms:
     return found
 
 
-def _factored(node: Node) -> tuple[Node, float]:
+def _factored(node: ExpressionNode) -> tuple[ExpressionNode, float]:
     """Return ``node`` as something times a number."""
     if node.kind == "constant":
         return ONE, number_of(node)
@@ -57,9 +57,9 @@ def _factored(node: Node) -> tuple[Node, float]:
     return node, 1
 
 
-def sum_of(terms: Terms) -> Node:
+def sum_of(terms: Terms) -> ExpressionNode:
     """Return the program that adds up ``terms``."""
-    result: Node | None = None
+    result: ExpressionNode | None = None
     for base, weight in sorted(terms.items(), key=lambda item: item[1] < 0):  # a positive term reads best in front
         if weight == 0:
             continue
@@ -76,7 +76,7 @@ def _least_size(terms: Terms) -> int:
     return sum(sizes) + max(0, len(sizes) - 1)
 
 
-def _weighted(base: Node, weight: float) -> Node:
+def _weighted(base: ExpressionNode, weight: float) -> ExpressionNode:
     """Return ``weight * base`` in its shortest form."""
     if base == ONE:
         return constant(weight)
@@ -86,7 +86,7 @@ def _weighted(base: Node, weight: float) -> Node:
 
 
 @lru_cache(maxsize=20_000)
-def simplified(node: Node) -> Node:
+def simplified(node: ExpressionNode) -> ExpressionNode:
     """Return a program that is no larger, and equal wherever ``node`` has a value.
 
     >>> from .reading import read_program
@@ -104,7 +104,7 @@ def simplified(node: Node) -> Node:
     return whole if whole.size <= node.size else node
 
 
-def _folded(node: Node) -> Node:
+def _folded(node: ExpressionNode) -> ExpressionNode:
     """Return a constant in place of an operation on constants."""
     if node.gives != NUMBER or not node.parts or any(part.kind != "constant" for part in node.parts):
         return node
@@ -114,7 +114,7 @@ def _folded(node: Node) -> Node:
     return constant(value)
 
 
-def _reduced(node: Node) -> Node:
+def _reduced(node: ExpressionNode) -> ExpressionNode:
     """Return a shorter program by the laws of one operation, where one fits."""
     if len(node.parts) == 1:
         inner = node.parts[0]
@@ -132,11 +132,11 @@ def _reduced(node: Node) -> Node:
     return node
 
 
-Monomials = dict[tuple[Node, ...], float]
+Monomials = dict[tuple[ExpressionNode, ...], float]
 """Factors, in a fixed order → weight."""
 
 
-def expanded(node: Node) -> Node | None:
+def expanded(node: ExpressionNode) -> ExpressionNode | None:
     """Return ``node`` multiplied out, higher products first; None where that gives too many terms.
 
     >>> from .reading import read_program
@@ -150,7 +150,7 @@ def expanded(node: Node) -> Node | None:
     return sum_of({_product(factors): weight for factors, weight in ordered})
 
 
-def _monomials(node: Node) -> Monomials | None:
+def _monomials(node: ExpressionNode) -> Monomials | None:
     """Return ``node`` as a sum of products of what cannot be multiplied out."""
     total: Monomials = {}
     for term, weight in terms_of(node).items():
@@ -178,7 +178,7 @@ def _multiplied(left: Monomials | None, right: Monomials | None) -> Monomials | 
     return product
 
 
-def _product(factors: Sequence[Node]) -> Node:
+def _product(factors: Sequence[ExpressionNode]) -> ExpressionNode:
     """Return the product of ``factors``, 1 where there are none."""
     result = ONE
     for factor in factors:
@@ -186,7 +186,7 @@ def _product(factors: Sequence[Node]) -> Node:
     return result
 
 
-def rounded(node: Node, digits: int) -> Node:
+def rounded(node: ExpressionNode, digits: int) -> ExpressionNode:
     """Return ``node`` with every constant rounded, and simplified."""
     if node.kind == "constant":
         return constant(round(float(number_of(node)), digits))
@@ -196,7 +196,7 @@ def rounded(node: Node, digits: int) -> Node:
     return simplified(operation(node.kind, *parts))
 
 
-def product_of(names: Sequence[str]) -> Node:
+def product_of(names: Sequence[str]) -> ExpressionNode:
     """Return the product of parameters."""
     return _product([name(text) for text in names])
 
@@ -254,9 +254,9 @@ class Sums:
     def __init__(
         self,
         wanted: Sequence[float],
-        values: Callable[[Node], Column],
-        new_term: Callable[[Node, Random], Node],
-        vocabulary: Vocabulary,
+        values: Callable[[ExpressionNode], Column],
+        new_term: Callable[[ExpressionNode, Random], ExpressionNode],
+        vocabulary: PrimitiveSet,
         max_size: int,
     ) -> None:
         self._wanted = wanted
@@ -264,11 +264,11 @@ class Sums:
         self._new_term = new_term
         self._vocabulary = vocabulary
         self._max_size = max_size
-        self._units: dict[Node, tuple[Sequence[float], float]] = {}
-        self._known: dict[tuple[Node, ...], Node] = {}
+        self._units: dict[ExpressionNode, tuple[Sequence[float], float]] = {}
+        self._known: dict[tuple[ExpressionNode, ...], ExpressionNode] = {}
         """By terms in their order, on which the answer depends: so it is the same in a search that was restored."""
 
-    def mutated(self, genome: Node, random: Random) -> Node:
+    def mutated(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
         """Return ``genome`` with one term more, less or changed."""
         bases = _bases(genome)
         choice = random.random()
@@ -280,7 +280,7 @@ class Sums:
         bases[place] = mutated(bases[place], self._vocabulary, random)
         return self.best(bases)
 
-    def crossed(self, genome: Node, other: Node, random: Random) -> Node:
+    def crossed(self, genome: ExpressionNode, other: ExpressionNode, random: Random) -> ExpressionNode:
         """Return a sum of terms of both, or ``genome`` with a part of ``other`` inside a term."""
         mine, others = _bases(genome), _bases(other)
         if not mine or random.random() < _EXCHANGING:
@@ -289,7 +289,7 @@ class Sums:
         mine[place] = crossed(mine[place], random.choice(others) if others else other, random)
         return self.best(mine)
 
-    def best(self, bases: Iterable[Node]) -> Node:
+    def best(self, bases: Iterable[ExpressionNode]) -> ExpressionNode:
         """Return the sum of ``bases`` and a constant that is nearest to the wanted values and within the limit of size.
 
         Terms that are undefined somewhere, too deep or of no use are left out.
@@ -305,7 +305,7 @@ class Sums:
             known = self._known[chosen] = sum_of(self._within(chosen))
         return known
 
-    def _within(self, bases: Sequence[Node]) -> dict[Node, float]:
+    def _within(self, bases: Sequence[ExpressionNode]) -> dict[ExpressionNode, float]:
         """Return the best weights of ``bases``, or of those that contribute most where there is no room for all."""
         terms = self._weighted((ONE, *bases))
         left = self._max_size - 2  # what the constant takes
@@ -318,14 +318,14 @@ class Sums:
             return terms
         return self._weighted((ONE, *(base for base in bases if base in kept)))
 
-    def _weighted(self, bases: Sequence[Node]) -> dict[Node, float]:
+    def _weighted(self, bases: Sequence[ExpressionNode]) -> dict[ExpressionNode, float]:
         """Return ``bases`` with their best weights; those of no use and those undefined somewhere are left out."""
         usable = [base for base in bases if self._unit(base)[1]]
         weights = weights_of([self._unit(base)[0] for base in usable], self._wanted)
         pairs = zip(usable, weights, strict=True)
         return {base: float(f"{weight / self._unit(base)[1]:.12g}") for base, weight in pairs if weight}  # no noise
 
-    def _unit(self, base: Node) -> tuple[Sequence[float], float]:
+    def _unit(self, base: ExpressionNode) -> tuple[Sequence[float], float]:
         """Return the values of ``base`` scaled to length 1, and their length; 0 where there is none."""
         known = self._units.get(base)
         if known is None:
@@ -334,7 +334,7 @@ class Sums:
             known = self._units[base] = unit_of(self._values(base)) or ((), 0.0)
         return known
 
-    def openings(self, genome: Node, random: Random, most: int) -> list[Opening]:
+    def openings(self, genome: ExpressionNode, random: Random, most: int) -> list[NumberOpening]:
         """Return the constants inside the terms; the weights of the terms follow from them."""
         bases = _bases(genome)
         places = [(index, path) for index, base in enumerate(bases) for path in constants_in(base)]
@@ -343,22 +343,22 @@ class Sums:
         if not places:
             return []
 
-        def build(values: Sequence[float]) -> Node:
+        def build(values: Sequence[float]) -> ExpressionNode:
             moved = list(bases)
             for (index, path), value in zip(places, values, strict=True):
                 moved[index] = moved[index].replaced(path, constant(value))
             return self.best(moved)
 
         values = tuple(float(number_of(bases[index].at(path))) for index, path in places)
-        return [Opening(values, tuple(0.05 * max(1.0, abs(value)) for value in values), build)]
+        return [NumberOpening(values, tuple(0.05 * max(1.0, abs(value)) for value in values), build)]
 
 
-def _bases(genome: Node) -> list[Node]:
+def _bases(genome: ExpressionNode) -> list[ExpressionNode]:
     """Return the terms of ``genome`` without the constant part."""
     return [base for base in terms_of(genome) if base != ONE]
 
 
-def constants_in(tree: Node) -> list[tuple[int, ...]]:
+def constants_in(tree: ExpressionNode) -> list[tuple[int, ...]]:
     """Return the paths to the constants inside ``tree`` that are no exponents."""
     return [
         path for path, node in tree.walk() if node.kind == "constant" and path and tree.at(path[:-1]).kind != "power"

@@ -130,7 +130,7 @@ _ATOM = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class ExpressionNode:
     """One node of a program: a constant, a name or an operation on other nodes.
 
     Make nodes with ``constant``, ``name`` and ``operation``, which keep negative constants in one form.
@@ -138,7 +138,7 @@ class Node:
 
     kind: str
     """``constant``, ``name`` or the name of an operation."""
-    parts: tuple[Node, ...] = ()
+    parts: tuple[ExpressionNode, ...] = ()
     value: float | str | None = None
     size: int = field(init=False)
     depth: int = field(init=False)
@@ -163,7 +163,7 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if not isinstance(other, Node) or self._key != other._key:
+        if not isinstance(other, ExpressionNode) or self._key != other._key:
             return False
         return self.kind == other.kind and self.value == other.value and self.parts == other.parts
 
@@ -182,22 +182,22 @@ class Node:
         """Return the type of the node's value."""
         return OPERATIONS[self.kind].gives if self.parts else NUMBER
 
-    def walk(self) -> Iterator[tuple[tuple[int, ...], Node]]:
+    def walk(self) -> Iterator[tuple[tuple[int, ...], ExpressionNode]]:
         """Yield every node with the path that leads to it, the root first."""
-        stack: list[tuple[tuple[int, ...], Node]] = [((), self)]
+        stack: list[tuple[tuple[int, ...], ExpressionNode]] = [((), self)]
         while stack:
             path, node = stack.pop()
             yield path, node
             stack += [((*path, index), part) for index, part in reversed(list(enumerate(node.parts)))]
 
-    def at(self, path: tuple[int, ...]) -> Node:
+    def at(self, path: tuple[int, ...]) -> ExpressionNode:
         """Return the node that ``path`` leads to."""
         node = self
         for index in path:
             node = node.parts[index]
         return node
 
-    def nth(self, index: int) -> tuple[tuple[int, ...], Node]:
+    def nth(self, index: int) -> tuple[tuple[int, ...], ExpressionNode]:
         """Return what ``walk`` yields after ``index`` others."""
         node, path = self, []
         while index:
@@ -210,7 +210,7 @@ class Node:
                 index -= part.size
         return tuple(path), node
 
-    def replaced(self, path: tuple[int, ...], new: Node) -> Node:
+    def replaced(self, path: tuple[int, ...], new: ExpressionNode) -> ExpressionNode:
         """Return the tree with ``new`` at ``path``."""
         if not path:
             return new
@@ -220,35 +220,35 @@ class Node:
         return operation(self.kind, *parts)
 
 
-def constant(value: float) -> Node:
+def constant(value: float) -> ExpressionNode:
     """Return a constant; whole floats of modest size become integers, which read better, and huge integers floats."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     elif isinstance(value, int) and abs(value) > MAX_WHOLE:
         value = float(value)
-    return Node("constant", value=value)
+    return ExpressionNode("constant", value=value)
 
 
-def name(text: str) -> Node:
+def name(text: str) -> ExpressionNode:
     """Return a name."""
-    return Node("name", value=text)
+    return ExpressionNode("name", value=text)
 
 
-def operation(kind: str, *parts: Node) -> Node:
+def operation(kind: str, *parts: ExpressionNode) -> ExpressionNode:
     """Return an operation on ``parts``; the negative of a constant is a constant."""
     if kind == "negative" and parts[0].kind == "constant":
         return constant(-number_of(parts[0]))
-    return Node(kind, parts)
+    return ExpressionNode(kind, parts)
 
 
-def number_of(node: Node) -> float:
+def number_of(node: ExpressionNode) -> float:
     """Return the number of a constant."""
     if not isinstance(node.value, int | float):
         raise TypeError(f"{node} is not a constant")
     return node.value
 
 
-def _written(node: Node) -> tuple[str, int]:
+def _written(node: ExpressionNode) -> tuple[str, int]:
     """Return the text of ``node`` and how strongly it binds."""
     if node.kind == "constant":
         return repr(node.value), (8 if number_of(node) < 0 else _ATOM)
@@ -268,7 +268,7 @@ def _written(node: Node) -> tuple[str, int]:
     return f"{_inside(node.parts[0], left)} {item.symbol} {_inside(node.parts[1], right)}", binds
 
 
-def _inside(node: Node, least: int) -> str:
+def _inside(node: ExpressionNode, least: int) -> str:
     """Return the text of ``node``, in parentheses where it binds less than ``least``."""
     text, binds = node.written()
     return text if binds >= least else f"({text})"
@@ -280,7 +280,9 @@ Column = Sequence[Any]
 _UNDEFINED = (ArithmeticError, ValueError)
 
 
-def column(node: Node, columns: Mapping[str, Column], memory: dict[Node, Column], length: int) -> Column:
+def column(
+    node: ExpressionNode, columns: Mapping[str, Column], memory: dict[ExpressionNode, Column], length: int
+) -> Column:
     """Return the value of ``node`` at each of ``length`` points, and keep it in ``memory``."""
     known = memory.get(node)
     if known is not None:
@@ -295,7 +297,7 @@ def column(node: Node, columns: Mapping[str, Column], memory: dict[Node, Column]
     return values
 
 
-def _applied(node: Node, operands: Sequence[Column]) -> Column:
+def _applied(node: ExpressionNode, operands: Sequence[Column]) -> Column:
     """Return the operation of ``node`` on whole columns."""
     item = OPERATIONS[node.kind]
     try:
@@ -313,7 +315,7 @@ def _point(apply: Any, values: Sequence[Any], undefined: Any) -> Any:
         return undefined
 
 
-def why_undefined(node: Node, columns: Mapping[str, Column], length: int) -> str:
+def why_undefined(node: ExpressionNode, columns: Mapping[str, Column], length: int) -> str:
     """Return in words where and why ``node`` has no finite value, as for ``division by zero in 1 / x where x = 0``."""
     for index in range(length):
         point = {parameter: [values[index]] for parameter, values in columns.items()}
@@ -324,7 +326,7 @@ def why_undefined(node: Node, columns: Mapping[str, Column], length: int) -> str
     return "it has a value everywhere"
 
 
-def _cause(node: Node, point: Mapping[str, Column]) -> str:
+def _cause(node: ExpressionNode, point: Mapping[str, Column]) -> str:
     """Return what goes wrong first in ``node`` at one point."""
     for part in node.parts:
         if not _finite(column(part, point, {}, 1)[0]) and not (node.kind == "if" and part is not _taken(node, point)):
@@ -337,7 +339,7 @@ def _cause(node: Node, point: Mapping[str, Column]) -> str:
     return f"{node} is not finite"
 
 
-def _taken(node: Node, point: Mapping[str, Column]) -> Node:
+def _taken(node: ExpressionNode, point: Mapping[str, Column]) -> ExpressionNode:
     """Return the part of a choice that decides its value at one point."""
     then, test, otherwise = node.parts
     value = column(test, point, {}, 1)[0]

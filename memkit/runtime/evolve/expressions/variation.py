@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from .tree import NUMBER, OPERATIONS, Node, constant, name, number_of, operation
+from .tree import NUMBER, OPERATIONS, ExpressionNode, constant, name, number_of, operation
 
 _UNFOLDED_EXPONENTS = 4
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class PrimitiveSet:
     """What random programs are made of."""
 
     parameters: tuple[str, ...]
@@ -34,7 +34,7 @@ class Vocabulary:
         ]
 
 
-def random_leaf(vocabulary: Vocabulary, random: Random) -> Node:
+def random_leaf(vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
     """Return a parameter or a constant, whole and small more often than not."""
     if vocabulary.parameters and random.random() < 0.65:
         return name(random.choice(vocabulary.parameters))
@@ -43,7 +43,7 @@ def random_leaf(vocabulary: Vocabulary, random: Random) -> Node:
     return constant(round(random.uniform(-5, 5), 2))
 
 
-def random_tree(vocabulary: Vocabulary, random: Random, depth: int, wanted: str = NUMBER) -> Node:
+def random_tree(vocabulary: PrimitiveSet, random: Random, depth: int, wanted: str = NUMBER) -> ExpressionNode:
     """Return a random program of at most ``depth`` levels (a test needs two) that gives what is ``wanted``."""
     kinds = vocabulary.giving(wanted)
     if wanted == NUMBER and (depth <= 1 or not kinds or random.random() < 0.2):
@@ -54,7 +54,9 @@ def random_tree(vocabulary: Vocabulary, random: Random, depth: int, wanted: str 
     return made(kind, vocabulary, random, [None] * len(OPERATIONS[kind].takes), depth - 1)
 
 
-def made(kind: str, vocabulary: Vocabulary, random: Random, given: list[Node | None], depth: int) -> Node:
+def made(
+    kind: str, vocabulary: PrimitiveSet, random: Random, given: list[ExpressionNode | None], depth: int
+) -> ExpressionNode:
     """Return an operation whose operands are ``given``, random where they are None."""
     parts = [
         part or random_tree(vocabulary, random, depth, wanted)
@@ -65,26 +67,26 @@ def made(kind: str, vocabulary: Vocabulary, random: Random, given: list[Node | N
     return operation(kind, *parts)
 
 
-def mutated(tree: Node, vocabulary: Vocabulary, random: Random) -> Node:
+def mutated(tree: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
     """Return ``tree`` with one random change."""
     path, node = tree.nth(random.randrange(tree.size))
     change = random.choice(_CHANGES if node.parts or node.kind == "name" else _CONSTANT_CHANGES)
     return tree.replaced(path, change(node, vocabulary, random))
 
 
-def crossed(tree: Node, other: Node, random: Random) -> Node:
+def crossed(tree: ExpressionNode, other: ExpressionNode, random: Random) -> ExpressionNode:
     """Return ``tree`` with a random part of ``other`` in place of a part of the same type."""
     path, node = tree.nth(random.randrange(tree.size))
     parts = [part for _, part in other.walk() if part.gives == node.gives]
     return tree.replaced(path, random.choice(parts)) if parts else tree
 
 
-def _replaced(node: Node, vocabulary: Vocabulary, random: Random) -> Node:
+def _replaced(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
     """Return something new in place of ``node``."""
     return random_tree(vocabulary, random, 3, node.gives)
 
 
-def _exchanged(node: Node, vocabulary: Vocabulary, random: Random) -> Node:
+def _exchanged(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
     """Return another operation on the same operands, or another leaf."""
     if not node.parts:
         return random_leaf(vocabulary, random)
@@ -92,7 +94,7 @@ def _exchanged(node: Node, vocabulary: Vocabulary, random: Random) -> Node:
     return operation(random.choice(kinds), *node.parts) if kinds else _turned(node, vocabulary, random)
 
 
-def _turned(node: Node, _vocabulary: Vocabulary, _random: Random) -> Node:
+def _turned(node: ExpressionNode, _vocabulary: PrimitiveSet, _random: Random) -> ExpressionNode:
     """Return ``node`` with its first and last operand exchanged where their types are the same."""
     if len(node.parts) < 2 or node.parts[0].gives != node.parts[-1].gives:
         return node
@@ -100,25 +102,25 @@ def _turned(node: Node, _vocabulary: Vocabulary, _random: Random) -> Node:
     return operation(node.kind, last, *middle, first)
 
 
-def _lifted(node: Node, vocabulary: Vocabulary, random: Random) -> Node:
+def _lifted(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
     """Return one of the operands in place of the operation."""
     parts = [part for part in node.parts if part.gives == node.gives]
     return random.choice(parts) if parts else _replaced(node, vocabulary, random)
 
 
-def _wrapped(node: Node, vocabulary: Vocabulary, random: Random) -> Node:
+def _wrapped(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
     """Return a new operation with ``node`` as one of its operands."""
     kinds = [kind for kind in vocabulary.giving(node.gives) if node.gives in OPERATIONS[kind].takes]
     if not kinds:
         return node
     kind = random.choice(kinds)
     places = [index for index, wanted in enumerate(OPERATIONS[kind].takes) if wanted == node.gives]
-    given: list[Node | None] = [None] * len(OPERATIONS[kind].takes)
+    given: list[ExpressionNode | None] = [None] * len(OPERATIONS[kind].takes)
     given[random.choice(places)] = node
     return made(kind, vocabulary, random, given, 2)
 
 
-def _nudged(node: Node, _vocabulary: Vocabulary, random: Random) -> Node:
+def _nudged(node: ExpressionNode, _vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
     """Return a constant near the constant."""
     value = number_of(node)
     if random.random() < 0.5:
@@ -127,7 +129,7 @@ def _nudged(node: Node, _vocabulary: Vocabulary, random: Random) -> Node:
     return constant(moved) if math.isfinite(moved) else node
 
 
-Change = Callable[[Node, Vocabulary, Random], Node]
+Change = Callable[[ExpressionNode, PrimitiveSet, Random], ExpressionNode]
 
 _CHANGES: tuple[Change, ...] = (_replaced, _exchanged, _lifted, _wrapped, _turned)
 _CONSTANT_CHANGES: tuple[Change, ...] = (_nudged, _nudged, _replaced, _wrapped)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ..expressions.reading import require_python
 from ..interface import BrokenMarkers, DoesNotApply, ProposalRequest, ProposedChange, Score
-from .parsed import START, Blocks, lines_of, newline_of, read_blocks, require_same_outside
+from .parsed import START, EvolveBlocks, lines_of, newline_of, read_blocks, require_same_outside
 
 SEARCH, MIDDLE, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _MARKER_LINES = (SEARCH, MIDDLE, REPLACE)
@@ -24,16 +24,16 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True)
-class Replacement:
+class SearchReplace:
     """Lines to find, and what to put in their place."""
 
     search: tuple[str, ...]
     replace: tuple[str, ...]
 
     @property
-    def trimmed(self) -> Replacement:
+    def trimmed(self) -> SearchReplace:
         """Return it without the empty lines at its ends."""
-        return Replacement(_without_last_blanks(self.search), _without_last_blanks(self.replace))
+        return SearchReplace(_without_last_blanks(self.search), _without_last_blanks(self.replace))
 
 
 def changed_program(program: str, answer: str, *, max_length: int = 200_000) -> str:
@@ -61,13 +61,13 @@ def changed_program(program: str, answer: str, *, max_length: int = 200_000) -> 
     return changed
 
 
-def read_replacements(answer: str) -> list[Replacement]:
+def read_replacements(answer: str) -> list[SearchReplace]:
     """Return the SEARCH/REPLACE parts of ``answer``, none where it has no marker line.
 
     Raises:
         DoesNotApply: The marker lines do not follow each other as they should.
     """
-    parts, found, replace = list[Replacement](), list[str](), list[str]()
+    parts, found, replace = list[SearchReplace](), list[str](), list[str]()
     expected = SEARCH
     for number, line in enumerate(answer.split("\n"), 1):
         marker = line.strip()
@@ -77,7 +77,7 @@ def read_replacements(answer: str) -> list[Replacement]:
         if marker != expected:
             raise DoesNotApply(f"Line {number} of the answer is {marker!r} where {expected!r} has to come.")
         if marker == REPLACE:
-            parts.append(Replacement(tuple(found), tuple(replace)))
+            parts.append(SearchReplace(tuple(found), tuple(replace)))
             found, replace = [], []
         expected = _MARKER_LINES[(_MARKER_LINES.index(marker) + 1) % 3]
     if expected != SEARCH:
@@ -85,7 +85,7 @@ def read_replacements(answer: str) -> list[Replacement]:
     return parts
 
 
-def _replaced(blocks: Blocks, parts: Sequence[Replacement]) -> str:
+def _replaced(blocks: EvolveBlocks, parts: Sequence[SearchReplace]) -> str:
     """Return the program with every part replaced; all of them are found in the program as it was."""
     lines = lines_of(blocks.text)
     open_lines = _open_lines(blocks)
@@ -101,12 +101,12 @@ def _replaced(blocks: Blocks, parts: Sequence[Replacement]) -> str:
     return changed if blocks.text.endswith("\n") else changed.removesuffix(end)
 
 
-def _numbered(parts: Sequence[Replacement]) -> list[tuple[str, Replacement]]:
+def _numbered(parts: Sequence[SearchReplace]) -> list[tuple[str, SearchReplace]]:
     """Return each part with what to call it."""
     return [("The SEARCH part" if len(parts) == 1 else f"SEARCH part {at}", part) for at, part in enumerate(parts, 1)]
 
 
-def _open_lines(blocks: Blocks) -> list[bool]:
+def _open_lines(blocks: EvolveBlocks) -> list[bool]:
     """Tell for each line whether a block holds it."""
     tells = list[bool]()
     for index, fixed in enumerate(blocks.fixed):
@@ -116,7 +116,9 @@ def _open_lines(blocks: Blocks) -> list[bool]:
     return [*tells, not blocks.marked]
 
 
-def _place(lines: Sequence[str], open_lines: Sequence[bool], part: Replacement, name: str) -> tuple[int, Replacement]:
+def _place(
+    lines: Sequence[str], open_lines: Sequence[bool], part: SearchReplace, name: str
+) -> tuple[int, SearchReplace]:
     """Return the only line, counted from 0, at which ``part`` stands in a block, and ``part`` as it stands there.
 
     Raises:
@@ -178,7 +180,7 @@ def _line_of(text: str, lines: Sequence[str]) -> int:
     return [_without_end(line) for line in lines].index(text) + 1
 
 
-def _rewritten(blocks: Blocks, answer: str) -> str:
+def _rewritten(blocks: EvolveBlocks, answer: str) -> str:
     """Return the program that stands in the answer's code fence.
 
     Raises:
@@ -223,7 +225,7 @@ def _like(text: str, program: str) -> str:
     return ended.replace("\n", newline_of(program))
 
 
-def _keeps_outside(blocks: Blocks, text: str) -> bool:
+def _keeps_outside(blocks: EvolveBlocks, text: str) -> bool:
     """Tell whether ``text`` differs within the blocks only."""
     try:
         require_same_outside(blocks, text)
@@ -256,14 +258,14 @@ _OUTSIDE = f"Change only what stands between the {START} and EVOLVE-BLOCK-END co
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ChangePrompt:
     """What a model is told, and what it is asked."""
 
     system: str
     user: str
 
 
-Ask = Callable[[Prompt], ProposedChange | None]
+Ask = Callable[[ChangePrompt], ProposedChange | None]
 """Asks a model; None says that it has no answer to give."""
 
 
@@ -284,11 +286,11 @@ class PromptedProposer:
         """Answer each request, one after the other."""
         return [self.ask(self.prompt(request)) for request in requests]
 
-    def prompt(self, request: ProposalRequest) -> Prompt:
+    def prompt(self, request: ProposalRequest) -> ChangePrompt:
         """Return what to ask about one program."""
         system = [self.instructions.strip() or _ROLE, self._form(request)]
         user = itertools.chain(self._program(request), self._others(request), _failures(request), _question(request))
-        return Prompt("\n\n".join(system), "\n\n".join(user))
+        return ChangePrompt("\n\n".join(system), "\n\n".join(user))
 
     def _form(self, request: ProposalRequest) -> str:
         """Return how to answer."""

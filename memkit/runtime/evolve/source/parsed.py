@@ -20,7 +20,7 @@ _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 @dataclass(frozen=True)
-class Blocks:
+class EvolveBlocks:
     """A program's text in turns: what stays, what may change, what stays, …; marker lines stay."""
 
     fixed: tuple[str, ...]
@@ -51,14 +51,14 @@ class Blocks:
         """Tell whether one block holds the text from ``start`` to ``end``."""
         return any(low <= start and end <= high for low, high in self.spans)
 
-    def with_open(self, changed: Sequence[str]) -> Blocks:
+    def with_open(self, changed: Sequence[str]) -> EvolveBlocks:
         """Return the program with other text in its blocks; a block ends with its line."""
         line_end = newline_of(self.text)
         whole = [part if part.endswith("\n") or not part or not self.marked else part + line_end for part in changed]
-        return Blocks(self.fixed, tuple(whole))
+        return EvolveBlocks(self.fixed, tuple(whole))
 
 
-def read_blocks(text: str) -> Blocks:
+def read_blocks(text: str) -> EvolveBlocks:
     """Return the blocks of a Python program.
 
     A marker is a comment that starts with ``EVOLVE-BLOCK-START`` or ``EVOLVE-BLOCK-END``, alone on its line or behind
@@ -70,7 +70,7 @@ def read_blocks(text: str) -> Blocks:
     if _LONE_RETURN.search(text):
         raise BrokenMarkers("The program has line ends that are a lone carriage return. Write \\n or \\r\\n.")
     if START not in text and END not in text:
-        return Blocks(("", ""), (text,))
+        return EvolveBlocks(("", ""), (text,))
     lines = lines_of(text)
     fixed, changing = list[str](), list[str]()
     since, opened = 0, 0
@@ -88,11 +88,11 @@ def read_blocks(text: str) -> Blocks:
     if opened:
         raise BrokenMarkers(f"Line {opened}: {START} without {END}.")
     if not changing:  # the words stand in strings or in the middle of comments only
-        return Blocks(("", ""), (text,))
-    return Blocks((*fixed, "".join(lines[since:])), tuple(changing))
+        return EvolveBlocks(("", ""), (text,))
+    return EvolveBlocks((*fixed, "".join(lines[since:])), tuple(changing))
 
 
-def require_same_outside(given: Blocks, text: str) -> Blocks:
+def require_same_outside(given: EvolveBlocks, text: str) -> EvolveBlocks:
     """Return the blocks of ``text``, which has to be ``given`` but for what its blocks hold.
 
     Raises:
@@ -157,7 +157,7 @@ _FIXED = (ast.JoinedStr, ast.pattern, ast.Import, ast.ImportFrom, ast.Global, as
 
 
 @dataclass(frozen=True)
-class Place:
+class ExpressionPlace:
     """An expression that may change."""
 
     node: ast.expr
@@ -167,7 +167,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Spot:
+class StatementPlace:
     """A statement that has its lines to itself and may change."""
 
     suite: Suite
@@ -186,7 +186,7 @@ class Spot:
 class Parsed:
     """A program's text and its syntax tree. What the tree says about places is turned into offsets in the text."""
 
-    blocks: Blocks
+    blocks: EvolveBlocks
     tree: ast.Module
     text: str = field(init=False)
 
@@ -198,12 +198,12 @@ class Parsed:
             self._starts.append(self._starts[-1] + len(line))
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[ExpressionPlace]:
         """Return every expression within the blocks that can be replaced, outer ones first."""
         return list(self._expressions(self.tree, self.tree, self.tree))
 
     @cached_property
-    def spots(self) -> list[Spot]:
+    def spots(self) -> list[StatementPlace]:
         """Return every statement within the blocks that has its lines to itself."""
         return list(self._statements(self.tree, self.tree, loop=False))
 
@@ -311,7 +311,7 @@ class Parsed:
         depth = (len(line) - len(line.lstrip(" "))) // 4
         return self.step * depth + line[4 * depth :]
 
-    def _expressions(self, node: ast.AST, function: ast.AST, around: ast.AST) -> Iterator[Place]:
+    def _expressions(self, node: ast.AST, function: ast.AST, around: ast.AST) -> Iterator[ExpressionPlace]:
         """Yield the places below ``node``, which stands in ``function``, and that ``around`` something."""
         inner, outer = (node, function) if isinstance(node, SCOPES) else (function, around)
         for name, value in ast.iter_fields(node):
@@ -323,7 +323,7 @@ class Parsed:
                 # what a comprehension goes through does not see what it names
                 seen = outer if isinstance(node, ast.comprehension) and name == "iter" else inner
                 if isinstance(child, ast.expr) and self._is_replaceable(child):
-                    yield Place(child, node, seen)
+                    yield ExpressionPlace(child, node, seen)
                 yield from self._expressions(child, seen, outer)
 
     def _is_replaceable(self, node: ast.expr) -> bool:
@@ -332,12 +332,12 @@ class Parsed:
             return False
         return isinstance(getattr(node, "ctx", None), ast.Load | None) and self.is_open(node)
 
-    def _statements(self, node: ast.AST, function: ast.AST, *, loop: bool) -> Iterator[Spot]:
+    def _statements(self, node: ast.AST, function: ast.AST, *, loop: bool) -> Iterator[StatementPlace]:
         """Yield the spots below ``node``."""
         for suite in self._suites(node):
             for index, statement in enumerate(suite):
                 if self._has_own_lines(statement):
-                    yield Spot(suite, index, function, loop)
+                    yield StatementPlace(suite, index, function, loop)
                 if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
                     yield from self._statements(statement, statement, loop=False)
                 else:

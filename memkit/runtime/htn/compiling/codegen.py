@@ -228,7 +228,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Program:
+class GeneratedFunction:
     """A generated function, compiled, and what its notes mean."""
 
     make: Callable[..., Callable[[Term], Any]]
@@ -242,13 +242,13 @@ class Program:
         return self.make(*parts, source, note)
 
 
-def program(function: Function, title: str) -> Program:
+def program(function: Function, title: str) -> GeneratedFunction:
     """Return a function compiled together with what it refers to."""
     body = [*function.names.setup, *function.text().split("\n"), f"return {function.name}"]
     whole = "\n    ".join(["def link(facts, held, numbers, members, view, tick, counted, source, note):", *body])
     scope: dict[str, Any] = {**function.names.constants, **_TOOLS}
     exec(_code(whole, title), scope)
-    return Program(scope["link"], tuple(function.explanations), whole)
+    return GeneratedFunction(scope["link"], tuple(function.explanations), whole)
 
 
 @lru_cache(maxsize=2048)
@@ -259,7 +259,7 @@ def _code(text: str, title: str) -> CodeType:
 
 def method_program(
     method: Method, moves: Sequence[Move], types: Types, changing: Container[str], *, noted: bool = False
-) -> Program:
+) -> GeneratedFunction:
     """Return the generator of a method: source, values of its variables and subtasks, for each way to apply it."""
     names = Names()
     function = Function("expand", names, noted)
@@ -284,7 +284,7 @@ def _subtasks(method: Method, names: Names) -> str:
     return f"(({names.constant(Own.UNORDERED)}, {written}, {before}, 0),)"
 
 
-def operator_program(operator: Operator, *, noted: bool = False) -> Program:
+def operator_program(operator: Operator, *, noted: bool = False) -> GeneratedFunction:
     """Return the function of an operator: it changes the state and returns the values, or None where it cannot."""
     names = Names()
     function = Function("apply", names, noted)
@@ -328,7 +328,7 @@ def _change(change: Change, names: Names) -> str:
     return f"({names.fact(change.fluent)}, {value})"
 
 
-def cost_program(operator: Operator) -> Program:
+def cost_program(operator: Operator) -> GeneratedFunction:
     """Return the function that gives the cost of a step in the state before it, NaN where that has no value."""
     names = Names()
     function = Function("cost", names, noted=False)

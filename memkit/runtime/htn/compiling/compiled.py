@@ -14,7 +14,7 @@ from ..language.domain import Domain
 from ..language.methods import Method
 from ..language.operators import Operator
 from ..language.terms import ROOT_TYPE, Head, Parameter, Term, is_variable, term_text, variables_of
-from .codegen import MISFIT, Explanation, Own, Program, method_program, method_variables, operator_program
+from .codegen import MISFIT, Explanation, GeneratedFunction, Own, method_program, method_variables, operator_program
 from .joins import Compute, Happen, Move, Sizes, Test, Types, arrange
 from .needs import Needs, PulledUp, facts_changed
 from .state import World
@@ -57,9 +57,9 @@ class CompiledOperator:
     head: CompiledHead
     uses: int = 0
     """How often it was carried out without generated code."""
-    _programs: dict[bool, Program] = field(default_factory=dict, repr=False)
+    _programs: dict[bool, GeneratedFunction] = field(default_factory=dict, repr=False)
 
-    def program(self, *, noted: bool) -> Program:
+    def program(self, *, noted: bool) -> GeneratedFunction:
         """Return its generated function."""
         if noted not in self._programs:
             self._programs[noted] = operator_program(self.source, noted=noted)
@@ -83,7 +83,7 @@ class CompiledMethod:
     """The method that this is a part of."""
     uses: int = 0
     """How often it was expanded without generated code."""
-    _programs: dict[tuple[Any, ...], Program] = field(default_factory=dict, repr=False)
+    _programs: dict[tuple[Any, ...], GeneratedFunction] = field(default_factory=dict, repr=False)
 
     @cached_property
     def pulled(self) -> tuple[Literal | Equal, ...]:
@@ -99,7 +99,7 @@ class CompiledMethod:
         conditions = own if noted else (*own, *(each for each in self.pulled if each not in own))
         return arrange(conditions, self.source.head.args, self.variables, self.types, sizes)
 
-    def program(self, moves: Sequence[Move], *, noted: bool) -> Program:
+    def program(self, moves: Sequence[Move], *, noted: bool) -> GeneratedFunction:
         """Return its generated function."""
         key = (noted, *((type(move), id(move.condition), getattr(move, "variable", None)) for move in moves))
         if key not in self._programs:

@@ -21,7 +21,7 @@ from ..language.conditions import Condition, Equal, Literal, conjuncts
 from ..language.methods import Method, done_before
 from ..language.operators import Operator
 from ..language.terms import ROOT_TYPE, Term, is_variable, term_text
-from .codegen import Own, Program, cost_program, method_variables
+from .codegen import GeneratedFunction, Own, cost_program, method_variables
 from .compiled import CompiledDomain, CompiledMethod, CompiledOperator, Notes
 from .joins import Copy, Each, Match, Move, Test, Types
 from .state import World
@@ -355,7 +355,7 @@ class Functions:
     def _size(self, atom: Term, given: Any) -> float:
         return self._world.facts.estimate((atom[0], len(atom)), given)
 
-    def _linked(self, program: Program, owner: CompiledOperator | CompiledMethod, source: object) -> Any:
+    def _linked(self, program: GeneratedFunction, owner: CompiledOperator | CompiledMethod, source: object) -> Any:
         note = None
         if self._notes is not None:
             note = partial(self._notes.unmet, owner, program.explanations, self._world)

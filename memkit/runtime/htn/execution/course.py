@@ -15,7 +15,7 @@ from ..language.terms import Term, ground, term_text
 from ..verification.evaluation import Impossible, StepState, arguments
 from ..verification.verify import step_fault, verify
 from .interface import DENIED, DONE, FAILED, PENDING, UNKNOWN, Execution, Observation, StepRecord
-from .journal import Entry, JournalError
+from .journal import Entry, PlanJournalError
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ObservedDifference:
     """What an observation says about what was believed."""
 
     changes: Changes
@@ -142,7 +142,7 @@ class Belief:
         """Return whether the steps could be taken one after the other from here."""
         return not verify(self._domain, self.problem(()), steps, decomposition=False)
 
-    def compare(self, seen: Observation, taken: Taken | None) -> Comparison:
+    def compare(self, seen: Observation, taken: Taken | None) -> ObservedDifference:
         """Hold an observation against the state here, in which a step that was ``taken`` is counted already."""
         gone = tuple(fact for fact in self.facts if seen.truth(fact) is False)
         come = tuple(fact for fact in seen.holds if fact not in self.facts)
@@ -157,7 +157,7 @@ class Belief:
             missed += [value_text(*each) for each in still]
         unexpected = [f"not {term_text(fact)}" for fact in gone] + [term_text(fact) for fact in come]
         unexpected += [value_text(*each) for each in other.items()]
-        return Comparison(Changes(come, gone, other), tuple(missed), tuple(unexpected))
+        return ObservedDifference(Changes(come, gone, other), tuple(missed), tuple(unexpected))
 
     def _intended(self, step: Step) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
         """Return the facts that a step is there to make true, and to make false."""
@@ -261,7 +261,7 @@ class Course:
             try:
                 self.take(entry)
             except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-                raise JournalError(
+                raise PlanJournalError(
                     f"{path}:{number} does not go with what stands before it, so nobody can know which steps were done "
                     f"({type(error).__name__}: {error})."
                 ) from None

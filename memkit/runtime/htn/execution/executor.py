@@ -35,7 +35,7 @@ from .interface import (
     call_function,
     read_observation,
 )
-from .journal import FORMAT, Journal, JournalError
+from .journal import FORMAT, Journal, PlanJournalError
 
 EXCERPT = 2000
 """Characters of a tool's result that the account of a run keeps."""
@@ -99,7 +99,7 @@ class Executor:
     def _go_on(self, problem: Problem) -> Execution:
         assert self._journal is not None
         if self._journal.entries[0].get("problem") != _digest(problem):
-            raise JournalError(f"{self._journal.path} is the journal of another problem.")
+            raise PlanJournalError(f"{self._journal.path} is the journal of another problem.")
         self._course.follow(self._journal.entries, self._journal.path)
         if self._course.outcome == DONE:
             return self._course.execution()

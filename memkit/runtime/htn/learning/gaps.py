@@ -57,7 +57,7 @@ Answer with {"subtasks": ["...", "..."]} and nothing else. Use no variables and 
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedProposal:
     """A proposal that was not used, and why."""
 
     proposal: str
@@ -65,7 +65,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Question:
+class GapQuestion:
     """One gap: a task that no method can do in a state."""
 
     task: Term
@@ -79,7 +79,7 @@ class Question:
     learned: tuple[Method, ...] = ()
     why: tuple[str, ...] = ()
     """What kept each method from applying, in words."""
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[RefusedProposal, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         """Return the question as plain data; of very many facts and objects, those near the task."""
@@ -201,7 +201,7 @@ class Gap:
 class AskedWhole(Protocol):
     """A model that is asked with the whole question."""
 
-    def ask(self, question: Question) -> Any:
+    def ask(self, question: GapQuestion) -> Any:
         """Return an answer in the form of the question's schema, or anything else, which is refused; None for none."""
         ...
 
@@ -209,11 +209,11 @@ class AskedWhole(Protocol):
 class Gaps(Protocol):
     """Remembers what was proposed for a gap and refused."""
 
-    def refused(self, gap: Gap) -> Sequence[Refusal]:
+    def refused(self, gap: Gap) -> Sequence[RefusedProposal]:
         """Return the refused proposals for a gap, oldest first."""
         ...
 
-    def refuse(self, gap: Gap, refusal: Refusal) -> None:
+    def refuse(self, gap: Gap, refusal: RefusedProposal) -> None:
         """Remember one more."""
         ...
 
@@ -222,13 +222,13 @@ class RememberedGaps:
     """Remembers gaps as long as the process lives."""
 
     def __init__(self) -> None:
-        self._refused: dict[Gap, list[Refusal]] = {}
+        self._refused: dict[Gap, list[RefusedProposal]] = {}
 
-    def refused(self, gap: Gap) -> Sequence[Refusal]:
+    def refused(self, gap: Gap) -> Sequence[RefusedProposal]:
         """Return the refused proposals for a gap, oldest first."""
         return tuple(self._refused.get(gap, ()))
 
-    def refuse(self, gap: Gap, refusal: Refusal) -> None:
+    def refuse(self, gap: Gap, refusal: RefusedProposal) -> None:
         """Remember one more."""
         self._refused.setdefault(gap, []).append(refusal)
 

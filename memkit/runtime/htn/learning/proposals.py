@@ -31,9 +31,9 @@ from .gaps import (
     MOST_SUBTASKS,
     AskedWhole,
     Gap,
+    GapQuestion,
     Gaps,
-    Question,
-    Refusal,
+    RefusedProposal,
     RememberedGaps,
     spelled_out,
     with_goal,
@@ -82,7 +82,7 @@ class Accepted:
 
 
 @dataclass(frozen=True)
-class Asking:
+class Consultation:
     """Whom to ask, how often, what is remembered of the answers, and who keeps what is learned of them."""
 
     decompose: Decomposer | AskedWhole
@@ -96,9 +96,9 @@ class Asking:
     """Is told of the lessons that a plan for a problem taught."""
 
     @property
-    def whole(self) -> Callable[[Question], Any] | None:
+    def whole(self) -> Callable[[GapQuestion], Any] | None:
         """Return what is asked with the whole question, for a model that takes one."""
-        ask: Callable[[Question], Any] | None = getattr(self.decompose, "ask", None)
+        ask: Callable[[GapQuestion], Any] | None = getattr(self.decompose, "ask", None)
         return ask
 
     @property
@@ -134,12 +134,12 @@ class PausableClock:
             self._paused += self._clock() - start
 
 
-class Proposals:
+class GapProposals:
     """Puts the gaps of one search to a model, a bounded number of times, and none of them twice."""
 
     def __init__(
         self,
-        asking: Asking,
+        asking: Consultation,
         problem: Problem,
         domain: Domain,
         learned: Sequence[Method],
@@ -182,7 +182,9 @@ class Proposals:
         """Remember that proposals which held up by themselves were no help, but for those of the names ``used``."""
         for name, each in self.accepted.items():
             if name not in used and self._asking.takes_reasons:
-                self._asking.gaps.refuse(each.gap, Refusal(each.text, "it can be carried out, but no plan came of it"))
+                self._asking.gaps.refuse(
+                    each.gap, RefusedProposal(each.text, "it can be carried out, but no plan came of it")
+                )
 
     def _ask(self, now: _Moment) -> Method | None:
         gap = Gap.of(now.task, now.facts, now.numbers)
@@ -201,7 +203,7 @@ class Proposals:
             except Rejected as rejected:
                 self.counts["rejected"] += 1
                 self._note(now.task, f"proposal rejected: {rejected}")
-                refused.append(Refusal(_short(answer), str(rejected)))
+                refused.append(RefusedProposal(_short(answer), str(rejected)))
                 if answer is None:
                     return None  # it has nothing to say, now
                 if repeats:
@@ -214,7 +216,7 @@ class Proposals:
     def _note(self, task: Term, words: str) -> None:
         self._notes.add(Reason("proposal", f"{term_text(task)}: {words}", term_text(task)))
 
-    def _answer(self, now: _Moment, refused: Sequence[Refusal]) -> Any:
+    def _answer(self, now: _Moment, refused: Sequence[RefusedProposal]) -> Any:
         why = tuple(str(reason) for reason in self._notes.reasons() if reason.code != "proposal")
         if (ask := self._asking.whole) is not None:
             return ask(self._question(now, why, refused))
@@ -225,10 +227,10 @@ class Proposals:
         told = [*why, *(f"{task}: proposal rejected: {each.reason}" for each in refused)]
         return decompose(task, view, told)
 
-    def _question(self, now: _Moment, why: tuple[str, ...], refused: Sequence[Refusal]) -> Question:
+    def _question(self, now: _Moment, why: tuple[str, ...], refused: Sequence[RefusedProposal]) -> GapQuestion:
         declared = {**self._domain.objects, **self._problem.objects}
         objects = {name: declared.get(name, ROOT_TYPE) for name in now.members.get(ROOT_TYPE, {})}
-        return Question(
+        return GapQuestion(
             now.task,
             declared_effects(self._domain, now.task),
             tuple(now.facts),
@@ -240,7 +242,7 @@ class Proposals:
             tuple(refused),
         )
 
-    def _accept(self, answer: Any, now: _Moment, gap: Gap, refused: Sequence[Refusal]) -> Method:
+    def _accept(self, answer: Any, now: _Moment, gap: Gap, refused: Sequence[RefusedProposal]) -> Method:
         """Return the proposal as a method, or raise Rejected."""
         if answer is not None and any(each.proposal == _short(answer) for each in refused):
             raise Rejected("it was proposed before and refused")

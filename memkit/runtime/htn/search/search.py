@@ -37,7 +37,7 @@ END = Cell((), None, 0)
 
 
 @dataclass(eq=False, slots=True)
-class Open:
+class OpenTask:
     """A task that is being decomposed: an ancestor of what comes first in the network."""
 
     task: Term
@@ -45,7 +45,7 @@ class Open:
     version: int
     """How long the trail of changes was when it was decomposed."""
     frame: int
-    previous: Open | None
+    previous: OpenTask | None
     completed: bool = False
     passed_on: bool = False
     """Whether a network below it was met before, so that it may have completed there."""
@@ -57,7 +57,7 @@ class Frame:
 
     expansions: Iterator[Expansion]
     rest: Cell
-    opened: Open
+    opened: OpenTask
     mark: int
     decided: int
     key: tuple[Cell, int]
@@ -66,7 +66,7 @@ class Frame:
     """The lowest frame that a cut below this one depended on; a tainted failure is not remembered."""
 
 
-class Decision(NamedTuple):
+class SearchDecision(NamedTuple):
     """An operator that was applied, or a method that was chosen, for a task."""
 
     source: CompiledOperator | CompiledMethod
@@ -78,7 +78,7 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class SearchLimits:
     """Where a search turns back; a search that never did has seen everything."""
 
     depth: int | None = None
@@ -97,7 +97,7 @@ class Search:
         compiled: CompiledDomain,
         world: World,
         tasks: Sequence[Term],
-        limits: Limits,
+        limits: SearchLimits,
         *,
         goal: CompiledMethod | None = None,
         notes: Notes | None = None,
@@ -117,15 +117,15 @@ class Search:
         """How often it had to turn back."""
         self.cut_by_depth = False
         self.cut_by_length = False
-        self.decisions: list[Decision] = []
-        self.opened: Open | None = None
+        self.decisions: list[SearchDecision] = []
+        self.opened: OpenTask | None = None
         self._functions = Functions(compiled, world, notes, goal, None if costs is None else costs.charging)
         self._frames: list[Frame] = []
         self._cells: dict[tuple[Term, Cell], Cell] = {}
         self._visited: dict[tuple[Cell, int], float] = {}
         """Networks with the states they were met in, and the least that had been paid then."""
-        self._pruned: list[Open] = []
-        self._passed_on: list[Open] = []
+        self._pruned: list[OpenTask] = []
+        self._passed_on: list[OpenTask] = []
         self._start = len(world.facts.trail)
         self._network: Cell | None = self._push(tasks, END)
 
@@ -150,7 +150,7 @@ class Search:
             step = steps[network.task[0]]
             values = None if step is None else step[0](network.task)
             if step is not None and values is not None:
-                self.decisions.append(Decision(step[1], network.task, values, 0))
+                self.decisions.append(SearchDecision(step[1], network.task, values, 0))
                 network = network.rest
                 continue
             if step is not None or not self._branch(network):
@@ -178,7 +178,7 @@ class Search:
     def recursion_may_matter(self) -> bool:
         """Return whether a task that was cut as its own ancestor can be done at all: a deeper pass may help then."""
         for opened in self._passed_on:
-            below: Open | None = opened
+            below: OpenTask | None = opened
             while below is not None and not below.completed:
                 below.completed = True
                 below = below.previous
@@ -213,7 +213,7 @@ class Search:
             return False
         self._visited[key] = paid
         rest, changes = network.rest or END, len(facts.trail)
-        opened = Open(network.task, rest.length, changes, len(self._frames), self.opened)
+        opened = OpenTask(network.task, rest.length, changes, len(self._frames), self.opened)
         self._frames.append(
             Frame(self._expansions(network.task), rest, opened, changes, len(self.decisions), key, paid)
         )
@@ -243,7 +243,7 @@ class Search:
         self._taint(same[-1].frame)
         return True
 
-    def _same_ancestors(self, task: Term) -> list[Open]:
+    def _same_ancestors(self, task: Term) -> list[OpenTask]:
         """Return the same task where it was met above in this very state, innermost first."""
         found = []
         opened, version = self.opened, len(self.world.facts.trail)
@@ -271,7 +271,7 @@ class Search:
                 source, values, subtasks, width = expansion
                 self.opened = frame.opened
                 if source is not None:
-                    self.decisions.append(Decision(source, frame.key[0].task, values, width))
+                    self.decisions.append(SearchDecision(source, frame.key[0].task, values, width))
                 return self._push(subtasks, frame.rest)
             self._drop(self._frames.pop())
             self.failures += 1

@@ -13,8 +13,8 @@ from ..interface import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget, 
 from ..language.domain import Domain, Problem
 from ..language.methods import done_before
 from ..language.terms import ROOT_TYPE, Members, Term
-from .search import Decision
-from .strategies import Cheapest, DepthFirst, Restarts, Setting, Strategy, Tabled
+from .search import SearchDecision
+from .strategies import Cheapest, DepthFirst, Restarts, SearchSetting, Strategy, Tabled
 
 _LOOK_AT_CLOCK_EVERY = 256
 _FAILURES_ALONE = 1_000
@@ -82,11 +82,11 @@ class Meter:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchOutcome:
     """What a search came to."""
 
     outcome: str
-    decisions: Sequence[Decision] = ()
+    decisions: Sequence[SearchDecision] = ()
     bound: Reason | None = None
     """Which bound was reached, where the search gave up, or gave up looking for a cheaper plan."""
     cost: float | None = None
@@ -112,7 +112,7 @@ def all_declared(domain: Domain, problem: Problem, find_members: Callable[[], Me
     return bool(declared) and find_members()[ROOT_TYPE].keys() <= declared
 
 
-def search(setting: Setting, meter: Meter, strategy: str = DEPTH) -> Outcome:
+def search(setting: SearchSetting, meter: Meter, strategy: str = DEPTH) -> SearchOutcome:
     """Search with a strategy of :mod:`interface` until something comes of it or the budget is spent."""
     running = _started(setting, strategy)
     try:
@@ -130,7 +130,7 @@ def search(setting: Setting, meter: Meter, strategy: str = DEPTH) -> Outcome:
     ended = next(each for each in running if each.outcome is not None)
     if ended.outcome == GAVE_UP:
         return _bounded(ended, f"gave up: a line of the search was longer than {setting.depth}")
-    return Outcome(str(ended.outcome), ended.decisions, cost=ended.cost)
+    return SearchOutcome(str(ended.outcome), ended.decisions, cost=ended.cost)
 
 
 def _is_stuck(plain: Strategy) -> bool:
@@ -138,26 +138,26 @@ def _is_stuck(plain: Strategy) -> bool:
     return plain.failures > _FAILURES_ALONE or plain.nodes > _NODES_ALONE
 
 
-def _started(setting: Setting, strategy: str) -> list[Strategy]:
+def _started(setting: SearchSetting, strategy: str) -> list[Strategy]:
     if strategy == CHEAPEST:
         return [Cheapest(setting)]
     return [DepthFirst(setting, length=_FIRST_LENGTH if strategy == LENGTH else None)]
 
 
-def _bounded(first: Strategy, words: str) -> Outcome:
+def _bounded(first: Strategy, words: str) -> SearchOutcome:
     """Return what there is where a bound was reached: nothing, or a plan that need not be the cheapest."""
     if first.cost is None:
-        return Outcome(GAVE_UP, bound=Reason("budget", words))
+        return SearchOutcome(GAVE_UP, bound=Reason("budget", words))
     words = f"{words} looking for a cheaper plan; there may be one"
-    return Outcome(FOUND, first.decisions, Reason("budget", words), first.cost)
+    return SearchOutcome(FOUND, first.decisions, Reason("budget", words), first.cost)
 
 
-def reasons_of(found: Outcome, notes: Notes) -> tuple[Reason, ...]:
+def reasons_of(found: SearchOutcome, notes: Notes) -> tuple[Reason, ...]:
     """Return everything that stood in the way, at the end the bound that was reached."""
     return (*notes.reasons(), *([] if found.bound is None else [found.bound]))
 
 
-def explain(setting: Setting, nodes: int | None, clock: Callable[[], float]) -> Notes:
+def explain(setting: SearchSetting, nodes: int | None, clock: Callable[[], float]) -> Notes:
     """Return what stands in the way of a plan, found by looking again, taking notes, at the beginning of the search.
 
     A search that gave up is looked at for no more nodes than it had.

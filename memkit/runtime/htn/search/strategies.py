@@ -13,14 +13,14 @@ from ..compiling.functions import Costs, Expansion, Functions
 from ..compiling.state import Facts, World
 from ..interface import FOUND, GAVE_UP, NO_PLAN, Choice, Rank
 from ..language.terms import Term
-from .search import END, Cell, Decision, Limits, Propose, Reorder, Search
+from .search import END, Cell, Propose, Reorder, Search, SearchDecision, SearchLimits
 
 RESTART_AFTER = 250
 """Nodes of the shortest random run; the others are multiples of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class SearchSetting:
     """What all strategies of one problem have in common."""
 
     compiled: CompiledDomain
@@ -33,7 +33,7 @@ class Setting:
     reorder: Reorder | None = None
 
     def search(
-        self, world: World, limits: Limits, reorder: Reorder | None = None, costs: Costs | None = None
+        self, world: World, limits: SearchLimits, reorder: Reorder | None = None, costs: Costs | None = None
     ) -> Search:
         """Return a search from the start."""
         return Search(
@@ -70,7 +70,7 @@ class Strategy(Protocol):
 
     outcome: str | None
     """What came of it, None while it is not at an end."""
-    decisions: Sequence[Decision]
+    decisions: Sequence[SearchDecision]
     nodes: int
     failures: int
     cost: float | None
@@ -82,9 +82,9 @@ class Strategy(Protocol):
 class DepthFirst:
     """Searches depth first in the order of the domain; complete, and at once where the domain says where to go."""
 
-    def __init__(self, setting: Setting, length: int | None = None) -> None:
+    def __init__(self, setting: SearchSetting, length: int | None = None) -> None:
         self.outcome: str | None = None
-        self.decisions: Sequence[Decision] = ()
+        self.decisions: Sequence[SearchDecision] = ()
         self.nodes = 0
         self.failures = 0
         """How often it had to turn back."""
@@ -92,7 +92,7 @@ class DepthFirst:
         """What the cheapest plan costs that was found so far, where costs matter."""
         self._setting = setting
         self._world = setting.new_world()
-        self._limits = Limits(length=None if length is None else len(setting.tasks) + length)
+        self._limits = SearchLimits(length=None if length is None else len(setting.tasks) + length)
         self._search = self._begin()
 
     def advance(self, nodes: int) -> None:
@@ -133,7 +133,7 @@ class DepthFirst:
 class Cheapest(DepthFirst):
     """Searches depth first for one plan, then for ever cheaper ones (branch and bound), until there is none."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: SearchSetting) -> None:
         self._costs = Costs(setting.compiled)
         super().__init__(setting)
 
@@ -156,9 +156,9 @@ class Cheapest(DepthFirst):
 class Restarts:
     """Searches with choices in random order, from the start again and again, for now and then longer (Luby)."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: SearchSetting) -> None:
         self.outcome: str | None = None
-        self.decisions: Sequence[Decision] = ()
+        self.decisions: Sequence[SearchDecision] = ()
         self.nodes = 0
         self.failures = 0
         self.cost: float | None = None
@@ -189,7 +189,7 @@ class Restarts:
     def _restart(self) -> Search:
         self._run += 1
         self._end = self.nodes + RESTART_AFTER * luby(self._run)
-        self._search = self._setting.search(self._world, Limits(), self._shuffled)
+        self._search = self._setting.search(self._world, SearchLimits(), self._shuffled)
         return self._search
 
     def _shuffled(self, task: Term, found: list[Expansion], world: World) -> list[Expansion]:
@@ -233,7 +233,7 @@ class _Point:
     left: Cell
     state: _State
     before: _Point | None = None
-    by: Decision | _Point | None = None
+    by: SearchDecision | _Point | None = None
     """The step that was taken, the method that was chosen, or the end of a subtask."""
 
 
@@ -250,9 +250,9 @@ class _Opening:
 class Tabled:
     """Works out which states each task can end in, until the tasks of the problem end, or nothing new comes."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: SearchSetting) -> None:
         self.outcome: str | None = None
-        self.decisions: Sequence[Decision] = ()
+        self.decisions: Sequence[SearchDecision] = ()
         self.nodes = 0
         self.failures = 0
         self.cost: float | None = None
@@ -301,7 +301,7 @@ class Tabled:
             return
         values = step[0](task)
         if values is not None:
-            self._put(_Point(point.table, rest, self._here(), point, Decision(step[1], task, values, 0)))
+            self._put(_Point(point.table, rest, self._here(), point, SearchDecision(step[1], task, values, 0)))
 
     def _end(self, point: _Point) -> None:
         table = point.table
@@ -328,7 +328,7 @@ class Tabled:
         way = next(opening.ways, None)
         if way is not None:
             source, values, subtasks, width = way
-            chosen = None if source is None else Decision(source, opening.task, values, width)
+            chosen = None if source is None else SearchDecision(source, opening.task, values, width)
             self._agenda.append(opening)
             self._put(_Point(opening.table, self._network(subtasks), opening.state, None, chosen))
 
@@ -372,13 +372,13 @@ def _after(waiting: _Point, end: _Point) -> _Point:
     return _Point(waiting.table, waiting.left.rest or END, end.state, waiting, end)
 
 
-def _decisions(end: _Point) -> list[Decision]:
+def _decisions(end: _Point) -> list[SearchDecision]:
     """Return the decisions that led to an end, in preorder."""
-    found: list[Decision] = []
-    waiting: list[Decision | _Point] = [end]
+    found: list[SearchDecision] = []
+    waiting: list[SearchDecision | _Point] = [end]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, Decision):
+        if isinstance(item, SearchDecision):
             found.append(item)
             continue
         point: _Point | None = item

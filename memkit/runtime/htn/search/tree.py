@@ -9,12 +9,12 @@ from typing import Any, overload
 from ..compiling.compiled import CompiledMethod, CompiledOperator
 from ..interface import Node, Step
 from ..language.terms import term_text
-from .search import Decision
+from .search import SearchDecision
 
 _DEEPEST_INDENT = 40
 
 
-def plan_of(decisions: Iterable[Decision]) -> list[Step]:
+def plan_of(decisions: Iterable[SearchDecision]) -> list[Step]:
     """Return the steps among the decisions."""
     return [
         Step(str(decision.task[0]), decision.task[1:])
@@ -52,7 +52,7 @@ class Tree(Sequence[Node]):
         return repr(self._nodes)
 
 
-def tree_of(decisions: Sequence[Decision]) -> tuple[Node, ...]:
+def tree_of(decisions: Sequence[SearchDecision]) -> tuple[Node, ...]:
     """Return the decisions, which stand in preorder, as nodes that name their parent."""
     nodes: list[Node] = []
     open_parents: list[list[int]] = []
@@ -68,7 +68,7 @@ def tree_of(decisions: Sequence[Decision]) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _describe(decision: Decision) -> dict[str, Any]:
+def _describe(decision: SearchDecision) -> dict[str, Any]:
     source, task = decision.source, decision.task
     node: dict[str, Any] = {"task": term_text(task), "name": task[0], "args": list(task[1:])}
     if isinstance(source, CompiledOperator):
@@ -102,9 +102,9 @@ def tree_text(tree: Sequence[Node]) -> str:
     return "\n".join(lines)
 
 
-def joined(decisions: Sequence[Decision]) -> list[Decision]:
+def joined(decisions: Sequence[SearchDecision]) -> list[SearchDecision]:
     """Return decisions, which stand in preorder, with methods whole again."""
-    found: list[Decision] = []
+    found: list[SearchDecision] = []
     values: list[dict[str, Any]] = []
     open_parents: list[list[int]] = []
     for decision in decisions:
@@ -125,7 +125,7 @@ def joined(decisions: Sequence[Decision]) -> list[Decision]:
     return [_whole(decision, own) for decision, own in zip(found, values, strict=True)]
 
 
-def _is_rest(decision: Decision) -> bool:
+def _is_rest(decision: SearchDecision) -> bool:
     source = decision.source
     return (
         isinstance(source, CompiledMethod)
@@ -134,14 +134,14 @@ def _is_rest(decision: Decision) -> bool:
     )
 
 
-def _values(decision: Decision) -> dict[str, Any]:
+def _values(decision: SearchDecision) -> dict[str, Any]:
     source = decision.source
     if not isinstance(source, CompiledMethod) or source.whole is None:
         return {}
     return dict(zip(source.variables, decision.values, strict=True))
 
 
-def _whole(decision: Decision, values: Mapping[str, Any]) -> Decision:
+def _whole(decision: SearchDecision, values: Mapping[str, Any]) -> SearchDecision:
     whole = decision.source.whole if isinstance(decision.source, CompiledMethod) else None
     if whole is None:
         return decision

@@ -34,7 +34,7 @@ from .regression import Applied, Chosen, Regressed, regress
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearnedMethod:
     """A learned method, and where it comes from."""
 
     method: Method
@@ -50,7 +50,7 @@ def learn(
     problem: Problem,
     members: Members,
     known: Sequence[Method] = (),
-) -> list[Lesson]:
+) -> list[LearnedMethod]:
     """Return a lesson for each accepted proposal that a plan's decomposition uses and that is not known yet.
 
     Args:
@@ -64,7 +64,7 @@ def learn(
     seen = {content_of(method) for method in known}
     taken = {method.name for method in (*domain.methods, *known)}
     parts = list(_parts(tree, domain, [*domain.methods, *known]))
-    found: list[Lesson] = []
+    found: list[LearnedMethod] = []
     for at, node in enumerate(tree):
         source = accepted.get(str(node.get("method")))
         if source is None:
@@ -113,7 +113,7 @@ def _lifted(
     domain: Domain,
     problem: Problem,
     taken: Iterable[str],
-) -> Lesson:
+) -> LearnedMethod:
     proposed = source.method
     subtasks = proposed.steps
     task = (proposed.head.name, *proposed.head.args)
@@ -136,7 +136,7 @@ def _lifted(
         learned=True,
         description=f"Proposed for '{term_text(task)}'.",
     )
-    return Lesson(method, source, tuple(regressed.notes))
+    return LearnedMethod(method, source, tuple(regressed.notes))
 
 
 def _kinds(
