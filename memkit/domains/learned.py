@@ -41,11 +41,11 @@ class LearnedMethods:
     """What messages call the file."""
     domain: str
     gaps: Path
-    """What was refused, on this machine; also the lock that keeps two processes from changing the shelf at once."""
+    """What was refused, on this machine; also the lock that keeps two processes from changing the file at once."""
 
     @staticmethod
     def of_domain(name: str, given: str, root: Path | None, learned: Path | None) -> LearnedMethods | None:
-        """Return the shelf of the domain that a person called ``given``; None for a file that belongs to no store.
+        """Return those of the domain that a person called ``given``; None for a file that belongs to no store.
 
         Args:
             name: What the domain calls itself.
@@ -68,13 +68,13 @@ class LearnedMethods:
 
     @staticmethod
     def of_store(root: Path, domain: str) -> LearnedMethods:
-        """Return the shelf of a domain in the store at ``root``."""
+        """Return the learned methods of a domain in the store at ``root``."""
         shown = f"{FOLDER}/{checked_name(domain, 'domain')}.yaml"
         return LearnedMethods(root / shown, shown, domain, state_folder(root) / "gaps" / f"{domain}.jsonl")
 
     @staticmethod
     def of_file(path: Path, domain: str) -> LearnedMethods:
-        """Return the shelf in a file of its own, with what was refused beside it."""
+        """Return those in a file of its own, with what was refused beside it."""
         return LearnedMethods(path, str(path), domain, path.with_name(f"{path.name}.gaps.jsonl"))
 
     def entries(self) -> list[Entry]:
@@ -121,7 +121,7 @@ class LearnedMethods:
         with locked(self.gaps, timeout=_SECONDS):
             yield
 
-    def with_methods(self, lessons: Sequence[tuple[Method, Mapping[str, Any]]]) -> tuple[str, list[str]]:
+    def with_methods(self, learned: Sequence[tuple[Method, Mapping[str, Any]]]) -> tuple[str, list[str]]:
         """Return the file's text with further methods, and their names; what is in it already is not added again."""
         known = set()
         for entry in self.entries():
@@ -129,7 +129,7 @@ class LearnedMethods:
                 known.add(content_of(read_method(entry)))
         taken = {str(entry["name"]) for entry in (*self.entries(), *self.rejected())}
         added: list[Entry] = []
-        for method, provenance in lessons:
+        for method, provenance in learned:
             if content_of(method) not in known:
                 name = _free(method.name, taken)
                 taken.add(name)

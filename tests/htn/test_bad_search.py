@@ -215,8 +215,7 @@ def test_the_clock_is_looked_at_inside_quantifiers() -> None:
     planner = HTNPlanner(
         [Method("m", "t", [condition], ["o"])],
         [Operator("o")],
-        budget=Budget(seconds=50),
-        clock=lambda: float(next(ticks)),
+        budget=Budget(seconds=50, clock=lambda: float(next(ticks))),
     )
 
     result = planner.solve("t", {("p", f"x{n}") for n in range(200)})

@@ -55,7 +55,7 @@ def test_none_of_a_family_is_taken(family: str) -> None:
         result = asking.solve_problem(HOSTILE["PROBLEM"])
 
         shown = repr(answer)[:100]
-        assert (result.outcome, result.plan, asking.lessons) == (NO_PLAN, None, []), shown
+        assert (result.outcome, result.plan, asking.learned_here) == (NO_PLAN, None, []), shown
         assert result.proposals == {"asked": 1, "accepted": 0, "rejected": 1}, shown
         refused = [reason for reason in result.reasons if reason.code == "proposal"]
         assert len(refused) == 1 and len(refused[0].message) < 5_000, shown

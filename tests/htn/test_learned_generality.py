@@ -154,7 +154,7 @@ def test_wherever_its_conditions_hold_it_works(case: str) -> None:
     domain = Domain.from_data({"name": "generality", **data})
     planner = HTNPlanner(domain=domain, llm_decompose=lambda task, state: answer)
     assert planner.generate(task, state, objects=objects)
-    method = planner.lessons[0].method
+    method = planner.learned_here[0].method
 
     used = 0
     for start in random_states(domain, objects, 150):

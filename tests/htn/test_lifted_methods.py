@@ -152,7 +152,7 @@ def test_a_method_stays_as_it_was_where_the_whole_plan_fails() -> None:
     )
 
     assert not asking.solve_problem(both).found
-    assert (asking.learned, asking.lessons) == ([], [])
+    assert (asking.learned, asking.learned_here) == ([], [])
 
 
 METHODS = [

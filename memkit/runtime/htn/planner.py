@@ -100,7 +100,7 @@ class HTNPlanner:
         self.domain = _with(given, methods_from(methods), operators_from(operators))
         self.learned: list[Method] = list(learned)
         """Methods that came from accepted proposals."""
-        self.lessons: list[LearnedMethod] = []
+        self.learned_here: list[LearnedMethod] = []
         """Those among them that this planner learned, with where they come from."""
         self.last_result: Result | None = None
         self._promoted_only = promoted_only
@@ -235,12 +235,12 @@ class HTNPlanner:
             return
         if verify(self.domain, problem, result.plan, extra=[*self.usable, *ground]):
             return
-        lessons = learn(result.tree, proposals.accepted, self.domain, problem, members, self.learned)
-        self.lessons += lessons
-        self.learned += [lesson.method for lesson in lessons]
+        found = learn(result.tree, proposals.accepted, self.domain, problem, members, self.learned)
+        self.learned_here += found
+        self.learned += [each.method for each in found]
         self._ready.clear()
-        if lessons:
-            asking.keep(problem, lessons)
+        if found:
+            asking.keep(problem, found)
 
     @property
     def usable(self) -> Sequence[Method]:

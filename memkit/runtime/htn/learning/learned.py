@@ -51,7 +51,7 @@ def learn(
     members: Members,
     known: Sequence[Method] = (),
 ) -> list[LearnedMethod]:
-    """Return a lesson for each accepted proposal that a plan's decomposition uses and that is not known yet.
+    """Return a method for each accepted proposal that a plan's decomposition uses and that is not known yet.
 
     Args:
         tree: The decomposition, in preorder.
@@ -70,11 +70,11 @@ def learn(
         if source is None:
             continue
         regressed = _regressed(tree, at, parts, domain, problem, members)
-        lesson = _lifted(source, regressed, domain, problem, taken)
-        if content_of(lesson.method) not in seen:
-            seen.add(content_of(lesson.method))
-            taken.add(lesson.method.name)
-            found.append(lesson)
+        learned = _lifted(source, regressed, domain, problem, taken)
+        if content_of(learned.method) not in seen:
+            seen.add(content_of(learned.method))
+            taken.add(learned.method.name)
+            found.append(learned)
     return found
 
 

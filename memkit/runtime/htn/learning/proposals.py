@@ -92,8 +92,8 @@ class Consultation:
     """Of one gap, the tries of earlier searches included."""
     gaps: Gaps = field(default_factory=RememberedGaps)
     objection: Objection = field(default=lambda task, subtasks: None)
-    keep: Callable[[Problem, Sequence[Any]], None] = field(default=lambda problem, lessons: None)
-    """Is told of the lessons that a plan for a problem taught."""
+    keep: Callable[[Problem, Sequence[Any]], None] = field(default=lambda problem, learned: None)
+    """Is given what was learned with the plan for a problem."""
 
     @property
     def whole(self) -> Callable[[GapQuestion], Any] | None:
