@@ -27,6 +27,19 @@ _MIGRATION = 5
 _INSPIRATIONS = 4
 
 
+@dataclass(frozen=True, kw_only=True)
+class Breeding:
+    """How many programs there are, and where the next ones come from."""
+
+    population_size: int
+    mutation_rate: float
+    grid: Mapping[str, float]
+    """The features that span the archives, each with the width of a cell."""
+    proposals: float
+    """Which share of the children the proposers make."""
+    islands: int | None = None
+
+
 class Archipelago:
     """Owns the islands of a run."""
 
@@ -36,18 +49,14 @@ class Archipelago:
         judge: ProgramJudge,
         ensemble: Ensemble,
         random: Random,
-        *,
-        population_size: int,
-        mutation_rate: float,
-        grid: Mapping[str, float],
-        proposals: float,
-        count: int | None = None,
+        breeding: Breeding,
     ) -> None:
         self._species = species
         self._judge = judge
         self._ensemble = ensemble
-        self._proposals = proposals
-        count = count or max(1, min(_ISLANDS, population_size // _SMALLEST_ISLAND))
+        self._proposals = breeding.proposals
+        population_size, mutation_rate, grid = breeding.population_size, breeding.mutation_rate, breeding.grid
+        count = breeding.islands or max(1, min(_ISLANDS, population_size // _SMALLEST_ISLAND))
         self.settings: dict[str, JSON] = {
             "population_size": population_size,
             "islands": count,

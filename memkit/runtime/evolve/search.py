@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from . import checkpoint
-from .archipelago import Archipelago, Ensemble
+from .archipelago import Archipelago, Breeding, Ensemble
 from .configuration import Space, Vector
 from .fitness import SearchQuestion, ask_for_configuration, ask_for_expression
 from .interface import (
@@ -152,11 +152,13 @@ class EvolutionarySearcher:
             self._judge,
             self._ensemble,
             self._random,
-            population_size=population_size,
-            mutation_rate=mutation_rate,
-            grid=grid,
-            proposals=settings.proposals if settings.proposers else 0.0,
-            count=settings.islands,
+            Breeding(
+                population_size=population_size,
+                mutation_rate=mutation_rate,
+                grid=grid,
+                proposals=settings.proposals if settings.proposers else 0.0,
+                islands=settings.islands,
+            ),
         )
         self._settings: dict[str, JSON] = {"seed": seed, "minimize": minimize, **self._archipelago.settings}
         self.history = []

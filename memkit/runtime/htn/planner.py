@@ -36,6 +36,7 @@ from .language.terms import Members, Term, is_variable, parse_term, term_text
 from .learning.gaps import AskedWhole, goal_methods, tested, without_goals
 from .learning.learned import LearnedMethod, learn
 from .learning.proposals import Attempt, Consultation, GapProposals, PausableClock
+from .search.search import SearchSetting
 from .search.solver import (
     Meter,
     SearchOutcome,
@@ -47,7 +48,7 @@ from .search.solver import (
     search,
     without_dead_ends,
 )
-from .search.strategies import SearchSetting, by_rank
+from .search.strategies import by_rank
 from .search.tree import Tree, joined, plan_of, tree_of
 from .verification.verify import verify
 

@@ -81,12 +81,25 @@ class SearchDecision(NamedTuple):
 class SearchLimits:
     """Where a search turns back; a search that never did has seen everything."""
 
-    depth: int | None = None
-    """Most decisions in one line of the search."""
     repeats: int = 0
     """How often a task may be its own ancestor while nothing changes."""
     length: int | None = None
     """Most tasks in a network."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSetting:
+    """What all searches of one problem have in common."""
+
+    compiled: CompiledDomain
+    tasks: Sequence[Term]
+    new_world: Callable[[], World]
+    goal: CompiledMethod | None = None
+    depth: int | None = None
+    """Most decisions in one line of a search."""
+    notes: Notes | None = None
+    propose: Propose | None = None
+    reorder: Reorder | None = None
 
 
 class Search:
@@ -94,23 +107,20 @@ class Search:
 
     def __init__(
         self,
-        compiled: CompiledDomain,
+        setting: SearchSetting,
         world: World,
-        tasks: Sequence[Term],
         limits: SearchLimits,
         *,
-        goal: CompiledMethod | None = None,
-        notes: Notes | None = None,
-        propose: Propose | None = None,
         reorder: Reorder | None = None,
         costs: Costs | None = None,
     ) -> None:
-        self.compiled = compiled
+        self.compiled = setting.compiled
         self.world = world
-        self.notes = notes
+        self.notes = setting.notes
         self.limits = limits
-        self.propose = propose
-        self.reorder = reorder
+        self.depth = setting.depth
+        self.propose = setting.propose
+        self.reorder = reorder or setting.reorder
         self.costs = costs
         self.nodes = 0
         self.failures = 0
@@ -119,7 +129,9 @@ class Search:
         self.cut_by_length = False
         self.decisions: list[SearchDecision] = []
         self.opened: OpenTask | None = None
-        self._functions = Functions(compiled, world, notes, goal, None if costs is None else costs.charging)
+        self._functions = Functions(
+            setting.compiled, world, setting.notes, setting.goal, None if costs is None else costs.charging
+        )
         self._frames: list[Frame] = []
         self._cells: dict[tuple[Term, Cell], Cell] = {}
         self._visited: dict[tuple[Cell, int], float] = {}
@@ -127,7 +139,7 @@ class Search:
         self._pruned: list[OpenTask] = []
         self._passed_on: list[OpenTask] = []
         self._start = len(world.facts.trail)
-        self._network: Cell | None = self._push(tasks, END)
+        self._network: Cell | None = self._push(setting.tasks, END)
 
     @property
     def found(self) -> bool:
@@ -230,7 +242,7 @@ class Search:
             # Whoever meets this network in this search meets the same limit, so nothing is tainted.
             self.cut_by_length = True
             return True
-        if limits.depth is not None and len(self.decisions) >= limits.depth:
+        if self.depth is not None and len(self.decisions) >= self.depth:
             self.cut_by_depth = True
             self._taint(-1)
             return True

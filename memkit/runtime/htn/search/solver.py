@@ -13,8 +13,8 @@ from ..interface import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget, 
 from ..language.domain import Domain, Problem
 from ..language.methods import done_before
 from ..language.terms import ROOT_TYPE, Members, Term
-from .search import SearchDecision
-from .strategies import Cheapest, DepthFirst, Restarts, SearchSetting, Strategy, Tabled
+from .search import SearchDecision, SearchSetting
+from .strategies import Cheapest, DepthFirst, Restarts, Strategy, Tabled
 
 _LOOK_AT_CLOCK_EVERY = 256
 _FAILURES_ALONE = 1_000

@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from ..compiling.compiled import CompiledDomain, CompiledMethod, Notes
 from ..compiling.functions import Costs, Expansion, Functions
 from ..compiling.state import Facts, World
 from ..interface import FOUND, GAVE_UP, NO_PLAN, Choice, Rank
 from ..language.terms import Term
-from .search import END, Cell, Propose, Reorder, Search, SearchDecision, SearchLimits
+from .search import END, Cell, Reorder, Search, SearchDecision, SearchLimits, SearchSetting
 
 RESTART_AFTER = 250
 """Nodes of the shortest random run; the others are multiples of it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSetting:
-    """What all strategies of one problem have in common."""
-
-    compiled: CompiledDomain
-    tasks: Sequence[Term]
-    new_world: Callable[[], World]
-    goal: CompiledMethod | None = None
-    depth: int | None = None
-    notes: Notes | None = None
-    propose: Propose | None = None
-    reorder: Reorder | None = None
-
-    def search(
-        self, world: World, limits: SearchLimits, reorder: Reorder | None = None, costs: Costs | None = None
-    ) -> Search:
-        """Return a search from the start."""
-        return Search(
-            self.compiled,
-            world,
-            self.tasks,
-            replace(limits, depth=self.depth),
-            goal=self.goal,
-            notes=self.notes,
-            propose=self.propose,
-            reorder=reorder or self.reorder,
-            costs=costs,
-        )
 
 
 def by_rank(rank: Rank) -> Reorder:
@@ -65,25 +35,12 @@ def by_rank(rank: Rank) -> Reorder:
     return ranked
 
 
-class Strategy(Protocol):
+class Strategy(ABC):
     """A way to search, which can be interrupted after any number of nodes."""
 
-    outcome: str | None
-    """What came of it, None while it is not at an end."""
-    decisions: Sequence[SearchDecision]
-    nodes: int
-    failures: int
-    cost: float | None
-
-    def advance(self, nodes: int) -> None:
-        """Look at so many more nodes, or fewer if it ends."""
-
-
-class DepthFirst:
-    """Searches depth first in the order of the domain; complete, and at once where the domain says where to go."""
-
-    def __init__(self, setting: SearchSetting, length: int | None = None) -> None:
+    def __init__(self, setting: SearchSetting) -> None:
         self.outcome: str | None = None
+        """What came of it, None while it is not at an end."""
         self.decisions: Sequence[SearchDecision] = ()
         self.nodes = 0
         self.failures = 0
@@ -92,23 +49,41 @@ class DepthFirst:
         """What the cheapest plan costs that was found so far, where costs matter."""
         self._setting = setting
         self._world = setting.new_world()
-        self._limits = SearchLimits(length=None if length is None else len(setting.tasks) + length)
-        self._search = self._begin()
 
     def advance(self, nodes: int) -> None:
         """Look at so many more nodes, or fewer if it ends."""
         last = self.nodes + nodes
         while self.outcome is None and self.nodes < last:
-            nodes_before, failures_before = self._search.nodes, self._search.failures
-            try:
-                self._search.advance(last - self.nodes)
-            finally:
-                self.nodes += self._search.nodes - nodes_before
-                self.failures += self._search.failures - failures_before
-            if self._search.found:
-                self._found()
-            elif self._search.exhausted:
-                self._widen()
+            self._go_on(last)
+
+    @abstractmethod
+    def _go_on(self, last: int) -> None:
+        """Look at some nodes, until there were ``last`` of them at most."""
+
+    def _run(self, search: Search, last: int) -> None:
+        """Let a search go on until there were ``last`` nodes, and count what it does."""
+        nodes, failures = search.nodes, search.failures
+        try:
+            search.advance(last - self.nodes)
+        finally:
+            self.nodes += search.nodes - nodes
+            self.failures += search.failures - failures
+
+
+class DepthFirst(Strategy):
+    """Searches depth first in the order of the domain; complete, and at once where the domain says where to go."""
+
+    def __init__(self, setting: SearchSetting, length: int | None = None) -> None:
+        super().__init__(setting)
+        self._limits = SearchLimits(length=None if length is None else len(setting.tasks) + length)
+        self._search = self._begin()
+
+    def _go_on(self, last: int) -> None:
+        self._run(self._search, last)
+        if self._search.found:
+            self._found()
+        elif self._search.exhausted:
+            self._widen()
 
     def _found(self) -> None:
         self.outcome, self.decisions = FOUND, self._search.decisions
@@ -127,7 +102,7 @@ class DepthFirst:
         self._search = self._begin()
 
     def _begin(self) -> Search:
-        return self._setting.search(self._world, self._limits)
+        return Search(self._setting, self._world, self._limits)
 
 
 class Cheapest(DepthFirst):
@@ -150,46 +125,32 @@ class Cheapest(DepthFirst):
 
     def _begin(self) -> Search:
         self._costs.paid = 0.0
-        return self._setting.search(self._world, self._limits, costs=self._costs)
+        return Search(self._setting, self._world, self._limits, costs=self._costs)
 
 
-class Restarts:
+class Restarts(Strategy):
     """Searches with choices in random order, from the start again and again, for now and then longer (Luby)."""
 
     def __init__(self, setting: SearchSetting) -> None:
-        self.outcome: str | None = None
-        self.decisions: Sequence[SearchDecision] = ()
-        self.nodes = 0
-        self.failures = 0
-        self.cost: float | None = None
-        self._setting = setting
-        self._world = setting.new_world()
+        super().__init__(setting)
         self._random = random.Random(0)
-        self._run = 0
+        self._runs = 0
         self._search: Search | None = None
         self._end = 0
 
-    def advance(self, nodes: int) -> None:
-        """Look at so many more nodes, or fewer if it ends."""
-        last = self.nodes + nodes
-        while self.outcome is None and self.nodes < last:
-            search = self._search or self._restart()
-            nodes_before, failures_before = search.nodes, search.failures
-            try:
-                search.advance(min(last, self._end) - self.nodes)
-            finally:
-                self.nodes += search.nodes - nodes_before
-                self.failures += search.failures - failures_before
-            if search.found:
-                self.outcome, self.decisions = FOUND, search.decisions
-            elif search.exhausted or self.nodes >= self._end:
-                search.leave()
-                self._search = None
+    def _go_on(self, last: int) -> None:
+        search = self._search or self._restart()
+        self._run(search, min(last, self._end))
+        if search.found:
+            self.outcome, self.decisions = FOUND, search.decisions
+        elif search.exhausted or self.nodes >= self._end:
+            search.leave()
+            self._search = None
 
     def _restart(self) -> Search:
-        self._run += 1
-        self._end = self.nodes + RESTART_AFTER * luby(self._run)
-        self._search = self._setting.search(self._world, SearchLimits(), self._shuffled)
+        self._runs += 1
+        self._end = self.nodes + RESTART_AFTER * luby(self._runs)
+        self._search = Search(self._setting, self._world, SearchLimits(), reorder=self._shuffled)
         return self._search
 
     def _shuffled(self, task: Term, found: list[Expansion], world: World) -> list[Expansion]:
@@ -247,17 +208,11 @@ class _Opening:
     ways: Iterator[Expansion]
 
 
-class Tabled:
+class Tabled(Strategy):
     """Works out which states each task can end in, until the tasks of the problem end, or nothing new comes."""
 
     def __init__(self, setting: SearchSetting) -> None:
-        self.outcome: str | None = None
-        self.decisions: Sequence[SearchDecision] = ()
-        self.nodes = 0
-        self.failures = 0
-        self.cost: float | None = None
-        self._depth = setting.depth
-        self._world = setting.new_world()
+        super().__init__(setting)
         self._facts: Facts = self._world.facts
         self._functions = Functions(setting.compiled, self._world, None, setting.goal, None)
         self._cells: dict[tuple[Term, Cell], Cell] = {}
@@ -268,25 +223,22 @@ class Tabled:
         self._agenda: list[_Point | _Opening] = []
         self._put(_Point(self._root, self._network(setting.tasks), self._here()))
 
-    def advance(self, nodes: int) -> None:
-        """Look at so many more nodes, or fewer if it ends."""
-        last = self.nodes + nodes
-        while self.outcome is None and self.nodes < last:
-            if not self._agenda:
-                self.outcome = NO_PLAN
-                return
-            self.nodes += 1
-            item = self._agenda.pop()
-            if isinstance(item, _Opening):
-                self._open(item)
-            else:
-                self._proceed(item)
-            if self._root.ends:
-                self._found(next(iter(self._root.ends.values())))
+    def _go_on(self, last: int) -> None:
+        if not self._agenda:
+            self.outcome = NO_PLAN
+            return
+        self.nodes += 1
+        item = self._agenda.pop()
+        if isinstance(item, _Opening):
+            self._open(item)
+        else:
+            self._proceed(item)
+        if self._root.ends:
+            self._found(next(iter(self._root.ends.values())))
 
     def _found(self, end: _Point) -> None:
         self.decisions = _decisions(end)
-        too_long = self._depth is not None and len(self.decisions) > self._depth
+        too_long = self._setting.depth is not None and len(self.decisions) > self._setting.depth
         self.outcome = GAVE_UP if too_long else FOUND
 
     def _proceed(self, point: _Point) -> None:
