@@ -49,7 +49,7 @@ class Edge:
 class Graph:
     """Nodes and edges with a title; a forest is drawn as a tree, anything else in layers.
 
-    >>> Graph.of_tree("Plan", [(Node("a", "deliver"), None), (Node("b", "go"), "a")]).edges
+    >>> Graph.of_tree("Plan", [(GraphNode("a", "deliver"), None), (GraphNode("b", "go"), "a")]).edges
     (Edge(source='a', target='b', label='', dashed=False),)
     """
 

@@ -97,7 +97,7 @@ def resume_run(
 
     Raises:
         NotFound: There is no such run.
-        JournalError: Another process carries it out, or its journal is damaged.
+        PlanJournalError: Another process carries it out, or its journal is damaged.
     """
     run = plan_runs(how.runs, workspace).find(name)
     return _carried_out(run, planner_for(run.domain), _toolbox(workspace, how), how)

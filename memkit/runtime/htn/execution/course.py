@@ -255,7 +255,7 @@ class Course:
         """Take every entry of the journal at ``path``.
 
         Raises:
-            JournalError: An entry is not what this run could have written.
+            PlanJournalError: An entry is not what this run could have written.
         """
         for number, entry in enumerate(entries, 1):
             try:

@@ -80,7 +80,7 @@ class Executor:
         A plan for the problem that was found already may be handed in as ``result``.
 
         Raises:
-            JournalError: The journal is of another problem, or cannot be written.
+            PlanJournalError: The journal is of another problem, or cannot be written.
         """
         self._course = Course(self._planner.domain, problem, self._name)
         if self._journal is not None and self._journal.entries:

@@ -31,31 +31,13 @@ from .terms import (
 T = TypeVar("T")
 
 _DOMAIN_KEYS = (
-    "name",
-    "description",
-    "types",
-    "predicates",
-    "functions",
-    "constants",
-    "objects",
-    "state",
-    "tasks",
-    "operators",
+    "name", "description", "types", "predicates", "functions", "constants", "objects", "state", "tasks", "operators",
     "methods",
-)
+)  # fmt: skip
 _OPERATOR_KEYS = (
-    "name",
-    "description",
-    "parameters",
-    "preconditions",
-    "add",
-    "remove",
-    "effects",
-    "cost",
-    "tool",
-    "arguments",
+    "name", "description", "parameters", "preconditions", "add", "remove", "effects", "cost", "tool", "arguments",
     "idempotent",
-)
+)  # fmt: skip
 _METHOD_KEYS = ("name", "description", "task", "variables", "preconditions", "subtasks", "ordering", "learned")
 _TASK_KEYS = ("description", "parameters", "effects")
 _PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks", "ordering", "goal")
