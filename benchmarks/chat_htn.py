@@ -17,10 +17,10 @@ from typing import Any
 from hostile_proposals import DOMAIN, LEARNED, PROBLEM, cases
 from table import print_rows
 
-from memkit.learned.asking import AskedModel
+from memkit.domains.gaps import AskedModel
 from memkit.llm.rules.model import ReferenceModel
-from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
-from memkit.runtime.htn.question import Question, read_answer
+from memkit.runtime.htn.core import Consultation, Domain, HTNPlanner, Method, Problem
+from memkit.runtime.htn.learning.gaps import GapQuestion, read_answer
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 SEED = 7
@@ -51,7 +51,7 @@ class Counted:
         self._model = AskedModel(ReferenceModel())
         self._known: set[tuple[Any, ...]] = set()
 
-    def ask(self, question: Question) -> Any:
+    def ask(self, question: GapQuestion) -> Any:
         """Return the reference model's answer."""
         gap = (question.task, frozenset(question.state))
         self.asked += 1
@@ -62,7 +62,9 @@ class Counted:
 
 def taken(answer: Any) -> bool:
     """Return whether the planner takes a proposal."""
-    asking = HTNPlanner(domain=DOMAIN, learned=[LEARNED], llm_decompose=AskedModel(SaysOnly(answer)), rounds=1)
+    asking = HTNPlanner(
+        domain=DOMAIN, learned=[LEARNED], llm_decompose=Consultation(AskedModel(SaysOnly(answer)), rounds=1)
+    )
     result = asking.solve_problem(PROBLEM)
     return result.found or result.proposals["accepted"] > 0 or bool(asking.lessons)
 

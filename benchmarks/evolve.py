@@ -25,7 +25,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error, read_program
+from memkit.runtime.evolve.core import EvolutionarySearcher, SearchSettings, fitness_mean_squared_error, read_program
 
 Points = Sequence[tuple[float, ...]]
 LINE: Points = tuple((index / 2,) for index in range(-10, 11))
@@ -136,9 +136,8 @@ def ours(case: Case, seed: int) -> tuple[bool, int]:
         seed_program=f"lambda {', '.join(parameters)}: x * 2",
         fitness_fn=partial(fitness_mean_squared_error, target=pairs),
         population_size=case.population,
-        functions=case.functions,
-        target_fitness=case.enough,
         seed=seed,
+        settings=SearchSettings(functions=case.functions, target_fitness=case.enough),
     )
     best = searcher.run(generations=case.generations)
     return case.is_hit(errors_of(case, read_program(best))), searcher.evaluations

@@ -21,7 +21,7 @@ from typing import Any
 
 from table import print_rows
 
-from memkit.domains import load_domain
+from memkit.domains.files import load_domain
 from memkit.hddl.interface import read_domain, read_problem, write_domain, write_problem
 from memkit.resources import resource
 from memkit.runtime.htn.core import Domain, Problem

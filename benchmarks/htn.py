@@ -201,7 +201,7 @@ def solve_folder(folder: Path) -> Iterator[Solved]:
         start = time.process_time()
         problem, domain = read_problem(path, read_domain(path.parent / "domain.hddl"))
         read = time.process_time() - start
-        planner = HTNPlanner(domain=domain, budget=Budget(nodes=None, seconds=15.0), clock=time.process_time)
+        planner = HTNPlanner(domain=domain, budget=Budget(nodes=None, seconds=15.0, clock=time.process_time))
         first, _ = _solved(planner, problem)
         again, result = _solved(planner, problem)
         plan = result.plan or []

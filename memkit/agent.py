@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
 from memkit.agent_session import AgentSession, Place
 from memkit.errors import UsageError
 from memkit.policies.recorded_calls import recordable
-from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.runtime.guard.core import Judge
-from memkit.runtime.htn.core import Domain, HTNPlanner, Method
+from memkit.runtime.htn.language.domain import Domain
+from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.bound import declared_tools
 from memkit.runtime.loop.chores import Chore, Chores
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
@@ -318,7 +318,7 @@ class ReferenceAgent:
     def _put_together(self, memory_tools: Any, memory: VirtualContextMemory) -> AgentLoop:
         parts, proposals = self.parts, Proposals()
         planners = {
-            name: HTNPlanner(domain=domain, llm_decompose=proposals, learned=parts.learned.get(name, ()))
+            name: DomainPlanner(domain, parts.learned.get(name, ()), proposals)
             for name, domain in parts.domains.items()
         }
         planner = HybridPlanner(htn=planners, proposals=proposals)
@@ -398,8 +398,29 @@ class _ObjectingTools(Tools):
         return against, True
 
 
-def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> EvolutionarySearcher:
+class DomainPlanner:
+    """A domain with what it knows; what plans in it is loaded when the first plan is asked for."""
+
+    def __init__(self, domain: Domain, learned: Sequence[Method], proposals: Proposals) -> None:
+        self.domain = domain
+        self.learned = learned
+        self._proposals = proposals
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the planner itself has of that name."""
+        return getattr(self._planner, name)
+
+    @cached_property
+    def _planner(self) -> Any:
+        from memkit.runtime.htn.planner import HTNPlanner
+
+        return HTNPlanner(domain=self.domain, llm_decompose=self._proposals, learned=self.learned)
+
+
+def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> Any:
     """Return an evolutionary search for an expression through ``pairs`` of x and wanted y."""
+    from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
+
     fitness = partial(fitness_mean_squared_error, target=list(pairs))
     return EvolutionarySearcher(seed_program=seed_program or "lambda x: x", fitness_fn=fitness, seed=SEED)
 

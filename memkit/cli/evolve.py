@@ -18,9 +18,7 @@ from memkit.cli.progress import GenerationProgress, Stopping
 from memkit.cli.store import store_if_any
 from memkit.cli.trust import with_trust
 from memkit.errors import UsageError
-from memkit.evolution.runs.carrying import Audience
-from memkit.evolution.runs.evolution import INTERRUPTED
-from memkit.evolution.runs.outcome import Evolved
+from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved
 from memkit.sandbox import RUNTIMES
 from memkit.terminal import counted
 from memkit.use_cases.evolution import EvolutionRequest, evolve_program, resume_evolution

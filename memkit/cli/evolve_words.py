@@ -10,10 +10,9 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
-from memkit.evolution.runs.account import SHORT, Account
-from memkit.evolution.runs.folder import LATEST
-from memkit.evolution.runs.lineage import Step
-from memkit.evolution.runs.status import Status, status_of
+from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
+from memkit.evolution.folder import LATEST
+from memkit.evolution.individuals import LineageStep
 from memkit.store.files import write_whole
 from memkit.terminal import counted
 from memkit.use_cases.evolution import read_evolution, report_evolution
@@ -89,7 +88,7 @@ def report(front: Front, run: str, out: Path | None) -> None:
     front.answer({"out": str(path)}, f"Wrote {path}.")
 
 
-def _notes(account: Account) -> list[Diagnostic]:
+def _notes(account: EvolutionAccount) -> list[Diagnostic]:
     return [diagnostic("run", note, severity="warning") for note in account.notes]
 
 
@@ -116,7 +115,7 @@ def _status_lines(found: Status, spent: Mapping[str, float]) -> list[str]:
     return [*lines, *found.notes]
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: LineageStep) -> dict[str, Any]:
     judged = step.judged
     return {
         "id": judged.id,
@@ -129,7 +128,7 @@ def _step(step: Step) -> dict[str, Any]:
     }
 
 
-def _table(steps: list[Step]) -> list[str]:
+def _table(steps: list[LineageStep]) -> list[str]:
     rows = [("generation", "program", "operation", "score", "change")]
     for step in steps:
         judged = step.judged

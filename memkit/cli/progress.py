@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Self, TextIO
 
 from memkit.cli.output import Front
-from memkit.evolution.runs.evolution import Progress
+from memkit.evolution.carrying import Progress
 from memkit.terminal import one_line
 
 _EVERY = 5.0

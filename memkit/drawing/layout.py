@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memkit.terminal import one_line
 
-from .graph import Edge, Graph, Node
+from .graph import Edge, Graph, GraphNode
 
 LABEL_WIDTH = 64
 """Characters of a label that are drawn; the whole of it is in the tooltip."""
@@ -26,7 +27,7 @@ Point = tuple[float, float]
 class Box:
     """A node and the rectangle it is drawn in."""
 
-    node: Node
+    node: GraphNode
     x: float
     y: float
     width: float
@@ -39,7 +40,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Line:
+class EdgeLine:
     """An edge and the points it passes; ``curved`` lines leave and arrive horizontally."""
 
     edge: Edge
@@ -52,7 +53,7 @@ class Layout:
     """Everything placed, in pixels from the top left."""
 
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[EdgeLine, ...]
 
     @property
     def size(self) -> tuple[float, float]:
@@ -66,7 +67,7 @@ class Layout:
 def lay_out(graph: Graph) -> Layout:
     """Return where everything goes."""
     if not graph.is_forest:
-        from .layers import in_layers
+        from .layout import in_layers
 
         return in_layers(graph)
     depths = _depths(graph)
@@ -81,7 +82,7 @@ def shown(text: str) -> str:
     return one_line(text, LABEL_WIDTH)
 
 
-def size_of(node: Node) -> tuple[float, float]:
+def size_of(node: GraphNode) -> tuple[float, float]:
     """Return the width and the height of a node's box."""
     width = max(_columns(shown(node.label)) * CHARACTER, _columns(shown(node.note)) * SMALL_CHARACTER)
     return round(width + 2 * PADDING, 1), LINE + (NOTE_LINE if node.note else 0)
@@ -135,10 +136,10 @@ def _tree(graph: Graph, depths: Mapping[str, int], columns: Sequence[float]) -> 
     return Layout(tuple(boxes.values()), tuple(straight(edge, boxes) for edge in graph.edges))
 
 
-def straight(edge: Edge, boxes: Mapping[str, Box]) -> Line:
+def straight(edge: Edge, boxes: Mapping[str, Box]) -> EdgeLine:
     """Return the line from the right of one box to the left of another."""
     source, target = boxes[edge.source], boxes[edge.target]
-    return Line(edge, ((source.x + source.width, source.middle), (target.x, target.middle)))
+    return EdgeLine(edge, ((source.x + source.width, source.middle), (target.x, target.middle)))
 
 
 def _outline(graph: Graph, depths: Mapping[str, int]) -> Layout:
@@ -155,5 +156,148 @@ def _outline(graph: Graph, depths: Mapping[str, int]) -> Layout:
         source, target = boxes[edge.source], boxes[edge.target]
         stem = source.x + INDENT / 2
         points = ((stem, source.y + source.height), (stem, target.middle), (target.x, target.middle))
-        lines.append(Line(edge, points, curved=False))
+        lines.append(EdgeLine(edge, points, curved=False))
     return Layout(tuple(boxes.values()), tuple(lines))
+
+
+_SWEEPS = 6
+_ASIDE = 8.0
+"""How far below the others the edges run that lead back, so that both directions of a pair are seen."""
+_MOST_BENDS = 5000
+"""Where long edges would need more bends than this, they go straight."""
+
+
+def in_layers(graph: Graph) -> Layout:
+    """Return where everything goes; an edge that closes a cycle runs back to the left."""
+    forward = _without_cycles(graph)
+    ranks = _ranks(graph, forward)
+    paths = _paths(forward, ranks)
+    rows = _rows(graph, ranks, paths)
+    boxes, bends = _placed(graph, rows)
+    lines = [
+        _line_of_layers(
+            edge, [boxes[source], *(bends[bend] for bend in bends_of)], boxes[target], back=edge.source != source
+        )
+        for edge, (source, target), bends_of in zip(graph.edges, forward, paths, strict=True)
+    ]
+    return Layout(tuple(boxes.values()), tuple(lines))
+
+
+def _without_cycles(graph: Graph) -> list[tuple[str, str]]:
+    """Return the ends of each edge, turned round where the edge closes a cycle (depth first, in order)."""
+    children, state = graph.children(), dict.fromkeys((node.id for node in graph.nodes), 0)
+    back: set[tuple[str, str]] = set()
+    for start in [*graph.roots(), *state]:
+        stack = [(start, iter(children[start]))] if state[start] == 0 else []
+        while stack:
+            name, rest = stack[-1]
+            state[name] = 1
+            child = next(rest, None)
+            if child is None:
+                state[name] = 2
+                stack.pop()
+            elif state[child] == 1:
+                back.add((name, child))
+            elif state[child] == 0:
+                stack.append((child, iter(children[child])))
+    ends = [(edge.source, edge.target) for edge in graph.edges]
+    return [(end[1], end[0]) if end in back else end for end in ends]
+
+
+def _ranks(graph: Graph, forward: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Return the layer of each node: one behind the last of those that lead to it."""
+    leading: dict[str, int] = {node.id: 0 for node in graph.nodes}
+    following: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
+    for source, target in forward:
+        if source != target:
+            leading[target] += 1
+            following[source].append(target)
+    ranks = dict.fromkeys(leading, 0)
+    ready = [name for name, count in leading.items() if count == 0]
+    for name in ready:
+        for target in following[name]:
+            ranks[target] = max(ranks[target], ranks[name] + 1)
+            leading[target] -= 1
+            if leading[target] == 0:
+                ready.append(target)
+    return ranks
+
+
+Bend = tuple[int, int]
+"""A place where a long edge passes a layer: the number of the edge, and the layer."""
+Slot = str | Bend
+
+
+def _paths(forward: list[tuple[str, str]], ranks: Mapping[str, int]) -> list[list[Bend]]:
+    spans = [range(ranks[source] + 1, ranks[target]) for source, target in forward]
+    if sum(map(len, spans)) > _MOST_BENDS:
+        return [[] for _ in spans]
+    return [[(number, rank) for rank in span] for number, span in enumerate(spans)]
+
+
+def _rows(graph: Graph, ranks: Mapping[str, int], paths: list[list[Bend]]) -> list[list[Slot]]:
+    """Return the slots of each layer from top to bottom, ordered so that few edges cross."""
+    rows: list[list[Slot]] = [[] for _ in range(max(ranks.values(), default=-1) + 1)]
+    for name, rank in ranks.items():
+        rows[rank].append(name)
+    before: dict[Slot, list[Slot]] = {}
+    after: dict[Slot, list[Slot]] = {}
+    for edge, path in zip(graph.edges, paths, strict=True):
+        ends = sorted((edge.source, edge.target), key=lambda name: ranks[name])
+        chain: list[Slot] = [ends[0], *path, ends[1]]
+        for bend in path:
+            rows[bend[1]].append(bend)
+        for left, right in pairwise(chain):
+            after.setdefault(left, []).append(right)
+            before.setdefault(right, []).append(left)
+    for sweep in range(_SWEEPS):
+        neighbours = after if sweep % 2 else before
+        for row in reversed(rows) if sweep % 2 else rows:
+            _order(row, rows, neighbours)
+    return rows
+
+
+def _order(row: list[Slot], rows: list[list[Slot]], neighbours: Mapping[Slot, list[Slot]]) -> None:
+    """Sort one layer by the mean place of what each slot is joined to; what is joined to nothing keeps its place."""
+    places = {slot: place for each in rows for place, slot in enumerate(each)}
+    own = {slot: place for place, slot in enumerate(row)}
+
+    def wanted(slot: Slot) -> float:
+        joined = [places[each] for each in neighbours.get(slot, ())]
+        return sum(joined) / len(joined) if joined else own[slot]
+
+    row.sort(key=wanted)
+
+
+def _placed(graph: Graph, rows: list[list[Slot]]) -> tuple[dict[str, Box], dict[Bend, Point]]:
+    """Stack each layer around one common middle."""
+    nodes = {node.id: node for node in graph.nodes}
+    sizes = {name: size_of(node) for name, node in nodes.items()}
+    columns = column_places([max((sizes[s][0] for s in row if isinstance(s, str)), default=0.0) for row in rows])
+    heights = [sum((sizes[s][1] if isinstance(s, str) else 0) + GAP for s in row) for row in rows]
+    boxes: dict[str, Box] = {}
+    bends: dict[Bend, Point] = {}
+    for left, row, height in zip(columns, rows, heights, strict=True):
+        top = (max(heights) - height) / 2
+        for slot in row:
+            if isinstance(slot, str):
+                boxes[slot] = Box(nodes[slot], left, top, *sizes[slot])
+                top += sizes[slot][1] + GAP
+            else:
+                bends[slot] = (left, top)
+                top += GAP
+    return {name: boxes[name] for name in nodes}, bends
+
+
+def _line_of_layers(edge: Edge, path: list[Box | Point], target: Box, *, back: bool) -> EdgeLine:
+    source, *passed = path
+    assert isinstance(source, Box)
+    if source is target:
+        right, top = source.x + source.width, source.y
+        loop = ((right, source.middle), (right + 18, source.middle), (right + 18, top - 7), (right - 18, top - 7))
+        return EdgeLine(edge, (*loop, (right - 18, top)), curved=False)
+    aside = _ASIDE if back else 0.0
+    points: list[Point] = [(source.x + source.width, source.middle + aside)]
+    points += [point for point in passed if not isinstance(point, Box)]
+    points.append((target.x, target.middle + aside))
+    return EdgeLine(edge, tuple(reversed(points) if back else points))

@@ -1,19 +1,180 @@
-"""A task on disk: a program to start from, an evaluator that judges it, and settings where there are some."""
+"""What there is to evolve: a task folder or file in the common form, and the settings it may bring."""
 
 from __future__ import annotations
 
 import ast
+import math
 import sys
 import sysconfig
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from memkit.errors import UsageError
-from memkit.evolution.task_settings import TaskSettings, read_task_settings
 from memkit.runtime.evolve.core import EvolveError
 from memkit.runtime.evolve.source.species import Programs
 from memkit.sandbox.sandbox import source_of
+from memkit.store.yaml import load_yaml
+
+_THRESHOLDS = (0.5, 0.75, 0.9)
+"""OpenEvolve's own, where a task names none."""
+_HARMLESS = ("log_level", "log_dir", "checkpoint_interval", "file_suffix", "language", "evolution_trace", "llm")
+"""What is about OpenEvolve's own files and connections, and says nothing about the search."""
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """What a task says about its search. None means that it says nothing."""
+
+    iterations: int | None = None
+    """Programs to try."""
+    seed: int | None = None
+    patience: int | None = None
+    """In programs, as ``iterations``."""
+    timeout: float | None = None
+    memory: int | None = None
+    """Megabytes of one program."""
+    stages: bool = True
+    """Whether ``evaluate_stage1`` and what follows it are used where the evaluator has them."""
+    thresholds: tuple[float, ...] = _THRESHOLDS
+    instructions: str = ""
+    """What models are told about the task."""
+    rewrites: bool = False
+    """Whether models are asked for whole programs, not for SEARCH/REPLACE parts."""
+    max_length: int | None = None
+    """Characters of a program."""
+    modules: tuple[str, ...] = ()
+    """Installed modules that programs may import although the first one does not (``memkit: {modules: […]}``)."""
+    scratch: str | None = None
+    """A folder that programs may write in (``memkit: {scratch: NAME}``)."""
+    constant_answers: bool = False
+    """Whether a program may answer everything alike (``memkit: {constant_answers: true}``)."""
+    ignored: tuple[str, ...] = field(default=())
+    """Keys that say nothing here, and values that make no sense, in words."""
+
+
+def read_task_settings(file: Path) -> TaskSettings:
+    """Return what ``file`` says.
+
+    Raises:
+        UsageError: It is no YAML, or no mapping. Unknown keys and odd values are named in ``ignored``.
+    """
+    data = load_yaml(file).data
+    if data is None:
+        return TaskSettings()
+    reading = _Reading(data if isinstance(data, dict) else {})
+    if not isinstance(data, dict):
+        reading.ignored.append(f"{file.name} holds no settings")
+    values: dict[str, Any] = {
+        "iterations": reading.whole("max_iterations", least=1),
+        "seed": reading.whole("random_seed") if "random_seed" in data else reading.whole("database.random_seed"),
+        "patience": reading.whole("early_stopping_patience", least=1),
+        "timeout": reading.number("evaluator.timeout"),
+        "memory": reading.whole("evaluator.memory_limit_mb", least=16),
+        "stages": reading.truth("evaluator.cascade_evaluation"),
+        "thresholds": reading.numbers("evaluator.cascade_thresholds"),
+        "instructions": reading.text("prompt.system_message") or reading.text("llm.system_message"),
+        "max_length": reading.whole("max_code_length", least=1),
+        "modules": reading.texts("memkit.modules"),
+        "scratch": reading.text("memkit.scratch"),
+        "constant_answers": reading.truth("memkit.constant_answers"),
+    }
+    by_diff = reading.truth("diff_based_evolution")
+    values["rewrites"] = None if by_diff is None else not by_diff
+    given = {name: value for name, value in values.items() if value is not None}
+    return TaskSettings(**given, ignored=(*reading.ignored, *reading.unread(), *_models(reading)))
+
+
+class _Reading:
+    """Reads values by dotted names and remembers which were read."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self._read: set[str] = set()
+        self.ignored: list[str] = []
+
+    def value(self, name: str) -> Any:
+        """Return a value, None where there is none."""
+        self._read.add(name)
+        value: Any = self._data
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value
+
+    def number(self, name: str) -> float | None:
+        """Return a finite number above 0."""
+        value = self._fitting(name, "a number above 0", lambda value: _is_number(value) and value > 0)
+        return None if value is None else float(value)
+
+    def whole(self, name: str, least: int = -(1 << 62)) -> int | None:
+        """Return a whole number."""
+
+        def fits(value: Any) -> bool:
+            return _is_number(value) and isinstance(value, int) and least <= value < 1 << 62
+
+        value: int | None = self._fitting(name, "a whole number of a fitting size", fits)
+        return value
+
+    def truth(self, name: str) -> bool | None:
+        """Return true or false."""
+        value: bool | None = self._fitting(name, "true or false", lambda value: isinstance(value, bool))
+        return value
+
+    def text(self, name: str) -> str | None:
+        """Return a text."""
+        value: str | None = self._fitting(name, "a text", lambda value: isinstance(value, str))
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """Return a list of texts."""
+        value = self._fitting(
+            name, "a list of texts", lambda value: _is_list(value, lambda item: isinstance(item, str))
+        )
+        return None if value is None else tuple(value)
+
+    def numbers(self, name: str) -> tuple[float, ...] | None:
+        """Return a list of finite numbers."""
+        value = self._fitting(name, "a list of numbers", lambda value: _is_list(value, _is_number))
+        return None if value is None else tuple(map(float, value))
+
+    def _fitting(self, name: str, wanted: str, fits: Callable[[Any], bool]) -> Any:
+        """Return a value if it is what is ``wanted``; None where it is not, or is not there."""
+        value = self.value(name)
+        if value is None or fits(value):
+            return value
+        self.ignored.append(f"{name} is {value!r:.40}, not {wanted}")
+        return None
+
+    def unread(self) -> Iterator[str]:
+        """Yield the names of what the file says and nothing asked for."""
+        for name, value in self._data.items():
+            if name in _HARMLESS or name in self._read:
+                continue
+            if isinstance(value, Mapping) and any(read.startswith(f"{name}.") for read in self._read):
+                yield from (f"{name}.{inner}" for inner in value if f"{name}.{inner}" not in self._read)
+            else:
+                yield str(name)
+
+
+def _models(reading: _Reading) -> Iterator[str]:
+    """Yield in words which models the task names: who runs it chooses with whom to speak, and pays."""
+    listed = reading.value("llm.models")
+    entries = [entry.get("name") for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+    names = [*entries, reading.value("llm.primary_model"), reading.value("llm.secondary_model")]
+    named = ", ".join(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+    if named:
+        yield f"models are chosen with --provider (the task was made for {named})"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_list(value: Any, of: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(of, value))
+
 
 _LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.If)
 """What runs later than the import of a program, or not at all."""
@@ -21,7 +182,7 @@ PROGRAM, EVALUATOR, SETTINGS = "initial_program.py", "evaluator.py", ("config.ya
 
 
 @dataclass(frozen=True)
-class Task:
+class EvolutionTask:
     """What is to be evolved, and what judges it."""
 
     program: Path
@@ -51,7 +212,7 @@ class Task:
             raise UsageError(f"{self.program}: {problem}", path=str(self.program)) from None
 
 
-def find_task(program: Path, evaluator: Path | None = None, settings: Path | None = None) -> Task:
+def find_task(program: Path, evaluator: Path | None = None, settings: Path | None = None) -> EvolutionTask:
     """Return the task of a program and its evaluator, or of a folder in OpenEvolve's form.
 
     Args:
@@ -75,9 +236,9 @@ def find_task(program: Path, evaluator: Path | None = None, settings: Path | Non
     program = _existing(program, "The program to start from")
     read = read_task_settings(_existing(settings, "The settings of the task")) if settings else TaskSettings()
     seed = source_of(program)
-    task = Task(program, _existing(evaluator, "The evaluator"), folder, seed, read)
+    task = EvolutionTask(program, _existing(evaluator, "The evaluator"), folder, seed, read)
     task.species()
-    return Task(
+    return EvolutionTask(
         task.program, task.evaluator, folder, seed, read, tuple(dict.fromkeys([*read.modules, *_modules(task)]))
     )
 
@@ -93,7 +254,7 @@ def _existing(path: Path, what: str) -> Path:
     return path.resolve()
 
 
-def _modules(task: Task) -> list[str]:
+def _modules(task: EvolutionTask) -> list[str]:
     """Return the installed modules that the program to start from imports, and what they cannot do without.
 
     Raises:

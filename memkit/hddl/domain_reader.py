@@ -7,19 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.runtime.htn.checks import check_domain
 from memkit.runtime.htn.core import Domain, HtnError, Literal, Method, Operator, Parameter, Task, parse_condition
-from memkit.runtime.htn.start import read_items
-from memkit.runtime.htn.terms import Head
+from memkit.runtime.htn.language.domain import check_domain
+from memkit.runtime.htn.language.start import read_items
+from memkit.runtime.htn.language.terms import Head
 
-from .conditions import read_conditions
-from .effects import TOTAL_COST, read_effects
-from .forms import Form, Part, Word, form, parse, sections, word, words_of
-from .networks import KEYS, read_network
-from .notes import read_notes
-from .source import Source
-from .types import Types
-from .vocabulary import Vocabulary, bound, typed_groups
+from .clauses import KEYS, TOTAL_COST, read_conditions, read_effects, read_network
+from .forms import HddlList, HddlText, HddlWord, Part, form, parse, read_notes, sections, word, words_of
+from .vocabulary import HddlNames, Types, bound, typed_groups
 
 _SECTIONS = (
     ":requirements", ":types", ":constants", ":predicates", ":functions", ":task", ":method", ":action",
@@ -39,20 +34,20 @@ _DOMAIN_NOTES = ("description", "state")
 class _Reading:
     """A domain half read."""
 
-    source: Source
-    words: Vocabulary
+    source: HddlText
+    words: HddlNames
     constants: dict[str, str] = field(default_factory=dict)
     places: dict[tuple[str | int, ...], int] = field(default_factory=dict)
     """Where the things stand that a check of the whole domain may find fault with."""
     costs: bool = False
 
 
-def domain_from(source: Source) -> Domain:
+def domain_from(source: HddlText) -> Domain:
     """Return the domain of a text; raises ``UsageError`` with line and column for the first thing that is wrong."""
     given = parse(source)
     name = defined_name(source, given, "domain")
     types = Types(source)
-    reading = _Reading(source, Vocabulary(source, types))
+    reading = _Reading(source, HddlNames(source, types))
     parts = _by_section(source, given)
     groups = [group for each in parts[":types"] for group in typed_groups(source, each[1:])]
     reading.places |= {("types", str(name)): name.at for names, _ in groups for name in names}
@@ -78,7 +73,7 @@ def domain_from(source: Source) -> Domain:
     return domain
 
 
-def defined_name(source: Source, given: Form, what: str) -> Word:
+def defined_name(source: HddlText, given: HddlList, what: str) -> HddlWord:
     """Return the name behind ``define``; raises ``UsageError`` where the text defines something else."""
     heading = form(source, given[1], f"({what} NAME)") if len(given) > 1 else given
     if heading.head != what or len(heading) != 2:
@@ -87,21 +82,21 @@ def defined_name(source: Source, given: Form, what: str) -> Word:
     return word(source, heading[1], f"the name of the {what}")
 
 
-def _by_section(source: Source, given: Form) -> dict[str, list[Form]]:
-    found: dict[str, list[Form]] = {key: [] for key in _SECTIONS}
+def _by_section(source: HddlText, given: HddlList) -> dict[str, list[HddlList]]:
+    found: dict[str, list[HddlList]] = {key: [] for key in _SECTIONS}
     for part in given[2:]:
         section = form(source, part, "a part of the domain")
         if section.head in _UNSUPPORTED:
             raise source.error(section.at, f"{_UNSUPPORTED[section.head]} ({section[0]}) are not supported.")
         if section.head not in found:
-            shown = section[0] if section and isinstance(section[0], Word) else "(…)"
+            shown = section[0] if section and isinstance(section[0], HddlWord) else "(…)"
             message = f"a domain has no part {shown} that memkit reads. It reads {', '.join(_SECTIONS)}."
             raise source.error(section.at, message)
         found[section.head].append(section)
     return found
 
 
-def _predicates(reading: _Reading, parts: list[Form]) -> dict[str, tuple[str, ...]]:
+def _predicates(reading: _Reading, parts: list[HddlList]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for part in (each for section in parts for each in section[1:]):
         given = form(reading.source, part, "a predicate")
@@ -113,14 +108,14 @@ def _predicates(reading: _Reading, parts: list[Form]) -> dict[str, tuple[str, ..
     return found
 
 
-def _functions(reading: _Reading, parts: list[Form]) -> dict[str, tuple[str, ...]]:
+def _functions(reading: _Reading, parts: list[HddlList]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for section in parts:
         rest: Iterator[Part] = iter(section[1:])
         for part in rest:
-            if isinstance(part, Word) and part == "-":
+            if isinstance(part, HddlWord) and part == "-":
                 kind = next(rest, part)
-                if not (isinstance(kind, Word) and kind.key == "number"):
+                if not (isinstance(kind, HddlWord) and kind.key == "number"):
                     raise reading.source.error(kind.at, "functions have numbers as values; others are not supported.")
                 continue
             given = form(reading.source, part, "a function")
@@ -135,7 +130,7 @@ def _functions(reading: _Reading, parts: list[Form]) -> dict[str, tuple[str, ...
     return found
 
 
-def _tasks(reading: _Reading, parts: list[Form]) -> dict[str, Task]:
+def _tasks(reading: _Reading, parts: list[HddlList]) -> dict[str, Task]:
     found: dict[str, Task] = {}
     for each in parts:
         name = _named(reading, each)
@@ -155,17 +150,17 @@ def _tasks(reading: _Reading, parts: list[Form]) -> dict[str, Task]:
     return found
 
 
-def _named(reading: _Reading, given: Form) -> Word:
+def _named(reading: _Reading, given: HddlList) -> HddlWord:
     if len(given) < 2:
         raise reading.source.error(given.at, f"{given[0]} needs a name.")
     return word(reading.source, given[1], f"the name of a {given.head[1:]}")
 
 
-def _parameters(reading: _Reading, given: dict[str, Form], *, loose: bool = False) -> tuple[Parameter, ...]:
+def _parameters(reading: _Reading, given: dict[str, HddlList], *, loose: bool = False) -> tuple[Parameter, ...]:
     return reading.words.parameters(given.get(":parameters", []), loose=loose)
 
 
-def _headed(reading: _Reading, each: Form) -> tuple[Word, dict[str, Form], tuple[Parameter, ...]]:
+def _headed(reading: _Reading, each: HddlList) -> tuple[HddlWord, dict[str, HddlList], tuple[Parameter, ...]]:
     """Declare an action, so that methods which stand before it can name it."""
     name = _named(reading, each)
     known = (":parameters", ":precondition", ":preconditions", ":effect", ":effects")
@@ -176,11 +171,16 @@ def _headed(reading: _Reading, each: Form) -> tuple[Word, dict[str, Form], tuple
 
 
 def _operator(
-    reading: _Reading, each: Form, name: Word, given: dict[str, Form], parameters: tuple[Parameter, ...], number: int
+    reading: _Reading,
+    each: HddlList,
+    name: HddlWord,
+    given: dict[str, HddlList],
+    parameters: tuple[Parameter, ...],
+    number: int,
 ) -> Operator:
     variables = bound(parameters)
-    precondition = given.get(":precondition", given.get(":preconditions", Form(each.at)))
-    effect = given.get(":effect", given.get(":effects", Form(each.at)))
+    precondition = given.get(":precondition", given.get(":preconditions", HddlList(each.at)))
+    effect = given.get(":effect", given.get(":effects", HddlList(each.at)))
     reading.places["operators", number] = each.at
     reading.places["operators", number, "preconditions"] = precondition.at
     for key in ("add", "remove", "effects", "cost"):
@@ -202,7 +202,7 @@ def _cost(reading: _Reading, cost: Any) -> Any:
     return 0 if reading.costs else 1
 
 
-def _method(reading: _Reading, each: Form, number: int) -> Method:
+def _method(reading: _Reading, each: HddlList, number: int) -> Method:
     name = _named(reading, each)
     known = (":parameters", ":task", ":precondition", ":preconditions", *KEYS)
     given = sections(reading.source, each[2:], known, f"the method {name}")
@@ -215,7 +215,7 @@ def _method(reading: _Reading, each: Form, number: int) -> Method:
 
 
 def method_of(
-    words: Vocabulary, name: str, given: dict[str, Form], parameters: tuple[Parameter, ...], each: Form
+    words: HddlNames, name: str, given: dict[str, HddlList], parameters: tuple[Parameter, ...], each: HddlList
 ) -> Method:
     """Return the method that a list of sections describes."""
     variables = bound(parameters)

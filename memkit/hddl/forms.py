@@ -1,12 +1,64 @@
-"""Words and lists in round brackets, each with its position in the text."""
+"""HDDL as text: a file's words and lists in round brackets with their places, and notes for memkit behind ``;@``."""
 
 from __future__ import annotations
 
+import difflib
+import json
 import re
-from collections.abc import Iterator
-from typing import Union
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union
 
-from .source import Source
+from memkit.errors import UsageError
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes; the largest problems of competitions have a tenth of it."""
+_MOST_COMPARED = 5000
+"""Among more names than this, looking for a similar one would take seconds."""
+
+
+@dataclass(frozen=True)
+class HddlText:
+    """A text with the name that errors call it by."""
+
+    name: str
+    text: str
+
+    def error(self, at: int, message: str) -> UsageError:
+        """Return the error that something is wrong at a position of the text."""
+        line = self.text.count("\n", 0, at) + 1
+        column = at - (self.text.rfind("\n", 0, at) + 1) + 1
+        return UsageError(f"{self.name}:{line}:{column}: {message}", path=self.name, line=line)
+
+
+def load_source(path: Path, *, name: str | None = None) -> HddlText:
+    """Return the text of a file; raises ``UsageError`` for what is not there, too large or no text."""
+    shown = name or str(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror or error}.", path=shown) from None
+    if len(content) > LARGEST:
+        raise UsageError(f"{shown} has more than {LARGEST >> 20} MiB, which no domain or problem needs.", path=shown)
+    try:
+        return HddlText(shown, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{shown}:{line}: this is not UTF-8 text.", path=shown, line=line) from None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return which known name was probably meant, or which there are."""
+    names = list(known)
+    if len(names) > _MOST_COMPARED:
+        return ""
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f" Did you mean {close[0]}?"
+    return f" Known: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else ""
+
 
 MOST_NESTED = 60
 """How deep lists may lie in each other; competition domains need ten."""
@@ -16,7 +68,7 @@ _TOKEN = re.compile(
 )
 
 
-class Word(str):
+class HddlWord(str):
     """A word of the text as it is spelled there."""
 
     __slots__ = ("at",)
@@ -28,7 +80,7 @@ class Word(str):
         return self.lower()
 
 
-class Form(list["Part"]):
+class HddlList(list["Part"]):
     """A list of words and lists."""
 
     __slots__ = ("at", "notes")
@@ -36,24 +88,24 @@ class Form(list["Part"]):
     def __init__(self, at: int) -> None:
         super().__init__()
         self.at = at
-        self.notes: list[Word] = []
+        self.notes: list[HddlWord] = []
         """What stands in it behind ``;@``: a comment to other programs, and data to this one."""
 
     @property
     def head(self) -> str:
         """Return the first word without regard to case, or nothing."""
-        return self[0].key if self and isinstance(self[0], Word) else ""
+        return self[0].key if self and isinstance(self[0], HddlWord) else ""
 
 
-Part = Union[Word, Form]  # noqa: UP007  (an alias that names itself)
+Part = Union[HddlWord, HddlList]  # noqa: UP007  (an alias that names itself)
 
 
-def parse(source: Source) -> Form:
+def parse(source: HddlText) -> HddlList:
     """Return the one list that the text holds; raises ``UsageError`` with the position of what is wrong.
 
     Works with a stack of its own, so that no nesting meets the recursion limit.
     """
-    top = Form(0)
+    top = HddlList(0)
     stack = [top]
     position, text = 0, source.text
     for found in _TOKEN.finditer(text):
@@ -62,7 +114,7 @@ def parse(source: Source) -> Form:
         position = found.end()
         kind = found.lastgroup
         if kind == "word" or kind == "note":
-            word = Word(found[0])
+            word = HddlWord(found[0])
             word.at = found.start()
             (stack[-1] if kind == "word" else stack[-1].notes).append(word)
         elif kind == "bracket":
@@ -74,11 +126,11 @@ def parse(source: Source) -> Form:
     return _only(source, top)
 
 
-def _bracket(source: Source, stack: list[Form], bracket: str, at: int) -> None:
+def _bracket(source: HddlText, stack: list[HddlList], bracket: str, at: int) -> None:
     if bracket == "(":
         if len(stack) > MOST_NESTED:
             raise source.error(at, f"lists are nested more than {MOST_NESTED} deep here.")
-        stack.append(Form(at))
+        stack.append(HddlList(at))
         stack[-2].append(stack[-1])
     elif len(stack) == 1:
         raise source.error(at, "this ')' closes nothing.")
@@ -86,43 +138,43 @@ def _bracket(source: Source, stack: list[Form], bracket: str, at: int) -> None:
         stack.pop()
 
 
-def _only(source: Source, top: Form) -> Form:
+def _only(source: HddlText, top: HddlList) -> HddlList:
     if not top:
         raise source.error(0, "the file is empty. A domain begins with (define (domain NAME).")
     first = top[0]
-    if not isinstance(first, Form) or first.head != "define":
+    if not isinstance(first, HddlList) or first.head != "define":
         raise source.error(first.at, "a file begins with (define (domain NAME) or (define (problem NAME).")
     if len(top) > 1:
         raise source.error(top[1].at, "something follows the end of the definition. Is a ')' too many before it?")
     return first
 
 
-def word(source: Source, part: Part, what: str) -> Word:
+def word(source: HddlText, part: Part, what: str) -> HddlWord:
     """Return a part that must be a word."""
-    if isinstance(part, Word):
+    if isinstance(part, HddlWord):
         return part
     raise source.error(part.at, f"here stands a list where {what} is expected.")
 
 
-def words_of(part: Part) -> Iterator[Word]:
+def words_of(part: Part) -> Iterator[HddlWord]:
     """Yield every word in a part, in any order; lists are never deeper than ``MOST_NESTED``."""
-    if isinstance(part, Word):
+    if isinstance(part, HddlWord):
         yield part
         return
     for each in part:
         yield from words_of(each)
 
 
-def form(source: Source, part: Part, what: str) -> Form:
+def form(source: HddlText, part: Part, what: str) -> HddlList:
     """Return a part that must be a list."""
-    if isinstance(part, Form):
+    if isinstance(part, HddlList):
         return part
     raise source.error(part.at, f"here stands '{part}' where {what} is expected, in brackets.")
 
 
-def sections(source: Source, parts: list[Part], known: tuple[str, ...], what: str) -> dict[str, Form]:
+def sections(source: HddlText, parts: list[Part], known: tuple[str, ...], what: str) -> dict[str, HddlList]:
     """Return what stands behind each keyword of ``:parameters (…) :task (…)``."""
-    found: dict[str, Form] = {}
+    found: dict[str, HddlList] = {}
     rest = iter(parts)
     for part in rest:
         key = word(source, part, f"a keyword of {what}")
@@ -135,3 +187,39 @@ def sections(source: Source, parts: list[Part], known: tuple[str, ...], what: st
             raise source.error(key.at, f"{key} stands here for the second time.")
         found[key.key] = form(source, value, f"what belongs to {key}")
     return found
+
+
+_KINDS: Mapping[str, Any] = {
+    "description": str, "tool": str, "idempotent": bool, "learned": bool, "declared": bool,
+    "arguments": dict, "undeclared": list, "effects": list, "state": list,
+}  # fmt: skip
+"""What each note holds; lists and objects are of texts."""
+_WANTED = {str: "a text", bool: "true or false", list: "a list of texts", dict: "an object of texts"}
+
+
+def read_notes(source: HddlText, given: HddlList, known: tuple[str, ...]) -> dict[str, Any]:
+    """Return the notes of a list by their key; raises ``UsageError`` with the place of one that is none."""
+    found: dict[str, Any] = {}
+    for note in given.notes:
+        key, _, value = note[2:].partition(":")
+        key = key.strip()
+        if key not in known:
+            raise source.error(note.at, f"';@' begins a note of memkit, and here is none of {', '.join(known)}.")
+        found[key] = _noted(source, note, key, value)
+    return found
+
+
+def _noted(source: HddlText, note: HddlWord, key: str, text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise source.error(note.at, f"the note {key} is not followed by JSON.") from None
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not isinstance(value, _KINDS[key]) or not all(isinstance(each, str) for each in inside):
+        raise source.error(note.at, f"the note {key} is {_WANTED[_KINDS[key]]}.")
+    return value
+
+
+def write_note(key: str, value: Any) -> str:
+    """Return a note as a line of its own."""
+    return f";@ {key}: {json.dumps(value)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from memkit.runtime.htn.core import Domain, Problem
+from memkit.runtime.htn.language.domain import Domain, Problem
 
-from .source import Source, load_source
+from .forms import HddlText, load_source
 
 SUFFIX = ".hddl"
 
@@ -22,10 +22,10 @@ def read_domain(path: Path, *, name: str | None = None) -> Domain:
 
 def domain_of_text(text: str, *, name: str) -> Domain:
     """Return the domain that a text is; raises ``UsageError`` as ``read_domain`` does."""
-    return _domain(Source(name, text))
+    return _domain(HddlText(name, text))
 
 
-def _domain(source: Source) -> Domain:
+def _domain(source: HddlText) -> Domain:
     from .domain_reader import domain_from
 
     return domain_from(source)
@@ -50,7 +50,7 @@ def problem_of_text(text: str, domain: Domain, *, name: str) -> Problem:
     """Return the problem that a text is; raises ``UsageError`` as ``read_domain`` does."""
     from .problem_reader import problem_from
 
-    return problem_from(Source(name, text), domain)[0]
+    return problem_from(HddlText(name, text), domain)[0]
 
 
 def write_domain(domain: Domain) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from memkit.errors import UsageError
-from memkit.runtime.htn.checks import check_problem
 from memkit.runtime.htn.core import (
     Condition,
     Domain,
@@ -17,17 +17,13 @@ from memkit.runtime.htn.core import (
     Term,
     parse_number,
 )
-from memkit.runtime.htn.terms import Head
+from memkit.runtime.htn.language.domain import check_problem
+from memkit.runtime.htn.language.terms import Head
 
-from .conditions import read_conditions
+from .clauses import KEYS, TOTAL_COST, Network, read_conditions, read_network
 from .domain_reader import defined_name
-from .effects import TOTAL_COST
-from .forms import Form, Word, form, parse, sections, word
-from .names import plain_name
-from .networks import KEYS, Network, read_network
-from .source import Source
-from .types import Types
-from .vocabulary import Vocabulary, bound
+from .forms import HddlList, HddlText, HddlWord, form, parse, sections, word
+from .vocabulary import HddlNames, Types, bound
 
 _SECTIONS = (":domain", ":requirements", ":objects", ":htn", ":htn-ti", ":init", ":goal", ":metric")
 _UNSUPPORTED = {":constraints": "constraints on the course of a plan"}
@@ -35,7 +31,7 @@ INITIAL = "initial-tasks"
 """The task that stands for initial tasks with variables of their own."""
 
 
-def problem_from(source: Source, domain: Domain) -> tuple[Problem, Domain]:
+def problem_from(source: HddlText, domain: Domain) -> tuple[Problem, Domain]:
     """Return the problem of a text, and the domain it is to be solved in.
 
     Where the initial tasks have variables, the domain has one more method, which does the one task of the problem.
@@ -51,7 +47,7 @@ def problem_from(source: Source, domain: Domain) -> tuple[Problem, Domain]:
         raise UsageError(f"{error}{other}", path=error.path, line=error.line) from None
 
 
-def _read(source: Source, at: int, name: str, parts: dict[str, Form], domain: Domain) -> tuple[Problem, Domain]:
+def _read(source: HddlText, at: int, name: str, parts: dict[str, HddlList], domain: Domain) -> tuple[Problem, Domain]:
     words = _vocabulary(source, domain)
     objects = dict(domain.objects)
     if ":objects" in parts:
@@ -76,14 +72,14 @@ def _read(source: Source, at: int, name: str, parts: dict[str, Form], domain: Do
     return problem, domain
 
 
-def _by_section(source: Source, given: Form) -> dict[str, Form]:
-    found: dict[str, Form] = {}
+def _by_section(source: HddlText, given: HddlList) -> dict[str, HddlList]:
+    found: dict[str, HddlList] = {}
     for part in given[2:]:
         section = form(source, part, "a part of the problem")
         if section.head in _UNSUPPORTED:
             raise source.error(section.at, f"{_UNSUPPORTED[section.head]} ({section[0]}) are not supported.")
         if section.head not in _SECTIONS:
-            shown = section[0] if section and isinstance(section[0], Word) else "(…)"
+            shown = section[0] if section and isinstance(section[0], HddlWord) else "(…)"
             message = f"a problem has no part {shown} that memkit reads. It reads {', '.join(_SECTIONS)}."
             raise source.error(section.at, message)
         if section.head in found:
@@ -92,7 +88,7 @@ def _by_section(source: Source, given: Form) -> dict[str, Form]:
     return found
 
 
-def _other_domain(source: Source, given: Form | None, domain: Domain) -> str:
+def _other_domain(source: HddlText, given: HddlList | None, domain: Domain) -> str:
     """Return that a problem says to belong to another domain, for the case that something does not fit; else nothing.
 
     It is no fault by itself: there are competition problems that name their domain so. A name may also have been
@@ -106,11 +102,11 @@ def _other_domain(source: Source, given: Form | None, domain: Domain) -> str:
     return f" The problem is one of the domain {name}, and the domain here is {domain.name}."
 
 
-def _vocabulary(source: Source, domain: Domain) -> Vocabulary:
+def _vocabulary(source: HddlText, domain: Domain) -> HddlNames:
     """Return the names of a domain, whatever language it was read from."""
     types = Types(source)
     types.take(domain.types)
-    words = Vocabulary(source, types)
+    words = HddlNames(source, types)
     words.predicates = {name.lower(): (name, len(kinds)) for name, kinds in domain.predicates.items()}
     words.functions = {name.lower(): (name, len(kinds)) for name, kinds in domain.functions.items()}
     words.objects = {name.lower(): name for name in domain.objects}
@@ -124,7 +120,7 @@ def _width(operator: Operator) -> int:
     return len(operator.parameters)
 
 
-def _init(words: Vocabulary, given: Form | None) -> tuple[tuple[Term, ...], dict[Term, int | float]]:
+def _init(words: HddlNames, given: HddlList | None) -> tuple[tuple[Term, ...], dict[Term, int | float]]:
     facts: dict[Term, None] = {}
     denied: dict[Term, int] = {}
     numbers: dict[Term, int | float] = {}
@@ -135,7 +131,7 @@ def _init(words: Vocabulary, given: Form | None) -> tuple[tuple[Term, ...], dict
         elif each.head == "not" and len(each) == 2:
             fact = words.term(form(words.source, each[1], "a fact"), words.predicates, "predicate", {})
             denied[fact] = each.at
-        elif each.head == "at" and len(each) == 3 and isinstance(each[2], Form):
+        elif each.head == "at" and len(each) == 3 and isinstance(each[2], HddlList):
             raise words.source.error(each.at, "facts that come true at a time (timed literals) are not supported.")
         else:
             facts[words.term(each, words.predicates, "predicate", {})] = None
@@ -144,7 +140,7 @@ def _init(words: Vocabulary, given: Form | None) -> tuple[tuple[Term, ...], dict
     return tuple(facts), numbers
 
 
-def _value(words: Vocabulary, each: Form, numbers: dict[Term, int | float]) -> None:
+def _value(words: HddlNames, each: HddlList, numbers: dict[Term, int | float]) -> None:
     if len(each) != 3:
         raise words.source.error(each.at, "a value is written (= (fuel t1) 10).")
     target = form(words.source, each[1], "a function")
@@ -163,16 +159,16 @@ def _value(words: Vocabulary, each: Form, numbers: dict[Term, int | float]) -> N
         raise words.source.error(each.at, f"this function has a value already: {numbers[fluent]}.")
 
 
-def _refuse_metric(source: Source, given: Form | None) -> None:
+def _refuse_metric(source: HddlText, given: HddlList | None) -> None:
     if given is None:
         return
     what = given[2] if len(given) == 3 else given
-    fits = given[1:2] and isinstance(given[1], Word) and given[1].key == "minimize"
-    if not (fits and isinstance(what, Form) and what.head == TOTAL_COST and len(what) == 1):
+    fits = given[1:2] and isinstance(given[1], HddlWord) and given[1].key == "minimize"
+    if not (fits and isinstance(what, HddlList) and what.head == TOTAL_COST and len(what) == 1):
         raise source.error(given.at, "a metric other than (:metric minimize (total-cost)) is not supported.")
 
 
-def _goal(words: Vocabulary, given: Form | None) -> tuple[Condition, ...]:
+def _goal(words: HddlNames, given: HddlList | None) -> tuple[Condition, ...]:
     if given is None or len(given) == 1:
         return ()
     if len(given) > 2:
@@ -180,7 +176,7 @@ def _goal(words: Vocabulary, given: Form | None) -> tuple[Condition, ...]:
     return read_conditions(words, form(words.source, given[1], "a condition"), {})
 
 
-def _network(words: Vocabulary, given: Form | None) -> tuple[tuple[Parameter, ...], Network]:
+def _network(words: HddlNames, given: HddlList | None) -> tuple[tuple[Parameter, ...], Network]:
     if given is None:
         return (), Network()
     parts = sections(words.source, given[1:], (":parameters", *KEYS), ":htn")
@@ -194,3 +190,15 @@ def _initial(name: str, parameters: tuple[Parameter, ...], network: Network) -> 
         f"initial-{name}", Head(INITIAL, (), {}), network.conditions, network.subtasks, variables=parameters,
         ordering=network.ordering,
     )  # fmt: skip
+
+
+_LONGEST = 64
+
+
+def plain_name(name: str) -> str:
+    """Return a name of small letters, digits, - and _ for one that may have any; nothing if none of it is left.
+
+    >>> plain_name("Rover GTOHP")
+    'rover-gtohp'
+    """
+    return re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:_LONGEST]

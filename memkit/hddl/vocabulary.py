@@ -1,25 +1,144 @@
-"""The names of a domain: compared without regard to case, and kept as they were spelled where they were declared."""
+"""What names may be used, and how: types, predicates, functions, tasks and objects of a domain being read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from memkit.runtime.htn.core import Parameter, Term
 
-from .forms import Form, Part, Word, word
-from .source import Source, hint
-from .types import ROOT, Types
+from .forms import HddlList, HddlText, HddlWord, Part, hint, word
+
+ROOT = "object"
+_NEARLY = 0.75
+"""How alike two names are of which one may be the other misspelt: one letter of five, or two that changed places."""
+
+
+class Types:
+    """Types by name, compared without regard to case."""
+
+    def __init__(self, source: HddlText) -> None:
+        self._source = source
+        self.above: dict[str, str] = {}
+        """Each type with the one above it."""
+        self._spelled: dict[str, str] = {ROOT: ROOT}
+        self._implied: list[HddlWord] = []
+        """Types that stand only to the right of others, which declares them as well."""
+        self._unions: dict[frozenset[str], str] = {}
+
+    def declare(self, groups: Sequence[tuple[list[HddlWord], Part | None]]) -> None:
+        """Take in the types of ``(:types truck - vehicle …)``, in whatever order they stand."""
+        for names, _ in groups:
+            for name in names:
+                self._spelled.setdefault(name.key, str(name))
+        for names, kind in groups:
+            above = self._above(kind)
+            for name in names:
+                self._put(name, above)
+
+    def refuse_misspelt(self, used: Iterable[HddlWord]) -> None:
+        """Raise ``UsageError`` for a type that only another type is below, where its name is nearly that of a third.
+
+        Domains of competitions declare types by putting others below them; then something else uses them.
+        """
+        if not self._implied:
+            return
+        known = {each.key for each in used}
+        for name in self._implied:
+            spelled = str(name)
+            others = [other for other in self.above if other != spelled and spelled not in self._chain(other)]
+            near = [] if name.key in known else get_close_matches(spelled, others, n=1, cutoff=_NEARLY)
+            if near:
+                message = f"the type {name} is declared and used nowhere else. Did you mean {near[0]}? Else declare it."
+                raise self._source.error(name.at, message)
+
+    def take(self, above: Mapping[str, str]) -> None:
+        """Take in the types of a domain that was read before."""
+        self.above = dict(above)
+        self._spelled |= {name.lower(): name for pair in above.items() for name in pair}
+
+    def _above(self, kind: Part | None) -> str:
+        if kind is None:
+            return ROOT
+        if isinstance(kind, HddlList):
+            raise self._source.error(kind.at, "a type below several others ('either') is not supported.")
+        if kind.key not in self._spelled:
+            self._implied.append(kind)
+            self._spelled[kind.key] = str(kind)
+            self.above[str(kind)] = ROOT
+        return self._spelled[kind.key]
+
+    def _put(self, name: HddlWord, above: str) -> None:
+        own = self._spelled[name.key]
+        if own == ROOT:
+            return
+        if self.above.get(own, ROOT) not in (ROOT, above) or above == own:
+            raise self._source.error(name.at, f"the type {name} is below {self.above.get(own, own)} and {above}.")
+        if above != ROOT or own not in self.above:
+            self.above[own] = above
+
+    def resolve(self, kind: Part, *, loose: bool = False) -> str:
+        """Return the declared type that a word or ``(either a b)`` stands for.
+
+        Where a name is only declared (``loose``), as in predicates, the nearest type above all of them will do.
+        """
+        if isinstance(kind, HddlWord):
+            found = self._spelled.get(kind.key)
+            if found is None:
+                raise self._source.error(
+                    kind.at, f"the type {kind} is not declared.{hint(kind, self._spelled.values())}"
+                )
+            return found
+        if kind.head != "either" or len(kind) < 2:
+            raise self._source.error(kind.at, "a type is a name, or (either NAME NAME).")
+        members = self._members([self.resolve(part) for part in kind[1:]])
+        if len(members) == 1:
+            return members[0]
+        return self._common(members) if loose else self._union(members, kind)
+
+    def _chain(self, name: str) -> list[str]:
+        found = [name]
+        while found[-1] != ROOT and len(found) <= len(self.above) + 1:
+            found.append(self.above.get(found[-1], ROOT))
+        return found
+
+    def _members(self, names: list[str]) -> list[str]:
+        """Leave out what another of the names already covers."""
+        return [name for name in dict.fromkeys(names) if not set(self._chain(name)[1:]) & set(names)]
+
+    def _common(self, members: list[str]) -> str:
+        chains = [self._chain(name) for name in members]
+        return next(name for name in chains[0] if all(name in chain for chain in chains))
+
+    def _union(self, members: list[str], kind: HddlList) -> str:
+        """Return the type right above the members and below what was above all of them."""
+        key = frozenset(members)
+        if key not in self._unions:
+            parents = {self.above.get(name, ROOT) for name in members}
+            name = "either_" + "_".join(sorted(members))
+            if len(parents) != 1 or name.lower() in self._spelled:
+                raise self._source.error(
+                    kind.at,
+                    f"{' and '.join(members)} do not stand side by side below one type, so that no type is exactly "
+                    "both. Declare a type above them, and use it here.",
+                )
+            self.above[name] = parents.pop()
+            self.above.update(dict.fromkeys(members, name))
+            self._spelled[name.lower()] = name
+            self._unions[key] = name
+        return self._unions[key]
+
 
 Variables = Mapping[str, str]
 """The variables that are bound, by their spelling in lower case."""
 
 
 @dataclass
-class Vocabulary:
+class HddlNames:
     """What has been declared so far."""
 
-    source: Source
+    source: HddlText
     types: Types
     predicates: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Spelling and number of arguments by the name in lower case, as in all that follow."""
@@ -28,14 +147,14 @@ class Vocabulary:
     """Tasks and actions, which share their names."""
     objects: dict[str, str] = field(default_factory=dict)
 
-    def declare(self, table: dict[str, tuple[str, int]], name: Word, width: int, what: str) -> str:
+    def declare(self, table: dict[str, tuple[str, int]], name: HddlWord, width: int, what: str) -> str:
         """Add a name to one of the tables, each once."""
         if name.key in table:
             raise self.source.error(name.at, f"the {what} {name} is declared for the second time.")
         table[name.key] = (str(name), width)
         return str(name)
 
-    def term(self, given: Form, table: Mapping[str, tuple[str, int]], what: str, variables: Variables) -> Term:
+    def term(self, given: HddlList, table: Mapping[str, tuple[str, int]], what: str, variables: Variables) -> Term:
         """Return a declared name with as many arguments as it takes."""
         if not given:
             raise self.source.error(given.at, f"here stands () where a {what} is expected.")
@@ -74,13 +193,13 @@ class Vocabulary:
             found[name.key] = Parameter(str(name), kind)
         return tuple(found.values())
 
-    def typed(self, parts: Sequence[Part], *, loose: bool = False) -> Iterator[tuple[Word, str]]:
+    def typed(self, parts: Sequence[Part], *, loose: bool = False) -> Iterator[tuple[HddlWord, str]]:
         """Yield the names of a typed list with their types."""
         for names, kind in typed_groups(self.source, parts):
             resolved = ROOT if kind is None else self.types.resolve(kind, loose=loose)
             yield from ((name, resolved) for name in names)
 
-    def add_objects(self, given: Form, objects: dict[str, str]) -> None:
+    def add_objects(self, given: HddlList, objects: dict[str, str]) -> None:
         """Add the objects of a typed list; one that is declared again must have the same type."""
         for name, kind in self.typed(given[1:]):
             if name.startswith("?"):
@@ -95,12 +214,12 @@ def bound(parameters: Sequence[Parameter]) -> dict[str, str]:
     return {parameter.name.lower(): parameter.name for parameter in parameters}
 
 
-def typed_groups(source: Source, parts: Sequence[Part]) -> Iterator[tuple[list[Word], Part | None]]:
+def typed_groups(source: HddlText, parts: Sequence[Part]) -> Iterator[tuple[list[HddlWord], Part | None]]:
     """Yield names with what stands behind their ``-``; None where nothing does."""
-    names: list[Word] = []
+    names: list[HddlWord] = []
     rest = iter(parts)
     for part in rest:
-        if isinstance(part, Form) or part != "-":
+        if isinstance(part, HddlList) or part != "-":
             names.append(word(source, part, "a name"))
             continue
         kind = next(rest, None)

@@ -23,7 +23,8 @@ from memkit.store.files import whole_file
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DECIDING = (
     ".", "lint", "lint/planning", "lint/security", "store", "runtime/guard", "policies", "skills", "runtime/memory",
-    "runtime/htn", "hddl", "learned", "data/schemas",
+    "runtime/htn", "runtime/htn/language", "runtime/htn/compiling", "runtime/htn/search", "runtime/htn/verification",
+    "runtime/htn/learning", "hddl", "domains", "data/schemas",
 )  # fmt: skip
 """The folders whose code decides what is found."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memkit.domains import load_domain
+from memkit.domains.files import load_domain
 from memkit.errors import UsageError
 from memkit.lint.checked import Checked
 from memkit.lint.interface import Edit, Finding

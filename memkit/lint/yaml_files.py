@@ -99,7 +99,7 @@ def _check_policy(file: Checked) -> Iterator[Finding]:
 
 
 def _check_domain(file: Checked) -> Iterator[Finding]:
-    from memkit.domains import domain_findings  # many stores have no domain, and this brings the planner
+    from memkit.domains.files import domain_findings  # many stores have no domain, and this brings the planner
 
     found = list(_coded(domain_findings(file.document, file.name), file, _DOMAIN))
     yield from found

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from memkit.domains import domain_findings
-from memkit.learned.shelf import FOLDER as LEARNED_FOLDER
-from memkit.learned.shelf import learned_findings
+from memkit.domains.files import domain_findings
+from memkit.domains.learned import FOLDER as LEARNED_FOLDER
+from memkit.domains.learned import learned_findings
 from memkit.policies.files import policy_findings
 from memkit.review.domain_changes import domain_changes
 from memkit.review.interface import Change, Subject

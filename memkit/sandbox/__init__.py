@@ -1,25 +1,24 @@
 """Run programs that nobody has read: confined by the kernel, called with plain data, judged from outside."""
 
-from .bare.client import Candidate
-from .bare.failure import Failure
+from .bare.client import Failure, SandboxedProgram
 from .container import RUNTIMES, Runtime
 from .evaluator import Evaluator, evaluate_in_sandbox
-from .interface import Evaluation, Grants, Layer, Limits, Report, SandboxUnavailable, Scratch
+from .interface import Evaluation, Grants, Layer, Report, SandboxLimits, SandboxUnavailable, Scratch
 from .sandbox import Sandbox, available, usable_runtime
 
 __all__ = [
     "RUNTIMES",
-    "Candidate",
     "Evaluation",
     "Evaluator",
     "Failure",
     "Grants",
     "Layer",
-    "Limits",
     "Report",
     "Runtime",
     "Sandbox",
+    "SandboxLimits",
     "SandboxUnavailable",
+    "SandboxedProgram",
     "Scratch",
     "available",
     "evaluate_in_sandbox",

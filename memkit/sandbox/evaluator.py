@@ -22,13 +22,11 @@ from typing import Any, Self
 from memkit.errors import UsageError
 from memkit.terminal import one_line
 
-from .bare.answers import read_answers
-from .bare.client import Line
-from .bare.codec import Malformed
+from .bare.client import CallLine, Failure, failure, read_failure
+from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send
 from .bare.evaluations import MOST
-from .bare.failure import Failure, failure, read_failure
-from .bare.frames import Ended, Late, TooLarge, framed, receive, send
-from .interface import Evaluation, Grants, Limits
+from .bare.proxy import read_answers
+from .interface import Evaluation, Grants, SandboxLimits
 from .sandbox import BARE, Sandbox, private_folder, source_of
 
 PACKAGE = "_memkit_bare"
@@ -161,7 +159,7 @@ def evaluate_in_sandbox(
     stage: str = "evaluate",
     timeout: float = 60.0,
     *,
-    limits: Limits | None = None,
+    limits: SandboxLimits | None = None,
     grants: Grants | None = None,
 ) -> Evaluation:
     """Return what an evaluator finds out about one program; for more than one, open a ``Sandbox`` and an ``Evaluator``.
@@ -272,7 +270,7 @@ class _Conversation:
     def held(self, late: str) -> tuple[Any, str]:
         """Return the answer, or the failure; ``late`` says what is wrong when there is neither in time."""
         try:
-            line = Line(self._path, self._deadline)
+            line = CallLine(self._path, self._deadline)
         except OSError as error:
             return failure("evaluator", f"the evaluator does not answer: {error.strerror or error}"), ""
         read, write = os.pipe()
@@ -284,7 +282,7 @@ class _Conversation:
             os.close(read)
         return answer, str(self._printed)
 
-    def _answer(self, line: Line, read: int, write: int, late: str) -> Any:
+    def _answer(self, line: CallLine, read: int, write: int, late: str) -> Any:
         try:
             try:
                 socket.send_fds(line.stream, [b"o"], [write])
@@ -303,7 +301,7 @@ class _Conversation:
         line.end()  # so that whatever it has started is gone as well
         return answer
 
-    def _wait(self, line: Line, read: int) -> None:
+    def _wait(self, line: CallLine, read: int) -> None:
         """Take in what is printed until there is an answer, or an end."""
         poll = select.poll()
         poll.register(line.stream, select.POLLIN)
@@ -332,7 +330,7 @@ class _Conversation:
         return True
 
 
-def _ended(line: Line) -> Failure:
+def _ended(line: CallLine) -> Failure:
     """Return why an evaluation has ended without an answer."""
     end = line.end()
     if end is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
 
-from .bare.failure import Failure
+from .bare.client import Failure
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -24,7 +24,7 @@ class SandboxUnavailable(EnvironmentFault):
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """How much one program may use."""
 
     wall: float = 10.0

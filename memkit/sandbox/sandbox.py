@@ -18,11 +18,10 @@ from typing import Any, Self
 from memkit.errors import UsageError
 from memkit.terminal import one_line
 
-from .bare.client import Address, Candidate
-from .bare.codec import Malformed
-from .bare.frames import Ended, Late, TooLarge, framed, receive, send
+from .bare.client import Address, SandboxedProgram
+from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send
 from .container import PLACE_INSIDE, RUNTIMES, Bundle, Runtime, find_runtime
-from .interface import Grants, Layer, Limits, Report, SandboxUnavailable
+from .interface import Grants, Layer, Report, SandboxLimits, SandboxUnavailable
 
 BARE = Path(__file__).resolve().parent / "bare"
 _START, _END, _WARDEN = 60.0, 5.0, 20.0
@@ -45,7 +44,7 @@ class Sandbox:
     """
 
     def __init__(
-        self, limits: Limits | None = None, grants: Grants | None = None, *, container: str | None = None
+        self, limits: SandboxLimits | None = None, grants: Grants | None = None, *, container: str | None = None
     ) -> None:
         """Start the fork server, and have it try that confinement holds.
 
@@ -60,7 +59,7 @@ class Sandbox:
                 missing.
             UsageError: If something is granted that is not there, or the runtime is none that is known.
         """
-        self.limits, self.grants = limits or Limits(), grants or Grants()
+        self.limits, self.grants = limits or SandboxLimits(), grants or Grants()
         modules = [_located(name) for name in self.grants.modules]
         readable = [_existing(path) for path in self.grants.read]
         if sys.platform != "linux":
@@ -143,7 +142,7 @@ class Sandbox:
         limits = self.limits
         return Address(str(self._folder / "socket"), limits.wall, limits.output, limits.cpu)
 
-    def open(self, program: str | Path, *, name: str = "program", seed: int = 0) -> Candidate:
+    def open(self, program: str | Path, *, name: str = "program", seed: int = 0) -> SandboxedProgram:
         """Run the top level of ``program`` (source text, or a file) in a confined process of its own.
 
         ``seed`` is what ``random`` and ``numpy.random`` start from there. Whatever keeps the program from being used is
@@ -154,7 +153,7 @@ class Sandbox:
         """
         source = source_of(program)
         file = str(program) if isinstance(program, Path) else f"{name}.py"
-        return Candidate(self.address, source, name=name, file=file, seed=seed)
+        return SandboxedProgram(self.address, source, name=name, file=file, seed=seed)
 
     def close(self) -> None:
         """End every program, and the fork server."""

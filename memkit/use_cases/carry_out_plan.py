@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from memkit.agent import Parts
+from memkit.domains.runs import PlanRuns, RecordedPlanRun
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
-from memkit.plan_runs import PlanRun, PlanRuns
 from memkit.runtime.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.runtime.htn.execution import foresee
+from memkit.runtime.htn.execution.course import Belief
 from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
-from memkit.runtime.htn.execution.world import World
 from memkit.runtime.htn.explanation import solve_explained
 from memkit.runtime.loop.bound import Allowed, findings_data
 from memkit.runtime.loop.core import AgentConfig, Host, Tools
@@ -99,7 +99,7 @@ def resume_run(
     Raises:
         NotTrusted: The store has tools of its own, and nobody trusted it.
         NotFound: There is no such run.
-        JournalError: Another process carries it out, or its journal is damaged.
+        PlanJournalError: Another process carries it out, or its journal is damaged.
     """
     run = plan_runs(how.runs, workspace).find(name)
     return _carried_out(run, planner_for(run.domain), _running_toolbox(workspace, how), how)
@@ -112,7 +112,7 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
         return CarriedOut(result, _nothing("dry-run", result.outcome, result.reasons), False)
     toolbox = _toolbox(workspace, how, dry=True)
     hands = ToolHands(toolbox)
-    world = World(planner.domain, problem)
+    world = Belief(planner.domain, problem)
     steps, reasons = [], []
     for action, changes in foresee(planner.domain, problem, result.plan):
         world.apply(changes)
@@ -140,7 +140,7 @@ def resuming(run: str, folder: Path | None) -> str:
 
 
 def _carried_out(
-    run: PlanRun, planner: HTNPlanner, toolbox: Tools, how: Carrying, result: Result | None = None
+    run: RecordedPlanRun, planner: HTNPlanner, toolbox: Tools, how: Carrying, result: Result | None = None
 ) -> CarriedOut:
     hands = ToolHands(toolbox, manual=lambda action: _by_hand(action, how))
     with run.journal() as journal:
@@ -151,7 +151,6 @@ def _carried_out(
             observe=_observer(toolbox, how.observe),
             settle=how.settle,
             journal=journal,
-            run=run.id,
             max_replans=how.max_replans,
             tell=how.tell,
         )
@@ -163,7 +162,7 @@ def _carried_out(
     return CarriedOut(execution.result, _account(execution, run), execution.succeeded)
 
 
-def _account(execution: Execution, run: PlanRun) -> dict[str, Any]:
+def _account(execution: Execution, run: RecordedPlanRun) -> dict[str, Any]:
     return {"mode": "run", **execution.to_data(), "folder": str(run.folder)}
 
 

@@ -6,12 +6,12 @@ from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memkit.domains import document_domain, document_problem, domain_file, find_domain, is_problem, load_problem
+from memkit.domains.files import document_domain, document_problem, domain_file, find_domain, is_problem, load_problem
 from memkit.errors import UsageError
 from memkit.generate.quoting import as_yaml_block
+from memkit.hddl.clauses import settled
 from memkit.hddl.interface import SUFFIX, domain_of_text, problem_of_text, write_domain, write_problem
-from memkit.hddl.names import plain_name
-from memkit.hddl.networks import settled
+from memkit.hddl.problem_reader import plain_name
 from memkit.runtime.htn.core import Domain, HtnError, Method, Problem
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME

@@ -12,17 +12,22 @@ from typing import Any
 
 from memkit import __version__
 from memkit.errors import UsageError
-from memkit.evolution.runs.account import Account, account_of
-from memkit.evolution.runs.answers import Answers
-from memkit.evolution.runs.carrying import Audience, carry_on, now
-from memkit.evolution.runs.checkpoints import Found
-from memkit.evolution.runs.errors import RunChanged
-from memkit.evolution.runs.folder import RunFolder, find_run, new_run_name, runs_folder
-from memkit.evolution.runs.outcome import Evolved
-from memkit.evolution.runs.record import RunRecord, Settings, settle
-from memkit.evolution.runs.task_files import differences, digests, task_files
-from memkit.evolution.runs.workshop import Workshop
-from memkit.evolution.task import EVALUATOR, Task, find_task
+from memkit.evolution.account import EvolutionAccount, account_of
+from memkit.evolution.answers import RecordedAnswers
+from memkit.evolution.carrying import Audience, Evolved, carry_on, now
+from memkit.evolution.files import RunChanged
+from memkit.evolution.folder import RunFolder, find_run, new_run_name, runs_folder
+from memkit.evolution.record import (
+    EvolutionSettings,
+    FoundCheckpoint,
+    RunRecord,
+    differences,
+    digests,
+    settle,
+    task_files,
+)
+from memkit.evolution.task import EVALUATOR, EvolutionTask, find_task
+from memkit.evolution.workshop import Workshop
 from memkit.llm.patience import Patience
 from memkit.sandbox import usable_runtime
 from memkit.store.files import write_whole
@@ -41,7 +46,7 @@ class EvolutionRequest:
     """A program, or a folder with ``initial_program.py`` and ``evaluator.py``."""
     evaluator: Path | None
     settings: Mapping[str, Any]
-    """Fields of ``Settings`` that were said; the others are the task's or the usual ones."""
+    """Fields of ``EvolutionSettings`` that were said; the others are the task's or the usual ones."""
     out: Path | None = None
     """The run's folder; None for a new one where runs belong."""
     command: tuple[str, ...] = ()
@@ -71,7 +76,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
     path = request.out or places / new_run_name(task.name, datetime.now(UTC), places)
     folder = RunFolder(path.absolute())
     folder.require_free()
-    answers = Answers(folder.path, price=settings.price)
+    answers = RecordedAnswers(folder.path, price=settings.price)
     here = Path.cwd()
     with Workshop(task, settings, answers, here, Patience.of_store(root)) as workshop, folder.held():
         record = RunRecord(
@@ -93,7 +98,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         )
 
 
-def require_trusted_task(task: Task, named: Path | None = None, *, unsafe: bool) -> None:
+def require_trusted_task(task: EvolutionTask, named: Path | None = None, *, unsafe: bool) -> None:
     """Raise ``NotTrusted`` where code that will not be confined lies in a store that nobody trusted.
 
     ``named`` is the evaluator as it was named, which may be a link that leads out of a store.
@@ -110,17 +115,17 @@ def _store_of(path: Path) -> Path | None:
     return next((folder for folder in path.parents if (folder / MANIFEST).is_file()), None)
 
 
-def _with_runtime(settings: Settings) -> Settings:
+def _with_runtime(settings: EvolutionSettings) -> EvolutionSettings:
     """Return settings that name the runtime: a run that goes on elsewhere asks for the same one."""
     if settings.container != "auto":
         return settings
     return replace(settings, container=usable_runtime().name)
 
 
-def _beginning(task: Task) -> Found:
+def _beginning(task: EvolutionTask) -> FoundCheckpoint:
     """Return that there is no checkpoint, and what of the task's settings says nothing here."""
     ignored = task.settings.ignored
-    return Found(None, (f"Left aside of the task's settings: {'; '.join(ignored)}.",) if ignored else ())
+    return FoundCheckpoint(None, (f"Left aside of the task's settings: {'; '.join(ignored)}.",) if ignored else ())
 
 
 def _versions(modules: tuple[str, ...]) -> dict[str, str]:
@@ -149,7 +154,7 @@ def resume_evolution(
 
     Args:
         run: Its name, its folder, or ``latest``.
-        changes: Settings that are others from now on.
+        changes: EvolutionSettings that are others from now on.
         accept_changes: Go on although program or evaluator changed; the run says so.
         root: The store in whose state runs lie.
         audience: Who watches.
@@ -172,13 +177,13 @@ def resume_evolution(
         record = _with_task(record, task, after, accept_changes)
         _require_further(record, changes, after)
         record = _with_settings(record, changes, after)
-        answers = Answers(folder.path, price=record.settings.price)
+        answers = RecordedAnswers(folder.path, price=record.settings.price)
         here, models = Path(record.started_in), Patience.of_store(root)
         with Workshop(task, record.settings, answers, here, models) as workshop:
             return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), found, seed=task.seed)
 
 
-def _with_task(record: RunRecord, task: Task, after: int, accept_changes: bool) -> RunRecord:
+def _with_task(record: RunRecord, task: EvolutionTask, after: int, accept_changes: bool) -> RunRecord:
     """Return the record of a task that is the same, or that may be another."""
     current = digests(task_files(task.program, task.evaluator, task.folder))
     changed = differences(record.digests, current)
@@ -218,7 +223,7 @@ def _with_settings(record: RunRecord, changes: Mapping[str, Any], after: int) ->
 # Read what a run of evolution has come to.
 
 
-def read_evolution(run: str, *, root: Path | None = None) -> Account:
+def read_evolution(run: str, *, root: Path | None = None) -> EvolutionAccount:
     """Return what can be told of a run, by its name, its path or ``latest``; a run at work is not disturbed.
 
     Raises:
@@ -238,7 +243,7 @@ def report_evolution(run: str, out: Path | None = None, *, root: Path | None = N
         NotFound: There is no such run.
         EnvironmentFault: The run is damaged, or the file cannot be written.
     """
-    from memkit.evolution.runs.report import page
+    from memkit.evolution.report import page
 
     folder = find_run(run, root)
     path = out if out is not None else folder.path / "report.html"

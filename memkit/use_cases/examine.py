@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit import __version__
-from memkit.domains import load_domains
+from memkit.domains.files import load_domains
 from memkit.errors import MemkitError, NoStore, StoreFault
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal

@@ -10,17 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.domain_proofs import prove_domain
-from memkit.domains import FOLDER as DOMAINS
-from memkit.domains import PROBLEMS, domain_file, domain_findings, find_domain, load_domain, load_problem, problem_files
+from memkit.domains.files import FOLDER as DOMAINS
+from memkit.domains.files import (
+    PROBLEMS,
+    domain_file,
+    domain_findings,
+    find_domain,
+    load_domain,
+    load_problem,
+    problem_files,
+)
+from memkit.domains.gaps import entries
+from memkit.domains.learned import FOLDER, Entry, LearnedMethods, plain, read_method
+from memkit.domains.proofs import BUDGET, MethodJudgement, RecordedProblem, faults, judge, prove_domain
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, NotFound, UsageError
-from memkit.learned.gaps import entries
-from memkit.learned.judging import BUDGET, Judgement, Recorded, faults, judge
-from memkit.learned.shelf import FOLDER, Entry, Shelf, plain, read_method
 from memkit.runtime.htn.core import Domain, HtnError, Problem
-from memkit.runtime.htn.data import method_to_data
-from memkit.runtime.htn.goals import declared_effects
-from memkit.runtime.htn.learning import Lesson
+from memkit.runtime.htn.language.data import method_to_data
+from memkit.runtime.htn.language.domain import declared_effects
+from memkit.runtime.htn.learning.learned import LearnedMethod
 from memkit.store.change import change_file, change_files
 from memkit.store.config import load_settings
 from memkit.store.layout import checked_name
@@ -52,14 +59,14 @@ def list_lessons(root: Path, domain: str | None = None) -> list[Listed]:
         NotFound: There is neither such a domain, nor anything that was learned for one of that name.
         UsageError: A file of learned methods is wrong.
     """
-    if domain and not Shelf.of_store(root, domain).path.exists():
+    if domain and not LearnedMethods.of_store(root, domain).path.exists():
         domain_file(domain, root)
     names = [domain] if domain else sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
     return [_listed(root, name) for name in names]
 
 
 def _listed(root: Path, name: str) -> Listed:
-    shelf = Shelf.of_store(root, name)
+    shelf = LearnedMethods.of_store(root, name)
     left_out: list[str] = []
     try:
         shelf.methods(find_domain(name, root), left_out.append)
@@ -83,7 +90,12 @@ class Source:
 
 
 def keep_lessons(
-    shelf: Shelf, lessons: Sequence[Lesson], source: Source, *, root: Path | None, notice: Callable[[str], None]
+    shelf: LearnedMethods,
+    lessons: Sequence[LearnedMethod],
+    source: Source,
+    *,
+    root: Path | None,
+    notice: Callable[[str], None],
 ) -> list[str]:
     """Write the learned methods that are new to the shelf's file, and return their names.
 
@@ -115,7 +127,7 @@ def keep_lessons(
         return names
 
 
-def provenance(lesson: Lesson, source: Source) -> dict[str, Any]:
+def provenance(lesson: LearnedMethod, source: Source) -> dict[str, Any]:
     """Return where a learned method comes from, as it stands in the file."""
     accepted = lesson.source
     return {
@@ -132,7 +144,7 @@ def provenance(lesson: Lesson, source: Source) -> dict[str, Any]:
     }
 
 
-def _body(lessons: Sequence[Lesson], source: Source) -> str:
+def _body(lessons: Sequence[LearnedMethod], source: Source) -> str:
     asked = source.provider + (f", {source.model}" if source.model else "")
     tasks = ", ".join(f"'{lesson.source.gap.task}'" for lesson in lessons)
     return f"Proposed by {asked} for {tasks}. Read the conditions before promoting it.\n"
@@ -148,7 +160,7 @@ class Promotion:
     name: str
     """The method's name in the domain."""
     path: str
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[MethodJudgement, ...]
     commit: str | None
     """None for a trial, and in a store that is no repository."""
 
@@ -174,7 +186,7 @@ def promote_lesson(
         NegativeAnswer: The task declares no effects, or a recorded problem speaks against the method.
         UsageError: A file makes no sense, or the domain has a method of that name.
     """
-    shelf = Shelf.of_store(root, domain)
+    shelf = LearnedMethods.of_store(root, domain)
     path = f"{DOMAINS}/{checked_name(domain, 'domain')}.yaml"
     in_hddl = path.removesuffix(".yaml") + ".hddl"
     if not (root / path).is_file() and (root / in_hddl).is_file():
@@ -210,23 +222,25 @@ class Refused(NegativeAnswer):
 
     code = "not_promoted"
 
-    def __init__(self, message: str, judgements: tuple[Judgement, ...]) -> None:
+    def __init__(self, message: str, judgements: tuple[MethodJudgement, ...]) -> None:
         super().__init__(message)
         self.judgements = judgements
 
 
-def recorded_problems(root: Path, domain: Domain, shelf: Shelf, name: str) -> Iterator[Recorded]:
+def recorded_problems(root: Path, domain: Domain, shelf: LearnedMethods, name: str) -> Iterator[RecordedProblem]:
     """Yield the problems of a domain: those recorded with learned methods, and its files under ``domains/problems``."""
     for entry in shelf.entries():
         problem = _recorded(entry, domain, shelf.shown)
         if problem is not None:
-            yield Recorded(str(entry["name"]), problem, own=entry["name"] == name, from_lesson=True)
+            yield RecordedProblem(str(entry["name"]), problem, own=entry["name"] == name, from_lesson=True)
     for path in problem_files(root, shelf.domain):
         shown = f"{PROBLEMS}/{shelf.domain}/{path.name}"
-        yield Recorded(shown, load_problem(path, domain, name=shown))
+        yield RecordedProblem(shown, load_problem(path, domain, name=shown))
 
 
-def _broken(root: Path, before: Domain, after: Domain, path: str, judgements: tuple[Judgement, ...]) -> Iterator[str]:
+def _broken(
+    root: Path, before: Domain, after: Domain, path: str, judgements: tuple[MethodJudgement, ...]
+) -> Iterator[str]:
     """Yield what problem files expect, as ``memkit domain test`` reads them, and with the method get no longer."""
     told = {each.name for each in judgements if each.fault is not None}
     old, new = (prove_domain(root, Path(path).stem, each, path, BUDGET).problems for each in (before, after))
@@ -307,7 +321,7 @@ def reject_lesson(
     """
     if not reason.strip():
         raise UsageError("Say why: the next one who proposes this is told the reason.")
-    shelf = Shelf.of_store(root, domain)
+    shelf = LearnedMethods.of_store(root, domain)
     with shelf.changing():
         entry = shelf.find(name)
         kept: dict[str, Any] = {key: entry[key] for key in ("name", "task", "subtasks") if key in entry}

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
-from memkit.domains import load_domains
+from memkit.domains.files import load_domains
+from memkit.domains.learned import LearnedMethods
 from memkit.errors import NotFound, UsageError
-from memkit.learned.shelf import Shelf
 from memkit.llm.summaries import open_summariser
-from memkit.plan_runs import PlanRuns
-from memkit.runtime.htn.core import Method
+from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import Approval, DeclaredTool, Settle
 from memkit.runtime.loop.procedures import Procedure
@@ -108,7 +107,8 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
     """Return what the agent of the store is made of."""
     settings, domains = workspace.settings, load_domains(workspace.root)
     learned = {
-        name: Shelf.of_store(workspace.root, name).methods(domain, workspace.notice) for name, domain in domains.items()
+        name: LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
+        for name, domain in domains.items()
     }
     tools = _tools(workspace, provider)
     opened, spent = workspace.language_model(provider, model), dict[str, int]()
@@ -177,12 +177,14 @@ def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Meth
         yield Procedure("policy", rule.name, rule.rule)
     for domain, methods in learned.items():
         for method in methods:
-            steps = "" if callable(method.subtasks) else "; ".join(map(str, method.subtasks))
+            steps = "; ".join(map(str, method.steps))
             yield Procedure("method", method.name, f"learned way to {method.task} in {domain}: {steps}")
 
 
 def _cut_off_plans(workspace: Workspace, user: str | None) -> list[str]:
     """Return a sentence on each run of a plan of this user that was begun and not ended."""
+    from memkit.domains.runs import PlanRuns
+
     states = PlanRuns(state_folder(workspace.root) / "plans").states(workspace.notice)
     waiting = (state for state in states if state.run.user == user and state.outcome is None)
     return [

@@ -10,16 +10,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memkit.domains import FOLDER, find_domain, problem_in_domain
-from memkit.drawing.decomposition import decomposition
+from memkit.domains.files import FOLDER, find_domain, problem_in_domain
+from memkit.domains.learned import LearnedMethods
 from memkit.drawing.interface import Drawing, Form, draw
+from memkit.drawing.planning import decomposition
 from memkit.errors import UsageError
 from memkit.hddl.plans import holds_plan, read_steps, spelled_as
-from memkit.learned.shelf import Shelf
 from memkit.runtime.htn.core import (
     GAVE_UP,
     TURNS,
     Budget,
+    Consultation,
     Domain,
     HTNPlanner,
     Method,
@@ -31,7 +32,7 @@ from memkit.runtime.htn.core import (
     verify,
 )
 from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
-from memkit.runtime.htn.learning import Lesson
+from memkit.runtime.htn.learning.learned import LearnedMethod
 from memkit.runtime.loop.interface import Model
 from memkit.store.files import write_whole
 from memkit.store.yaml import load_yaml
@@ -129,7 +130,7 @@ def read_request(
     """
     help, learned = help or Help(), [] if learned is None else learned
     domain, given = _given(request, root)
-    shelf = Shelf.of_domain(domain.name, request.domain, root, help.learned)
+    shelf = LearnedMethods.of_domain(domain.name, request.domain, root, help.learned)
     planner = HTNPlanner(
         domain=domain,
         budget=budget,
@@ -147,16 +148,18 @@ def planner_over(domain: Domain, *, root: Path | None, budget: Budget, help: Hel
     What it learns goes to the store's domain of that name, if there is one.
     """
     is_here = root is not None and (root / FOLDER / f"{domain.name}.yaml").is_file()
-    shelf = Shelf.of_domain(domain.name, domain.name, root if is_here else None, help.learned)
+    shelf = LearnedMethods.of_domain(domain.name, domain.name, root if is_here else None, help.learned)
     return HTNPlanner(domain=domain, budget=budget, strategy=strategy, **_helped(domain, shelf, root, help, []))
 
 
-def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, learned: list[str]) -> dict[str, Any]:
+def _helped(
+    domain: Domain, shelf: LearnedMethods | None, root: Path | None, help: Help, learned: list[str]
+) -> dict[str, Any]:
     """Return what makes a planner ask the model that was named, and keep what it learns."""
     model = _open(help, root)
     store = root if help.learned is None else None
 
-    def keep(problem: Problem, lessons: Sequence[Lesson]) -> None:
+    def keep(problem: Problem, lessons: Sequence[LearnedMethod]) -> None:
         if shelf is None:
             help.tell(NOT_KEPT)
             return
@@ -166,7 +169,7 @@ def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, 
             learned.append(name)
             help.tell(f"Learned {name}, in {shelf.shown}: read it, then promote or reject it with 'memkit domain'.")
 
-    return {"keep": keep, **_asking(model, help, domain, shelf)}
+    return {} if model is None else {"llm_decompose": _asking(model, help, domain, shelf, keep)}
 
 
 def _open(help: Help, root: Path | None) -> Model | None:
@@ -178,19 +181,21 @@ def _open(help: Help, root: Path | None) -> Model | None:
     return open_model(help.provider, help.model, folder=Path.cwd(), patience=Patience.of_store(root))
 
 
-def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None) -> dict[str, Any]:
+def _asking(
+    model: Model,
+    help: Help,
+    domain: Domain,
+    shelf: LearnedMethods | None,
+    keep: Callable[[Problem, Sequence[LearnedMethod]], None],
+) -> Consultation:
     """Return what makes a planner ask a model, and remember on the shelf what was refused."""
-    if model is None:
-        return {}
-    from memkit.learned.asking import AskedModel
-    from memkit.learned.gaps import GapLog
+    from memkit.domains.gaps import AskedModel, GapLog
 
-    asking: dict[str, Any] = {"llm_decompose": AskedModel(model)}
-    if shelf is not None:
-        name = " ".join(filter(None, [help.provider, help.model]))
-        asking["gaps"] = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
-        asking["objection"] = shelf.objection
-    return asking
+    if shelf is None:
+        return Consultation(AskedModel(model), keep=keep)
+    name = " ".join(filter(None, [help.provider, help.model]))
+    log = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
+    return Consultation(AskedModel(model), gaps=log, objection=shelf.objection, keep=keep)
 
 
 def _given(request: Request, root: Path | None) -> tuple[Domain, Problem | None]:
@@ -278,7 +283,7 @@ def verify_plan(
     if not asked.tasks:
         raise UsageError(f"{problem} names no tasks, so there is nothing that the plan could do. Add 'tasks: [...]'.")
     steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
-    shelf = None if promoted_only else Shelf.of_domain(known.name, domain, root, learned)
+    shelf = None if promoted_only else LearnedMethods.of_domain(known.name, domain, root, learned)
     extra = () if shelf is None else shelf.methods(known, lambda reason: None)
     return Verdict(steps, verify(known, asked, steps, extra=extra, budget=Budget(nodes=None, seconds=seconds)))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.domains import load_domains
+from memkit.domains.files import load_domains
 from memkit.runtime.htn.core import Problem
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.carry_out_plan import plan_runs

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memkit.domains import domain_findings, find_domain, load_domain, load_domains, load_problem
+from memkit.domains.files import domain_findings, find_domain, load_domain, load_domains, load_problem
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
 from memkit.runtime.htn.core import Domain, DomainError, HTNPlanner, Problem, ProblemError, verify

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 
-from memkit.drawing.decomposition import decomposition
-from memkit.drawing.folding import FOLDED, folded
-from memkit.drawing.graph import Edge, Graph, Kind, Node
+from memkit.drawing.graph import FOLDED, Edge, Graph, GraphNode, NodeKind, folded
 from memkit.drawing.interface import draw
 from memkit.drawing.layout import lay_out
+from memkit.drawing.planning import decomposition
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -40,7 +39,7 @@ def forests(draw_: st.DrawFn) -> Graph:
     count = draw_(st.integers(1, 60))
     parents = [None if n == 0 else draw_(st.none() | st.integers(0, n - 1)) for n in range(count)]
     labels = [draw_(st.text(max_size=8)) for _ in range(count)]
-    rows = [(Node(str(n), labels[n]), None if parents[n] is None else str(parents[n])) for n in range(count)]
+    rows = [(GraphNode(str(n), labels[n]), None if parents[n] is None else str(parents[n])) for n in range(count)]
     return Graph.of_tree("Forest", rows)
 
 
@@ -49,7 +48,7 @@ def graphs(draw_: st.DrawFn) -> Graph:
     """Return graphs with cycles, loops and double edges."""
     names = [str(n) for n in range(draw_(st.integers(1, 12)))]
     ends = draw_(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=30))
-    return Graph("Any", tuple(Node(name, f"node {name}") for name in names), tuple(Edge(*each) for each in ends))
+    return Graph("Any", tuple(GraphNode(name, f"node {name}") for name in names), tuple(Edge(*each) for each in ends))
 
 
 def texts(svg: str) -> list[str]:
@@ -83,7 +82,9 @@ def test_everything_lies_inside_of_the_drawing(graph: Graph) -> None:
 @given(st.lists(st.text() | st.sampled_from(HOSTILE), min_size=1, max_size=5))
 def test_any_text_makes_well_formed_svg_that_says_it_and_nothing_else(labels: list[str]) -> None:
     """A name is text: it opens no element, ends none, and hides no other."""
-    graph = Graph(labels[0], tuple(Node(str(n), label, note=label) for n, label in enumerate(labels)), (), labels[-1])
+    graph = Graph(
+        labels[0], tuple(GraphNode(str(n), label, note=label) for n, label in enumerate(labels)), (), labels[-1]
+    )
     root = ElementTree.fromstring(draw(graph, "svg").text)
 
     assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {"svg", "title", "desc", "text", "g", "rect", "path"}
@@ -118,7 +119,7 @@ def test_drawings_are_the_same_every_time_and_fetch_nothing(form: str) -> None:
 
 def chain(length: int, *, flat: bool = False) -> Graph:
     """Return a deep chain, or one node with many children."""
-    rows = [(Node(str(n), f"task {n}"), None if n == 0 else "0" if flat else str(n - 1)) for n in range(length)]
+    rows = [(GraphNode(str(n), f"task {n}"), None if n == 0 else "0" if flat else str(n - 1)) for n in range(length)]
     return Graph.of_tree("Long", rows)
 
 
@@ -148,7 +149,7 @@ def test_folding_keeps_the_bound_and_counts_what_it_hides(graph: Graph, limit: i
 
 def test_a_mermaid_drawing_stays_within_what_mermaid_draws() -> None:
     """Long labels fold a drawing further, since Mermaid shows nothing at all beyond 50,000 characters."""
-    rows = [(Node(str(n), f"{n} " + "<>" * 40), None if n == 0 else str((n - 1) // 3)) for n in range(400)]
+    rows = [(GraphNode(str(n), f"{n} " + "<>" * 40), None if n == 0 else str((n - 1) // 3)) for n in range(400)]
     drawing = draw(Graph.of_tree("Wide", rows), "mermaid")
 
     assert len(drawing.text) <= 50_000
@@ -159,7 +160,7 @@ def test_a_mermaid_drawing_stays_within_what_mermaid_draws() -> None:
 @given(st.text() | st.sampled_from(HOSTILE))
 def test_a_label_stays_inside_of_its_quotes(label: str) -> None:
     """In DOT and in Mermaid a name ends no text, starts no line and names no directive."""
-    graph = Graph("t", (Node("a", label), Node("b", "other")), (Edge("a", "b", label),))
+    graph = Graph("t", (GraphNode("a", label), GraphNode("b", "other")), (Edge("a", "b", label),))
     dot, mermaid = draw(graph, "dot").text, draw(graph, "mermaid").text
 
     assert len(dot.splitlines()) == 8
@@ -173,7 +174,7 @@ def test_a_label_stays_inside_of_its_quotes(label: str) -> None:
 @pytest.mark.parametrize("label", HOSTILE)
 def test_graphviz_reads_the_drawing(label: str) -> None:
     """What is written is what Graphviz understands."""
-    text = draw(Graph(label, (Node("a", label), Node("b", label)), (Edge("a", "b", label),)), "dot").text
+    text = draw(Graph(label, (GraphNode("a", label), GraphNode("b", label)), (Edge("a", "b", label),)), "dot").text
     done = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, timeout=900)
 
     assert done.returncode == 0, done.stderr
@@ -184,8 +185,8 @@ def test_a_browser_shows_hostile_names_as_text(tmp_path: Path) -> None:
     browser, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
     if not (browser and driver_path):
         pytest.skip("a real browser is not here: install chromium and chromium-driver")
-    kinds = {"k": Kind("kind", "pill", "amber")}
-    nodes = tuple(Node(str(n), label or "empty", "k") for n, label in enumerate(HOSTILE))
+    kinds = {"k": NodeKind("kind", "pill", "amber")}
+    nodes = tuple(GraphNode(str(n), label or "empty", "k") for n, label in enumerate(HOSTILE))
     file = tmp_path / "drawing.svg"
     file.write_text(draw(Graph("Hostile", nodes, (), "", kinds), "svg").text, encoding="utf-8")
     options = ChromeOptions()

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memkit.evolution.runs.checkpoints import Checkpoint
-from memkit.evolution.runs.folder import RunFolder
-from memkit.evolution.runs.individuals import Judged
-from memkit.evolution.runs.record import RunRecord, Settings
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.individuals import JudgedProgram
+from memkit.evolution.record import Checkpoint, EvolutionSettings, RunRecord
 
 HOSTILE = "x = '</pre><script>document.title=\"owned\"</script><img src=x onerror=alert(1)>'  # \x1b[31m \u202e"
 
 
-def line(id: str, generation: int, score: float | None, *parents: str, operation: str = "", reason: str = "") -> Judged:
+def line(
+    id: str, generation: int, score: float | None, *parents: str, operation: str = "", reason: str = ""
+) -> JudgedProgram:
     """Return a line of a journal; what has no parents is a seed."""
     kind = operation or ("mutate" if parents else "seed")
-    return Judged(id, parents, kind, 0, generation, score, reason, {"combined_score": score or 0.0})
+    return JudgedProgram(id, parents, kind, 0, generation, score, reason, {"combined_score": score or 0.0})
 
 
 FAMILY = (
@@ -30,13 +31,13 @@ FAMILY = (
 
 
 def make_run(
-    path: Path, judged: Sequence[Judged] = FAMILY, texts: Mapping[str, str] | None = None, **settings: object
+    path: Path, judged: Sequence[JudgedProgram] = FAMILY, texts: Mapping[str, str] | None = None, **settings: object
 ) -> RunFolder:
     """Write a run that has ended, and return its folder."""
     folder = RunFolder(path)
     record = RunRecord(
         path.name, "2026-01-02T03:04:05Z", ("memkit", "evolve", "<i>toy</i>.py"), "/", "/toy.py", "/evaluator.py", None,
-        {"program.py": "0" * 64}, Settings(generations=4, **settings), {"memkit": "1"}, "landlock, seccomp",
+        {"program.py": "0" * 64}, EvolutionSettings(generations=4, **settings), {"memkit": "1"}, "landlock, seccomp",
     )  # fmt: skip
     folder.begin(record, {"program.py": b"x = 1\n"})
     known = {each.id: (texts or {}).get(each.id, f"# the same\nx = '{each.id}'\n") for each in judged}

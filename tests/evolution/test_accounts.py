@@ -13,11 +13,9 @@ from made_runs import FAMILY, line, make_run
 
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.evolution.runs.account import account_of
-from memkit.evolution.runs.individuals import Judged
-from memkit.evolution.runs.lineage import ancestry, by_id
-from memkit.evolution.runs.report.charts import archive_map, course, lineage_graph
-from memkit.evolution.runs.status import course_of, failures_of, status_of
+from memkit.evolution.account import account_of, course_of, failures_of, status_of
+from memkit.evolution.individuals import JudgedProgram, ancestry, by_id
+from memkit.evolution.report import archive_map, course, lineage_graph
 
 
 def test_a_lineage_holds_every_ancestor_once_and_parents_come_first(tmp_path: Path) -> None:
@@ -97,7 +95,7 @@ def test_the_best_so_far_never_gets_worse(given_lines: list[tuple[int, float | N
 
 def test_a_long_lineage_is_drawn_from_the_first_to_the_newest() -> None:
     """What is left out is said."""
-    judged: list[Judged] = [line("00000000", 1, 0.0)]
+    judged: list[JudgedProgram] = [line("00000000", 1, 0.0)]
     for number in range(1, 300):
         judged.append(line(f"{number:08}", number, float(number), f"{number - 1:08}"))
     graph = lineage_graph(ancestry("00000299", by_id(judged), minimize=False))

@@ -13,13 +13,20 @@ from typing import Any
 import pytest
 from test_run_files import RECORD
 
-from memkit.evolution.runs.account import account_of
-from memkit.evolution.runs.answers import Answers, Recorded
-from memkit.evolution.runs.evolution import GENERATIONS, INTERRUPTED, Evolution, Watch
-from memkit.evolution.runs.folder import RunFolder
-from memkit.evolution.runs.record import Settings
-from memkit.runtime.evolve.core import EvolutionarySearcher, ProposalRequest, ProposedChange, fitness_mean_squared_error
+from memkit.evolution.account import account_of
+from memkit.evolution.answers import RecordedAnswers, RecordingProposer
+from memkit.evolution.carrying import GENERATIONS, INTERRUPTED, Evolution, Watch
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.record import EvolutionSettings
+from memkit.runtime.evolve.core import (
+    EvolutionarySearcher,
+    ProposalRequest,
+    ProposedChange,
+    SearchSettings,
+    fitness_mean_squared_error,
+)
 from memkit.runtime.evolve.source.species import Programs
+from tests.evolve import tasks
 
 TOY = partial(fitness_mean_squared_error, target=lambda x: x * x + 2 * x + 1)
 GENERATIONS_OF_TOY = 6
@@ -29,9 +36,7 @@ CALLS = ("fsync", "replace", "link", "ftruncate", "pwrite", "open", "unlink")
 
 def toy(**settings: Any) -> EvolutionarySearcher:
     """Return a search that takes milliseconds and never ends early."""
-    return EvolutionarySearcher(
-        "lambda x: x * 2", lambda program: TOY(program) + 1, population_size=16, seed=3, **settings
-    )
+    return tasks.searcher("lambda x: x * 2", lambda program: TOY(program) + 1, population_size=16, seed=3, **settings)
 
 
 def begin(path: Path) -> RunFolder:
@@ -54,7 +59,7 @@ def work(
         tell=lambda progress: told.append(progress.generation),
         is_interrupted=lambda: stop_after is not None and len(told) >= stop_after,
     )
-    evolution = Evolution(folder, searcher or toy(), Settings(generations=generations), watch)
+    evolution = Evolution(folder, searcher or toy(), EvolutionSettings(generations=generations), watch)
     checkpoint = folder.newest().checkpoint
     if checkpoint is not None:
         evolution.restore(checkpoint)
@@ -192,15 +197,14 @@ class Model:
         ]
 
 
-def search_with(model: Model, folder: Path, budget: dict[str, float]) -> tuple[EvolutionarySearcher, Answers]:
+def search_with(model: Model, folder: Path, budget: dict[str, float]) -> tuple[EvolutionarySearcher, RecordedAnswers]:
     """Return a search in which a model proposes half of the programs."""
-    answers = Answers(folder)
+    answers = RecordedAnswers(folder)
     searcher = EvolutionarySearcher(
-        species=Programs(SEED),
         fitness=lambda program: float(program.count("1")),
         minimize=False,
         population_size=8,
-        proposers=[Recorded(model, answers, budget)],
+        settings=SearchSettings(species=Programs(SEED), proposers=[RecordingProposer(model, answers, budget)]),
     )
     return searcher, answers
 
@@ -220,7 +224,7 @@ def test_no_answer_of_a_model_is_paid_for_twice(tmp_path: Path) -> None:
 
     assert told(tmp_path / "killed") == told(tmp_path / "straight")
     assert 0 < shorter.asked < first.asked
-    assert Answers(tmp_path / "killed").spent == {"tokens": 100 * first.asked}
+    assert RecordedAnswers(tmp_path / "killed").spent == {"tokens": 100 * first.asked}
 
 
 def test_a_model_is_asked_nothing_more_when_its_budget_is_used_up(tmp_path: Path) -> None:
@@ -230,7 +234,7 @@ def test_a_model_is_asked_nothing_more_when_its_budget_is_used_up(tmp_path: Path
     searcher, answers = search_with(model, tmp_path / "run", {"tokens": 250})
     watch = Watch(clock=lambda: "", used_up=lambda: answers.over({"tokens": 250}))
 
-    stopped = Evolution(RunFolder(tmp_path / "run"), searcher, Settings(generations=9), watch).run()
+    stopped = Evolution(RunFolder(tmp_path / "run"), searcher, EvolutionSettings(generations=9), watch).run()
 
     assert stopped == "tokens" and model.asked == 3
     checkpoint = RunFolder(tmp_path / "run").newest().checkpoint

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import UsageError
-from memkit.evolution.models import open_proposers
-from memkit.evolution.task import Task, find_task
+from memkit.evolution.answers import open_proposers
+from memkit.evolution.task import EvolutionTask, find_task
 from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange, Score
-from memkit.runtime.evolve.prompting import PromptedProposer
+from memkit.runtime.evolve.source.answers import PromptedProposer
 from memkit.runtime.testing import FakeServer
 
 PROGRAM = "LIMIT = 3\n# EVOLVE-BLOCK-START\ndef f(x):\n    return x\n# EVOLVE-BLOCK-END\n"
@@ -37,7 +37,7 @@ def proposer(**given: object) -> PromptedProposer:
     return PromptedProposer("none", lambda _prompt: None, **given)  # type: ignore[arg-type]
 
 
-def task(folder: Path, settings: str = "") -> Task:
+def task(folder: Path, settings: str = "") -> EvolutionTask:
     """Return a task in ``folder``."""
     (folder / "initial_program.py").write_text(PROGRAM)
     (folder / "evaluator.py").write_text("def evaluate(path):\n    return {'score': 1}\n")

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.evolution.runs.account import account_of
-from memkit.evolution.runs.data_files import read_data, write_data
-from memkit.evolution.runs.folder import RunFolder
-from memkit.evolution.runs.individuals import Judged
+from memkit.evolution.account import account_of
+from memkit.evolution.files import read_data, write_data
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.individuals import JudgedProgram
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.testing import FakeServer
 from memkit.sandbox import SandboxUnavailable, usable_runtime
@@ -80,7 +80,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.005)
 
 
-def told(path: str | Path) -> tuple[Any, list[Judged], Any]:
+def told(path: str | Path) -> tuple[Any, list[JudgedProgram], Any]:
     """Return best, journal and archive of a run."""
     account = account_of(RunFolder(Path(path)))
     assert account.checkpoint is not None

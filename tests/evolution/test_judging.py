@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from memkit.errors import UsageError
-from memkit.evolution.judging import Judging
-from memkit.evolution.metrics import measured
+from memkit.evolution.judging import Judging, measured
 from memkit.evolution.task import find_task
-from memkit.sandbox import Grants, Limits, Sandbox
+from memkit.sandbox import Grants, Sandbox, SandboxLimits
 
 LOAD = """\
 import importlib.util, math, os, random, signal, subprocess, sys, time
@@ -37,7 +36,7 @@ Judge = Callable[..., Judging]
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     """Yield a sandbox for all tests of this file."""
-    with Sandbox(Limits(wall=2.0, cpu=2, memory=128 << 20)) as opened:
+    with Sandbox(SandboxLimits(wall=2.0, cpu=2, memory=128 << 20)) as opened:
         yield opened
 
 
@@ -370,7 +369,7 @@ def test_numpy_is_granted_to_a_program_that_imports_it(judge: Judge, tmp_path: P
     judge("import numpy as np\ndef f(x):\n    return float(np.sqrt(x))\n", evaluate=SQUARES)
     task = find_task(tmp_path)
 
-    with Sandbox(Limits(), Grants(modules=task.modules)) as sandbox, Judging(task, sandbox) as judging:
+    with Sandbox(SandboxLimits(), Grants(modules=task.modules)) as sandbox, Judging(task, sandbox) as judging:
         assert judging.begin().value is not None
 
 

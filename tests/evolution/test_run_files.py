@@ -11,20 +11,26 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import NotFound, UsageError
-from memkit.evolution.runs import data_files
-from memkit.evolution.runs.answers import Answers
-from memkit.evolution.runs.checkpoints import NAME, PREVIOUS, Checkpoint, Checkpoints
-from memkit.evolution.runs.data_files import Damaged, read_data, write_data
-from memkit.evolution.runs.errors import RunBusy, RunFault
-from memkit.evolution.runs.folder import RunFolder, find_run
-from memkit.evolution.runs.individuals import Individuals, Judged
-from memkit.evolution.runs.record import RunRecord, Settings, read_record, write_record
-from memkit.evolution.runs.texts import Texts
+from memkit.evolution import files
+from memkit.evolution.answers import RecordedAnswers
+from memkit.evolution.files import Damaged, RunBusy, RunFault, Texts, read_data, write_data
+from memkit.evolution.folder import RunFolder, find_run
+from memkit.evolution.individuals import Individuals, JudgedProgram
+from memkit.evolution.record import (
+    CHECKPOINTS,
+    PREVIOUS,
+    Checkpoint,
+    EvolutionCheckpoints,
+    EvolutionSettings,
+    RunRecord,
+    read_record,
+    write_record,
+)
 from memkit.runtime.evolve.interface import ProposedChange
 
 RECORD = RunRecord(
     "toy-1", "2026-01-02T03:04:05Z", ("memkit", "evolve", "x.py"), "/", "/x.py", "/evaluator.py", None,
-    {"program.py": "ab"}, Settings(generations=9, modules=("numpy",), price=(3.0, 15.0), target=0.5),
+    {"program.py": "ab"}, EvolutionSettings(generations=9, modules=("numpy",), price=(3.0, 15.0), target=0.5),
     {"memkit": "0"}, "landlock",
 )  # fmt: skip
 
@@ -34,9 +40,9 @@ def checkpoint(generation: int, journal_bytes: int = 0) -> Checkpoint:
     return Checkpoint(generation, "2026-01-02T03:04:05Z", journal_bytes, None, 3, {}, 1.5, None, {"random": [1, 2]})
 
 
-def judged(id: str, generation: int = 1, score: float | None = 1.0, parents: tuple[str, ...] = ()) -> Judged:
+def judged(id: str, generation: int = 1, score: float | None = 1.0, parents: tuple[str, ...] = ()) -> JudgedProgram:
     """Return a line of the journal."""
-    return Judged(
+    return JudgedProgram(
         id, parents, "mutate" if parents else "seed", 0, generation, score, "" if score else "raised", {"m": 1}
     )
 
@@ -97,9 +103,9 @@ def test_a_file_of_a_newer_memkit_is_refused_with_both_versions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not damaged, so nothing falls back to an older one."""
-    checkpoints = Checkpoints(tmp_path)
+    checkpoints = EvolutionCheckpoints(tmp_path)
     checkpoints.write(checkpoint(1))
-    monkeypatch.setattr(data_files, "FORMAT", 2)
+    monkeypatch.setattr(files, "FORMAT", 2)
     checkpoints.write(checkpoint(2))
     monkeypatch.undo()
 
@@ -111,10 +117,10 @@ def test_a_file_of_a_newer_memkit_is_refused_with_both_versions(
 
 def test_the_previous_checkpoint_takes_over_from_one_that_was_cut_short(tmp_path: Path) -> None:
     """And the run says so; where both are cut, it says that too and does not begin again."""
-    checkpoints = Checkpoints(tmp_path)
+    checkpoints = EvolutionCheckpoints(tmp_path)
     for generation in (1, 2, 3):
         checkpoints.write(checkpoint(generation))
-    (tmp_path / NAME).write_bytes((tmp_path / NAME).read_bytes()[:-40])
+    (tmp_path / CHECKPOINTS).write_bytes((tmp_path / CHECKPOINTS).read_bytes()[:-40])
 
     found = checkpoints.newest(journal_bytes=0)
 
@@ -128,7 +134,7 @@ def test_the_previous_checkpoint_takes_over_from_one_that_was_cut_short(tmp_path
 
 def test_a_checkpoint_whose_journal_is_gone_is_not_used(tmp_path: Path) -> None:
     """The journal is on the disk before the checkpoint that counts on it; a shorter one was damaged from outside."""
-    checkpoints = Checkpoints(tmp_path)
+    checkpoints = EvolutionCheckpoints(tmp_path)
     checkpoints.write(checkpoint(1, 100))
     checkpoints.write(checkpoint(2, 200))
 
@@ -256,17 +262,17 @@ def test_a_run_begins_only_in_a_folder_of_its_own(tmp_path: Path) -> None:
 
 def test_answers_are_kept_counted_and_given_again(tmp_path: Path) -> None:
     """A torn line of a killed process is no answer, and the next one takes its place."""
-    answers = Answers(tmp_path)
+    answers = RecordedAnswers(tmp_path)
     answers.keep(("m", "1.0.0", "x"), ProposedChange("text", {"input_tokens": 900, "output_tokens": 100}))
     with (tmp_path / "answers.jsonl").open("ab") as file:
         file.write(b'{"key": ["m", "1.0.1"')
 
-    again = Answers(tmp_path, price=(2.0, 10.0))
+    again = RecordedAnswers(tmp_path, price=(2.0, 10.0))
     again.keep(("m", "2.0.0", "x"), ProposedChange("more", {"input_tokens": 100}))
 
     assert again.known(("m", "1.0.0", "x")) == ProposedChange("text", {"input_tokens": 900, "output_tokens": 100})
-    assert Answers(tmp_path).spent == {"tokens": 1100}
-    assert Answers(tmp_path, price=(2.0, 10.0)).spent == {"tokens": 1100, "cost": 0.003}
+    assert RecordedAnswers(tmp_path).spent == {"tokens": 1100}
+    assert RecordedAnswers(tmp_path, price=(2.0, 10.0)).spent == {"tokens": 1100, "cost": 0.003}
     assert again.over({"tokens": 1100}) == "tokens" and again.over({"tokens": 1101, "cost": 1}) is None
     assert again.over({"cost": 0.003}) == "cost"
     assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 2

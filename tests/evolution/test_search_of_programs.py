@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from memkit.evolution.answers import open_proposers
 from memkit.evolution.judging import Judging
-from memkit.evolution.models import open_proposers
 from memkit.evolution.task import find_task
-from memkit.runtime.evolve.blocks import read_blocks
 from memkit.runtime.evolve.core import EvolutionarySearcher
+from memkit.runtime.evolve.source.parsed import read_blocks
 from memkit.sandbox import Grants, Sandbox
+from tests.evolve import tasks
 
 JOBS = """\
 def order(jobs):
@@ -117,9 +118,8 @@ def judging(tmp_path: Path) -> Iterator[Judging]:
 def search(judging: Judging, **given: Any) -> EvolutionarySearcher:
     """Return a search of the programs that ``judging`` judges."""
     fields: dict[str, Any] = {"population_size": 12, "seed": 1, **given}
-    return EvolutionarySearcher(
-        species=judging.task.species(), fitness_fn=judging, confirm=judging.confirm, minimize=False, **fields
-    )
+    own = {"species": judging.task.species(), "confirm": judging.confirm}
+    return tasks.searcher(fitness_fn=judging, minimize=False, **own, **fields)
 
 
 def test_the_best_order_of_jobs_is_found(judging: Judging) -> None:

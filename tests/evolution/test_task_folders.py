@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import UsageError
-from memkit.evolution.task import find_task
-from memkit.evolution.task_settings import TaskSettings, read_task_settings
+from memkit.evolution.task import TaskSettings, find_task, read_task_settings
 
 OPENEVOLVE = """\
 max_iterations: 200

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
+from typing import Any
 
-from memkit.runtime.evolve.core import read_program
+from memkit.runtime.evolve.core import EvolutionarySearcher, SearchSettings, read_program
 
 POINTS = [index / 2 for index in range(-6, 7)]
 
@@ -20,3 +22,11 @@ def deadly(program: str) -> float:
     if "3 * x" in program or "x * 3" in program:
         os._exit(9)
     return roughness(program)
+
+
+def searcher(*given: Any, **options: Any) -> EvolutionarySearcher:
+    """Return a searcher; what belongs to its settings may stand among the other options."""
+    names = {each.name for each in fields(SearchSettings)}
+    settings = SearchSettings(**{name: value for name, value in options.items() if name in names})
+    others = {name: value for name, value in options.items() if name not in names}
+    return EvolutionarySearcher(*given, **others, settings=settings)

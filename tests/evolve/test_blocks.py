@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.blocks import read_blocks, require_same_outside
-from memkit.runtime.evolve.errors import BrokenMarkers, DoesNotApply
+from memkit.runtime.evolve.interface import BrokenMarkers, DoesNotApply
+from memkit.runtime.evolve.source.parsed import read_blocks, require_same_outside
 
 MARKED = "import math\n# EVOLVE-BLOCK-START\nx = 1\n# EVOLVE-BLOCK-END\nprint(x)\n"
 lines = st.lists(

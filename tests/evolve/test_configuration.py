@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError
-from memkit.runtime.evolve.interface import Opening, ProposalRequest, ProposedChange
-from memkit.runtime.evolve.tuning import affordable, cost, lowest_point, probes, solved
+from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, SearchSettings
+from memkit.runtime.evolve.interface import NumberOpening, ProposalRequest, ProposedChange
+from memkit.runtime.evolve.island import affordable, cost, lowest_point, probes, solved
 
 SPACE = {"rate": (0.0, 1.0), "size": (1, 64), "mode": ["slow", "fast"]}
 
@@ -24,7 +24,7 @@ def test_the_best_configuration_is_found() -> None:
     def loss(program: dict[str, Any]) -> float:
         return (program["rate"] - 0.3) ** 2 + abs(program["size"] - 17) + (program["mode"] == "slow")
 
-    searcher = EvolutionarySearcher(space=SPACE, fitness=loss, target_fitness=1e-9)
+    searcher = EvolutionarySearcher(fitness=loss, settings=SearchSettings(space=SPACE, target_fitness=1e-9))
     best = searcher.run(generations=50)
 
     assert best == {"rate": pytest.approx(0.3, abs=1e-4), "size": 17, "mode": "fast"}
@@ -40,7 +40,9 @@ def test_every_configuration_lies_within_the_space(seed: int) -> None:
         judged.append(program)
         return -program["rate"] - program["size"]
 
-    EvolutionarySearcher({"rate": 0.5, "size": 2, "mode": "slow"}, loss, space=SPACE, seed=seed).run(6)
+    EvolutionarySearcher(
+        {"rate": 0.5, "size": 2, "mode": "slow"}, loss, seed=seed, settings=SearchSettings(space=SPACE)
+    ).run(6)
 
     assert judged[0] == {"rate": 0.5, "size": 2, "mode": "slow"}
     for program in judged:
@@ -67,7 +69,9 @@ def test_a_vector_is_searched_as_a_list() -> None:
         return (rate - 0.3) ** 2 + abs(size - 17)
 
     def search() -> EvolutionarySearcher:
-        return EvolutionarySearcher([0.9, 60], loss, space=[(0.0, 1.0), (1, 64)], proposers=[Guessing()])
+        return EvolutionarySearcher(
+            [0.9, 60], loss, settings=SearchSettings(space=[(0.0, 1.0), (1, 64)], proposers=[Guessing()])
+        )
 
     straight, halting = search(), search()
     best = straight.run(generations=20)
@@ -95,13 +99,13 @@ def test_a_vector_is_searched_as_a_list() -> None:
 def test_a_vector_that_makes_no_sense_is_refused(space: Any, seed: Any, reason: str) -> None:
     """Before anything is judged."""
     with pytest.raises(EvolveError, match=reason):
-        EvolutionarySearcher(seed, lambda program: 1.0, space=space)
+        EvolutionarySearcher(seed, lambda program: 1.0, settings=SearchSettings(space=space))
 
 
 def test_a_small_space_is_exhausted() -> None:
     """Where every configuration was judged, the run ends and says so."""
     searcher = EvolutionarySearcher(
-        space={"a": [1, 2], "b": (1, 3)}, fitness=lambda program: program["a"] * program["b"]
+        fitness=lambda program: program["a"] * program["b"], settings=SearchSettings(space={"a": [1, 2], "b": (1, 3)})
     )
 
     assert searcher.run(generations=50) == {"a": 1, "b": 1}
@@ -128,7 +132,7 @@ def test_a_small_space_is_exhausted() -> None:
 def test_a_space_that_makes_no_sense_is_refused(space: Any, seed: Any, reason: str) -> None:
     """The error names what is wrong with it."""
     with pytest.raises(EvolveError) as caught:
-        EvolutionarySearcher(seed, lambda program: 0.0, space=space)
+        EvolutionarySearcher(seed, lambda program: 0.0, settings=SearchSettings(space=space))
 
     assert reason in str(caught.value)
 
@@ -147,7 +151,7 @@ def test_the_lowest_point_of_a_parabola_is_found_in_one_jump(wanted: list[float]
         total = sum((value - other) ** 2 for value, other in zip(values, wanted, strict=True))
         return total + (values[0] - wanted[0] + values[-1] - wanted[-1]) ** 2
 
-    opening = Opening(tuple(start), (1.0,) * len(start), tuple)
+    opening = NumberOpening(tuple(start), (1.0,) * len(start), tuple)
     found = lowest_point(opening, loss(tuple(start)), [loss(values) for values in probes(opening)])
 
     if found is not None:

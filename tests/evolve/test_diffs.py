@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.blocks import read_blocks
-from memkit.runtime.evolve.diffs import changed_program
-from memkit.runtime.evolve.errors import DoesNotApply
+from memkit.runtime.evolve.interface import DoesNotApply
+from memkit.runtime.evolve.source.answers import changed_program
+from memkit.runtime.evolve.source.parsed import read_blocks
 
 PROGRAM = """\
 import math

@@ -26,9 +26,11 @@ from memkit.runtime.evolve.core import (
     ProposedChange,
     RecordedProposer,
     Score,
+    SearchSettings,
     fitness_mean_squared_error,
     read_program,
 )
+from tests.evolve import tasks
 from tests.evolve.tasks import deadly, roughness
 
 SEED = "lambda x: x * 2"
@@ -37,7 +39,7 @@ SPACE = {"rate": (0.0, 1.0), "size": (1, 64), "mode": ["slow", "fast"]}
 
 def search(fitness: Callable[[Any], Any] = roughness, seed_program: Any = SEED, **options: Any) -> EvolutionarySearcher:
     """Return a small search."""
-    return EvolutionarySearcher(seed_program, fitness, **{"seed": 5, "functions": ["abs", "sqrt"], **options})
+    return tasks.searcher(seed_program, fitness, **{"seed": 5, "functions": ["abs", "sqrt"], **options})
 
 
 def told(searcher: EvolutionarySearcher, generations: int) -> tuple[Any, ...]:
@@ -186,9 +188,12 @@ def test_stop_and_restore_equals_the_straight_run(name: str, stops: list[int], s
             return search(seed=seed)
         if name == "configuration":
             fitness = lambda program: (program["rate"] - 0.3) ** 2 + program["size"]  # noqa: E731
-            return EvolutionarySearcher(space=SPACE, fitness=fitness, seed=seed)
+            return EvolutionarySearcher(fitness=fitness, seed=seed, settings=SearchSettings(space=SPACE))
         return EvolutionarySearcher(
-            space=SPACE, fitness=bumpy, minimize=False, features={"cost": 8.0}, seed=seed, proposers=[Halving()]
+            fitness=bumpy,
+            minimize=False,
+            seed=seed,
+            settings=SearchSettings(space=SPACE, features={"cost": 8.0}, proposers=[Halving()]),
         )
 
     straight, broken, individuals = new(), new(), []

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.expressions import Expressions
+from memkit.runtime.evolve.expressions.reading import read_program
+from memkit.runtime.evolve.expressions.species import Expressions
+from memkit.runtime.evolve.expressions.sums import terms_of, unit_of, weights_of
 from memkit.runtime.evolve.fitness import error_of
-from memkit.runtime.evolve.fitting import unit_of, weights_of
-from memkit.runtime.evolve.reading import read_program
-from memkit.runtime.evolve.terms import terms_of
 
 LINE = [index / 2 for index in range(-10, 11)]
 numbers = st.floats(-100, 100).map(lambda value: round(value, 3))

@@ -14,14 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.errors import EvolveError, RefusedProgram, UndefinedValue
-from memkit.runtime.evolve.operations import CALLS, FUNCTIONS, MAX_BITS, NUMBER, OPERATIONS
-from memkit.runtime.evolve.reading import MAX_DEPTH, MAX_NODES, Expression, read_program
-from memkit.runtime.evolve.terms import expanded, simplified
-from memkit.runtime.evolve.tree import Node
-from memkit.runtime.evolve.variation import Vocabulary, crossed, mutated, random_tree
+from memkit.runtime.evolve.expressions.reading import MAX_DEPTH, MAX_NODES, Expression, read_program
+from memkit.runtime.evolve.expressions.sums import expanded, simplified
+from memkit.runtime.evolve.expressions.tree import CALLS, FUNCTIONS, MAX_BITS, NUMBER, OPERATIONS, ExpressionNode
+from memkit.runtime.evolve.expressions.variation import PrimitiveSet, crossed, mutated, random_tree
+from memkit.runtime.evolve.interface import EvolveError, RefusedProgram, UndefinedValue
 
-EVERYTHING = Vocabulary(("x", "y"), tuple(OPERATIONS))
+EVERYTHING = PrimitiveSet(("x", "y"), tuple(OPERATIONS))
 PYTHON = {name: getattr(math, name) for name in CALLS if hasattr(math, name)} | {"abs": abs, "min": min, "max": max}
 trees = st.integers(0, 2**32).map(lambda seed: random_tree(EVERYTHING, Random(seed), 2 + seed % 4))
 numbers = st.integers(-9, 9) | st.floats(-9, 9)
@@ -206,7 +205,7 @@ def test_only_listed_functions_are_ever_called(name: str) -> None:
 
 @settings(deadline=None)
 @given(trees)
-def test_what_is_written_reads_as_the_same_tree(tree: Node) -> None:
+def test_what_is_written_reads_as_the_same_tree(tree: ExpressionNode) -> None:
     """The written form of every tree is a program, and reads back as that tree."""
     source = Expression(("x", "y"), tree).source
 
@@ -216,7 +215,7 @@ def test_what_is_written_reads_as_the_same_tree(tree: Node) -> None:
 
 @settings(deadline=None)
 @given(trees, numbers, numbers)
-def test_a_tree_is_worth_what_python_makes_of_its_text(tree: Node, x: float, y: float) -> None:
+def test_a_tree_is_worth_what_python_makes_of_its_text(tree: ExpressionNode, x: float, y: float) -> None:
     """Where Python gives a finite real number for a program's text, the program gives the same."""
     source = Expression(("x", "y"), tree).source
     function = eval(source, {"__builtins__": {}, **PYTHON})
@@ -232,7 +231,7 @@ def test_a_tree_is_worth_what_python_makes_of_its_text(tree: Node, x: float, y: 
 
 @settings(deadline=None)
 @given(trees, numbers, numbers)
-def test_a_plainer_program_is_worth_the_same(tree: Node, x: float, y: float) -> None:
+def test_a_plainer_program_is_worth_the_same(tree: ExpressionNode, x: float, y: float) -> None:
     """Neither simplifying, which never makes a program larger, nor multiplying out changes a value."""
     plain, wide = simplified(tree), expanded(tree)
     before, *after = (value_of(Expression(("x", "y"), item), x, y) for item in (tree, plain, wide or tree))
@@ -248,7 +247,7 @@ ROUGH = {"floor_divide", "modulo", "floor", "ceil", "if", "power", "exp", "tan",
 
 @settings(deadline=None)
 @given(trees, trees, st.integers(0, 2**32))
-def test_every_variation_is_a_program_of_the_same_type(tree: Node, other: Node, seed: int) -> None:
+def test_every_variation_is_a_program_of_the_same_type(tree: ExpressionNode, other: ExpressionNode, seed: int) -> None:
     """Mutants and crossovers are typed: they give a number and are read without complaint."""
     random = Random(seed)
     children = [mutated(tree, EVERYTHING, random), crossed(tree, other, random)]
@@ -265,7 +264,7 @@ def test_a_random_tree_has_bounded_depth(seed: int, depth: int) -> None:
     """Depth is what was asked for; tests need up to three more levels to come to an end."""
     kinds = tuple(item.name for item in (*FUNCTIONS, OPERATIONS["add"], OPERATIONS["power"]))
 
-    assert random_tree(Vocabulary(("x",), kinds), Random(seed), depth).depth <= depth
+    assert random_tree(PrimitiveSet(("x",), kinds), Random(seed), depth).depth <= depth
     assert random_tree(EVERYTHING, Random(seed), depth).depth <= depth + 3
 
 

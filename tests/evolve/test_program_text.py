@@ -10,10 +10,9 @@ from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.evolve.blocks import read_blocks
-from memkit.runtime.evolve.errors import DoesNotApply, EvolveError
-from memkit.runtime.evolve.source.reading import Source
-from memkit.runtime.evolve.source.species import Programs
+from memkit.runtime.evolve.interface import DoesNotApply, EvolveError
+from memkit.runtime.evolve.source.parsed import read_blocks
+from memkit.runtime.evolve.source.species import Programs, ProgramText
 
 PACKING = '''\
 """Pack."""
@@ -82,7 +81,7 @@ SEEDS = {
 }
 
 
-def family(seed: str, start: int, count: int) -> list[tuple[Source, Source]]:
+def family(seed: str, start: int, count: int) -> list[tuple[ProgramText, ProgramText]]:
     """Return ``count`` children, each with its parent, of a small population."""
     species, chance = Programs(seed), random.Random(start)
     members = [species.seed]
@@ -163,7 +162,7 @@ def test_what_is_not_changed_keeps_its_layout_and_comments() -> None:
 def test_the_change_that_is_needed_is_soon_made(program: str, wanted: str) -> None:
     """Each of these is one mutation away."""
     species, chance = Programs(program), random.Random(0)
-    goal = species.behaviour(Source(wanted))
+    goal = species.behaviour(ProgramText(wanted))
 
     assert any(species.behaviour(species.mutate(species.seed, chance)) == goal for _ in range(1500))
 
@@ -189,7 +188,7 @@ def test_crossover_takes_functions_as_they_are_written() -> None:
     other = "def f(x):\n    return x * 3  # threefold\n\n\ndef g(x):\n    return -x  # other\n"
     species, chance = Programs(one), random.Random(1)
 
-    children = {species.cross(Source(one), Source(other), chance).text for _ in range(100)}
+    children = {species.cross(ProgramText(one), ProgramText(other), chance).text for _ in range(100)}
 
     assert one.replace("x  # plain", "x * 3  # threefold") in children
     assert one.replace("def g(x):\n    return x\n", "def g(x):\n    return -x  # other\n") in children

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error, read_program
+from memkit.runtime.evolve.core import EvolutionarySearcher, SearchSettings, fitness_mean_squared_error, read_program
 
 PLANE = [(chance.random(), chance.random()) for chance in [random.Random(2)] for _ in range(20)]
 
@@ -37,9 +37,8 @@ def test_the_nguyen_functions_are_found(target: Callable[..., float], points: li
         f"lambda {', '.join('xy'[: len(points[0])])}: x * 2",
         partial(fitness_mean_squared_error, target=[(point, target(*point)) for point in points]),
         population_size=200,
-        functions=("sin", "cos", "exp", "log"),
-        target_fitness=1e-6,
         seed=1,
+        settings=SearchSettings(functions=("sin", "cos", "exp", "log"), target_fitness=1e-6),
     )
 
     found = read_program(searcher.run(generations=100))

@@ -25,9 +25,11 @@ from memkit.runtime.evolve.core import (
     EvolveError,
     NothingScored,
     RefusedProgram,
+    SearchSettings,
     fitness_mean_squared_error,
     read_program,
 )
+from tests.evolve import tasks
 
 PACKAGE = Path(memkit.runtime.evolve.__file__).parent
 
@@ -45,7 +47,7 @@ def polynomial(coefficients: Sequence[int]) -> Callable[[float], float]:
 def toy(**options: Any) -> EvolutionarySearcher:
     """Return the search for x² + 2x + 1 that the documents show."""
     given = {"seed_program": "lambda x: x * 2", "fitness_fn": error_against(polynomial([1, 2, 1]))}
-    return EvolutionarySearcher(**{**given, "mutation_rate": 0.2, "population_size": 30, **options})
+    return tasks.searcher(**{**given, "mutation_rate": 0.2, "population_size": 30, **options})
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -84,7 +86,7 @@ def test_polynomials_of_degree_four_are_found_nearly_always() -> None:
 )
 def test_any_function_of_a_program_can_judge(fitness: Callable[[str], float]) -> None:
     """A fitness that the room knows nothing about finds the square as well."""
-    searcher = EvolutionarySearcher("lambda x: x * 2", fitness=fitness, target_fitness=1e-9)
+    searcher = EvolutionarySearcher("lambda x: x * 2", fitness=fitness, settings=SearchSettings(target_fitness=1e-9))
 
     searcher.run(generations=50)
 
@@ -97,7 +99,9 @@ def test_a_higher_score_is_better_when_asked_for() -> None:
     def score(program: str) -> float:
         return 1 / (1 + fitness_mean_squared_error(program, target=polynomial([1, 2, 1])))
 
-    searcher = EvolutionarySearcher("lambda x: x * 2", score, minimize=False, target_fitness=1.0)
+    searcher = EvolutionarySearcher(
+        "lambda x: x * 2", score, minimize=False, settings=SearchSettings(target_fitness=1.0)
+    )
     searcher.run(generations=50)
 
     assert searcher.best_fitness == 1.0 and searcher.stopped == "target"
@@ -112,7 +116,7 @@ def test_a_seed_program_may_be_left_out() -> None:
 
     assert EvolutionarySearcher(fitness=plane).run(50).startswith("lambda x, y: ")
     assert EvolutionarySearcher(fitness=lambda program: plane(program)).run(50).startswith("lambda x, y: ")
-    assert EvolutionarySearcher(fitness=plane, parameters=["width", "height"]).run(50) in (
+    assert EvolutionarySearcher(fitness=plane, settings=SearchSettings(parameters=["width", "height"])).run(50) in (
         "lambda width, height: width * height + 2",
         "lambda width, height: height * width + 2",
         "lambda width, height: 2 + width * height",
@@ -128,7 +132,7 @@ def test_a_bare_expression_stays_one() -> None:
 def test_functions_may_be_offered() -> None:
     """Programs call what the caller offers; constants inside a function are fitted as well."""
     searcher = EvolutionarySearcher(
-        "lambda x: x", error_against(lambda x: 2 * math.sin(x) + 1), functions=["sin", "exp"]
+        "lambda x: x", error_against(lambda x: 2 * math.sin(x) + 1), settings=SearchSettings(functions=["sin", "exp"])
     )
 
     searcher.run(generations=50)
@@ -140,10 +144,11 @@ def run_in_a_process(hash_seed: str) -> str:
     """Return what a search in a new process finds, and how."""
     code = (
         "from functools import partial\n"
-        "from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error\n"
+        "from memkit.runtime.evolve.core import EvolutionarySearcher, SearchSettings, fitness_mean_squared_error\n"
         "pairs = [(x, (x ** 3 * 7 + 11) % 13) for x in range(-6, 7)]\n"
         "fitness = partial(fitness_mean_squared_error, target=pairs)\n"
-        "searcher = EvolutionarySearcher('lambda x: x * 2', fitness, seed=3, functions=['abs', 'exp'])\n"
+        "settings = SearchSettings(functions=['abs', 'exp'])\n"
+        "searcher = EvolutionarySearcher('lambda x: x * 2', fitness, seed=3, settings=settings)\n"
         "print(searcher.run(12), searcher.history, searcher.reasons)\n"
     )
     environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(PACKAGE.parents[2])}
@@ -206,10 +211,9 @@ def test_what_is_judged_is_new_allowed_bounded_and_within_the_budget(
         judged.append(program)
         return abs(len(program) - 60) + read_program(program)(0.3) % 1
 
-    searcher = EvolutionarySearcher(
-        "lambda x: x", fitness, seed=seed, population_size=population, max_size=size, mutation_rate=rate,
-        functions=["sin", "exp", "max"],
-    )  # fmt: skip
+    settings = SearchSettings(max_size=size, functions=["sin", "exp", "max"])
+    breeding = {"population_size": population, "mutation_rate": rate}
+    searcher = EvolutionarySearcher("lambda x: x", fitness, seed=seed, **breeding, settings=settings)
     searcher.run(generations=6)
 
     programs = judged[1:]  # the first call shows whether the fitness is a squared error
@@ -268,7 +272,7 @@ def test_a_fitness_with_steps_is_climbed_too() -> None:
         function = read_program(program)
         return sum(int(abs(function(x) - (x * x + 3))) for x in range(-6, 7))
 
-    searcher = EvolutionarySearcher("lambda x: x", steps, target_fitness=0)
+    searcher = EvolutionarySearcher("lambda x: x", steps, settings=SearchSettings(target_fitness=0))
     searcher.run(generations=50)
 
     assert searcher.stopped == "target"
@@ -276,7 +280,7 @@ def test_a_fitness_with_steps_is_climbed_too() -> None:
 
 def test_patience_ends_a_search_that_stands_still() -> None:
     """After so many generations without a better program the run ends and says why."""
-    searcher = EvolutionarySearcher("lambda x: x", lambda program: 1.0, patience=3)
+    searcher = EvolutionarySearcher("lambda x: x", lambda program: 1.0, settings=SearchSettings(patience=3))
 
     searcher.run(generations=50)
 
@@ -398,7 +402,7 @@ def test_the_room_works_copied_under_its_short_name(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "evolve")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from evolve.core import EvolutionarySearcher, fitness_mean_squared_error\n"
+        "from evolve.core import EvolutionarySearcher, SearchSettings, fitness_mean_squared_error\n"
         "def fitness(program): return fitness_mean_squared_error(program, target=lambda x: x**2 + 2*x + 1)\n"
         "print(EvolutionarySearcher(seed_program='lambda x: x * 2', fitness_fn=fitness).run(generations=50))\n"
         "strange = {name.split('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"

@@ -9,7 +9,7 @@ import pytest
 from hddl_texts import ANY_DISH, DINNER, KITCHEN
 
 from memkit.cli.main import run
-from memkit.domains import load_domain, load_problem
+from memkit.domains.files import load_domain, load_problem
 from memkit.resources import resource
 
 

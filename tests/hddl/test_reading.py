@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from memkit.errors import UsageError
 from memkit.hddl.domain_reader import domain_from
+from memkit.hddl.forms import LARGEST, HddlText
 from memkit.hddl.interface import read_domain, read_problem
 from memkit.hddl.problem_reader import problem_from
-from memkit.hddl.source import LARGEST, Source
 from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
@@ -31,7 +31,7 @@ from memkit.runtime.htn.core import (
 
 def domain(text: str = KITCHEN):  # noqa: ANN201
     """Return the domain of a text."""
-    return domain_from(Source("d.hddl", text))
+    return domain_from(HddlText("d.hddl", text))
 
 
 def fault(text: str) -> str:
@@ -101,7 +101,7 @@ def test_effects_under_conditions_and_costs_are_read() -> None:
 
 def test_a_problem_is_solved_as_it_stands() -> None:
     """Names differ in case between definition and use; constants and objects are one; the goal is checked."""
-    read, wider = problem_from(Source("p.hddl", DINNER), domain())
+    read, wider = problem_from(HddlText("p.hddl", DINNER), domain())
 
     assert wider is not None and wider == domain()
     assert read.tasks == (("serve", "Mug", "hall"), ("go", "sink"))
@@ -114,7 +114,7 @@ def test_a_problem_is_solved_as_it_stands() -> None:
 
 def test_variables_of_the_initial_tasks_are_bound_by_the_search() -> None:
     """They become variables of a method that does one task, so that search and verifier need nothing new."""
-    read, wider = problem_from(Source("p.hddl", ANY_DISH), domain())
+    read, wider = problem_from(HddlText("p.hddl", ANY_DISH), domain())
     result = HTNPlanner(domain=wider).solve_problem(read)
 
     assert len(wider.methods) == len(domain().methods) + 1
@@ -261,7 +261,7 @@ def test_a_problem_that_does_not_fit_its_domain_is_refused(old: str, new: str, w
     """The place is that of the problem's file."""
     assert old in DINNER
     with pytest.raises(UsageError) as caught:
-        problem_from(Source("p.hddl", DINNER.replace(old, new)), domain())
+        problem_from(HddlText("p.hddl", DINNER.replace(old, new)), domain())
 
     assert str(caught.value).startswith("p.hddl:")
     assert words in str(caught.value)
@@ -273,7 +273,7 @@ def test_files_are_read_by_their_names(tmp_path: Path) -> None:
     (tmp_path / "p.hddl").write_text("\ufeff" + DINNER.replace("\n", "\r\n"), encoding="utf-8")
     read = read_domain(tmp_path / "d.hddl")
 
-    assert read_problem(tmp_path / "p.hddl", read)[0] == problem_from(Source("p", DINNER), read)[0]
+    assert read_problem(tmp_path / "p.hddl", read)[0] == problem_from(HddlText("p", DINNER), read)[0]
 
 
 @pytest.mark.parametrize(
@@ -318,12 +318,12 @@ def test_where_a_problem_does_not_fit_and_names_another_domain_it_says_so() -> N
     fitting = DINNER.replace("(:domain kitchen)", "(:domain KITCHEN)")
     other = DINNER.replace("(:domain kitchen)", "(:domain garden)")
     for text in (DINNER, fitting, other):
-        assert problem_from(Source("p.hddl", text), domain())[0].tasks
+        assert problem_from(HddlText("p.hddl", text), domain())[0].tasks
 
     told = "The problem is one of the domain garden, and the domain here is Kitchen."
     for text, is_told in ((DINNER, False), (fitting, False), (other, True)):
         with pytest.raises(UsageError, match=r"p\.hddl:\d+:\d+: ") as caught:
-            problem_from(Source("p.hddl", text.replace("(clean ", "(tidied ")), domain())
+            problem_from(HddlText("p.hddl", text.replace("(clean ", "(tidied ")), domain())
         assert str(caught.value).endswith(told) == is_told
         assert caught.value.line
 
@@ -331,4 +331,4 @@ def test_where_a_problem_does_not_fit_and_names_another_domain_it_says_so() -> N
 def test_the_name_of_the_domain_of_a_problem_is_a_word() -> None:
     """Anything else is named with its place."""
     with pytest.raises(UsageError, match=r"p\.hddl:\d+:\d+: here stands a list"):
-        problem_from(Source("p.hddl", DINNER.replace("(:domain kitchen)", "(:domain (kitchen))")), domain())
+        problem_from(HddlText("p.hddl", DINNER.replace("(:domain kitchen)", "(:domain (kitchen))")), domain())

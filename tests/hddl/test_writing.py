@@ -10,12 +10,12 @@ from hddl_texts import ANY_DISH, DINNER, KITCHEN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.domains import load_domain
+from memkit.domains.files import load_domain
 from memkit.errors import UsageError
 from memkit.hddl.domain_reader import domain_from
+from memkit.hddl.forms import HddlText
 from memkit.hddl.interface import write_domain, write_problem
 from memkit.hddl.problem_reader import problem_from
-from memkit.hddl.source import Source
 from memkit.resources import resource
 from memkit.runtime.htn.core import (
     Arithmetic,
@@ -119,7 +119,7 @@ def domains(draw: st.DrawFn) -> Domain:
 def test_a_domain_comes_back_as_it_was_written(domain: Domain) -> None:
     """Conditions, effects, costs, orderings, tools and descriptions: nothing is lost, and writing again is the same."""
     text = write_domain(domain)
-    again = domain_from(Source("again.hddl", text))
+    again = domain_from(HddlText("again.hddl", text))
 
     assert again == domain
     assert write_domain(again) == text
@@ -133,7 +133,7 @@ def test_a_domain_comes_back_as_it_was_written(domain: Domain) -> None:
 )
 def test_a_problem_comes_back_as_it_was_written(facts, values, ordering, goal) -> None:  # noqa: ANN001
     """Facts, numbers, order and goal, with the objects that are not the domain's own."""
-    domain = domain_from(Source("d", write_domain(Domain(
+    domain = domain_from(HddlText("d", write_domain(Domain(
         name="depot", types=TYPES, predicates=PREDICATES, functions=FUNCTIONS, objects=OBJECTS,
         operators=(Operator("go ?c"), Operator("rest", parameters=(), cost=0)),
     ))))  # fmt: skip
@@ -142,7 +142,7 @@ def test_a_problem_comes_back_as_it_was_written(facts, values, ordering, goal) -
         goal=tuple(goal), objects={**OBJECTS, "extra": "crate"}, name="one",
     )  # fmt: skip
 
-    assert problem_from(Source("p", write_problem(problem, domain)), domain) == (problem, domain)
+    assert problem_from(HddlText("p", write_problem(problem, domain)), domain) == (problem, domain)
 
 
 @pytest.mark.parametrize("path", sorted(resource("domains").glob("*.yaml")), ids=lambda path: path.stem)
@@ -150,18 +150,18 @@ def test_the_starters_go_to_hddl_and_back(path: Path) -> None:
     """What people write in YAML has a place in HDDL, tools and descriptions included."""
     domain = load_domain(path)
 
-    assert domain_from(Source("again", write_domain(domain))) == domain
+    assert domain_from(HddlText("again", write_domain(domain))) == domain
 
 
 def test_texts_of_others_come_back_as_they_were_read() -> None:
     """Reading, writing and reading again ends where the first reading did."""
-    domain = domain_from(Source("d", KITCHEN))
-    again = domain_from(Source("again", write_domain(domain)))
+    domain = domain_from(HddlText("d", KITCHEN))
+    again = domain_from(HddlText("again", write_domain(domain)))
 
     assert again == domain
     for text in (DINNER, ANY_DISH):
-        problem, wider = problem_from(Source("p", text), domain)
-        assert problem_from(Source("again", write_problem(problem, wider)), wider)[0] == problem
+        problem, wider = problem_from(HddlText("p", text), domain)
+        assert problem_from(HddlText("again", write_problem(problem, wider)), wider)[0] == problem
 
 
 def test_other_planners_find_variables_and_tasks_with_the_types_they_need() -> None:

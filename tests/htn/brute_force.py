@@ -26,9 +26,9 @@ from memkit.runtime.htn.core import (
     Term,
     When,
 )
-from memkit.runtime.htn.evaluation import Impossible, StepState, holds
-from memkit.runtime.htn.objects import typed_objects
-from memkit.runtime.htn.ordering import predecessors
+from memkit.runtime.htn.language.methods import predecessors
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.verification.evaluation import Impossible, StepState, holds
 
 Group = tuple[tuple[tuple[int, Term], ...], tuple[tuple[int, int], ...]]
 """Tasks with their positions, and which position comes before which."""

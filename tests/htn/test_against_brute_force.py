@@ -9,8 +9,9 @@ from brute_force import NONE, RandomProblem, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.htn import functions, solver
+from memkit.runtime.htn.compiling import functions
 from memkit.runtime.htn.core import FOUND, GAVE_UP, NO_PLAN, Budget, HTNPlanner, verify
+from memkit.runtime.htn.search import solver
 
 FEW = Budget(nodes=5_000, seconds=None)
 many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.domains import load_domain, load_problem
+from memkit.domains.files import load_domain, load_problem
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import (
     Arithmetic,

@@ -13,8 +13,8 @@ from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.htn import codegen, functions
-from memkit.runtime.htn.compiled import compile_method
+from memkit.runtime.htn.compiling import codegen, functions
+from memkit.runtime.htn.compiling.compiled import compile_method
 from memkit.runtime.htn.core import (
     FOUND,
     GAVE_UP,
@@ -34,7 +34,7 @@ from memkit.runtime.htn.core import (
     When,
     verify,
 )
-from memkit.runtime.htn.terms import Head
+from memkit.runtime.htn.language.terms import Head
 
 
 @pytest.mark.parametrize("uses", [0, functions.USES])
@@ -213,8 +213,7 @@ def test_the_clock_is_looked_at_inside_quantifiers() -> None:
     planner = HTNPlanner(
         [Method("m", "t", [condition], ["o"])],
         [Operator("o")],
-        budget=Budget(seconds=50),
-        clock=lambda: float(next(ticks)),
+        budget=Budget(seconds=50, clock=lambda: float(next(ticks))),
     )
 
     result = planner.solve("t", {("p", f"x{n}") for n in range(200)})

@@ -12,8 +12,8 @@ import pytest
 
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator, Problem, ProblemError
 from memkit.runtime.htn.execution import Action, Answer, Execution, Executor, Journal, foresee, read_observation
-from memkit.runtime.htn.execution.journal import JournalError
-from memkit.runtime.htn.execution.remaining import remaining_tasks
+from memkit.runtime.htn.execution.executor import remaining_tasks
+from memkit.runtime.htn.execution.journal import PlanJournalError
 
 TRIP = Domain.from_data(
     {
@@ -320,7 +320,7 @@ def test_a_run_that_had_failed_may_be_taken_up_again(tmp_path: Path) -> None:
 
 def test_only_one_process_carries_a_run_out(tmp_path: Path) -> None:
     """The journal is locked while it is open."""
-    with Journal(tmp_path / "journal.jsonl"), pytest.raises(JournalError, match="Another process"):
+    with Journal(tmp_path / "journal.jsonl"), pytest.raises(PlanJournalError, match="Another process"):
         Journal(tmp_path / "journal.jsonl")
 
 
@@ -340,7 +340,7 @@ def test_a_journal_that_cannot_be_trusted_is_refused(content: bytes, words: str,
     path.write_bytes(content)
     hands = Hands()
 
-    with pytest.raises(JournalError, match=words), Journal(path) as journal:
+    with pytest.raises(PlanJournalError, match=words), Journal(path) as journal:
         carry_out(problem("visit town"), hands, journal=journal)
 
     assert hands.tried == []
@@ -352,7 +352,7 @@ def test_a_journal_of_the_same_tasks_in_another_order_is_refused(tmp_path: Path)
     with Journal(path) as journal:
         carry_out(listed, Hands(), journal=journal)
 
-    with pytest.raises(JournalError, match="another problem"), Journal(path) as journal:
+    with pytest.raises(PlanJournalError, match="another problem"), Journal(path) as journal:
         carry_out(replace(listed, ordering=()), Hands(), journal=journal)
 
 
@@ -381,7 +381,7 @@ def test_a_journal_with_entries_taken_out_or_changed_repeats_nothing(
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     hands = Hands()
 
-    with pytest.raises(JournalError, match=words), Journal(path) as journal:
+    with pytest.raises(PlanJournalError, match=words), Journal(path) as journal:
         carry_out(problem("visit town"), hands, journal=journal, settle=lambda action: "done")
 
     assert hands.tried == []

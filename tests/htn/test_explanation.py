@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memkit.domains import find_domain
+from memkit.domains.files import find_domain
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator, Problem, parse_condition
 from memkit.runtime.htn.explanation import explain_failure, obstacle_lines
 

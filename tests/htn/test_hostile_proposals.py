@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memkit.learned.asking import AskedModel
-from memkit.runtime.htn.core import NO_PLAN, HTNPlanner
+from memkit.domains.gaps import AskedModel
+from memkit.runtime.htn.core import NO_PLAN, Consultation, HTNPlanner
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 HOSTILE = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "hostile_proposals.py"))
@@ -33,7 +33,9 @@ class SaysOnly:
 def planner(answer: Any) -> HTNPlanner:
     """Return a planner with one learned method, whose model gives one answer."""
     asked = AskedModel(SaysOnly(answer))
-    return HTNPlanner(domain=HOSTILE["DOMAIN"], learned=[HOSTILE["LEARNED"]], llm_decompose=asked, rounds=1)
+    return HTNPlanner(
+        domain=HOSTILE["DOMAIN"], learned=[HOSTILE["LEARNED"]], llm_decompose=Consultation(asked, rounds=1)
+    )
 
 
 def test_there_are_two_hundred_different_ones_and_a_good_one_is_taken() -> None:
@@ -52,7 +54,7 @@ def test_none_of_a_family_is_taken(family: str) -> None:
         result = asking.solve_problem(HOSTILE["PROBLEM"])
 
         shown = repr(answer)[:100]
-        assert (result.outcome, result.plan, asking.lessons) == (NO_PLAN, None, []), shown
+        assert (result.outcome, result.plan, asking.learned_here) == (NO_PLAN, None, []), shown
         assert result.proposals == {"asked": 1, "accepted": 0, "rejected": 1}, shown
         refused = [reason for reason in result.reasons if reason.code == "proposal"]
         assert len(refused) == 1 and len(refused[0].message) < 5_000, shown

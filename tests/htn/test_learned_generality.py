@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.htn.conditions import condition_variables
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
-from memkit.runtime.htn.evaluation import Binding, StepState, holds
-from memkit.runtime.htn.goals import declared_effects
-from memkit.runtime.htn.objects import typed_objects
-from memkit.runtime.htn.terms import ROOT_TYPE, Term, is_variable
+from memkit.runtime.htn.language.conditions import condition_variables
+from memkit.runtime.htn.language.domain import declared_effects
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.language.terms import ROOT_TYPE, Term, is_variable
+from memkit.runtime.htn.verification.evaluation import Binding, StepState, holds
 
 VEHICLES = {
     "types": {"vehicle": "object", "truck": "vehicle"},
@@ -154,7 +154,7 @@ def test_wherever_its_conditions_hold_it_works(case: str) -> None:
     domain = Domain.from_data({"name": "generality", **data})
     planner = HTNPlanner(domain=domain, llm_decompose=lambda task, state: answer)
     assert planner.generate(task, state, objects=objects)
-    method = planner.lessons[0].method
+    method = planner.learned_here[0].method
 
     used = 0
     for start in random_states(domain, objects, 150):

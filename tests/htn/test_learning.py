@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 from classics import ERRAND, ERRANDS
 
-from memkit.runtime.htn.core import FOUND, NO_PLAN, Budget, Domain, HTNPlanner, Method, Operator, Problem, tree_text
+from memkit.runtime.htn.core import (
+    FOUND,
+    NO_PLAN,
+    Budget,
+    Consultation,
+    Domain,
+    HTNPlanner,
+    Method,
+    Operator,
+    Problem,
+    tree_text,
+)
 
 BARE = Domain.from_data({**ERRANDS.to_data(), "methods": [], "tasks": {"deliver": {"parameters": "?p ?to", "effects": [
     "delivered ?p"]}}})  # fmt: skip
@@ -152,7 +163,7 @@ def test_questions_are_bounded() -> None:
     """However many gaps there are, the model is asked at most as often as allowed."""
     asked: list[str] = []
     methods = [Method(f"m{n}", "t", [], [f"gap{n}"]) for n in range(50)]
-    asking = HTNPlanner(methods, [], llm_decompose=lambda task, state: asked.append(task), questions=5)
+    asking = HTNPlanner(methods, [], llm_decompose=Consultation(lambda task, state: asked.append(task), questions=5))
 
     assert asking.solve("t").outcome == NO_PLAN
     assert len(asked) == 5
@@ -191,8 +202,8 @@ def test_the_time_that_a_model_takes_is_not_the_time_of_the_search() -> None:
         now[0] += 3_600
         return GOOD
 
-    asking = planner(None, budget=Budget(seconds=30.0), clock=lambda: now[0])
-    slow = HTNPlanner(domain=BARE, llm_decompose=decompose, budget=Budget(seconds=30.0), clock=lambda: now[0])
+    asking = planner(None, budget=Budget(seconds=30.0, clock=lambda: now[0]))
+    slow = HTNPlanner(domain=BARE, llm_decompose=decompose, budget=Budget(seconds=30.0, clock=lambda: now[0]))
 
     assert asking.solve_problem(problem("deliver book shop")).outcome == NO_PLAN
     assert slow.solve_problem(problem("deliver book shop")).outcome == FOUND

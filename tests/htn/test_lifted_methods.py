@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem, verify
-from memkit.runtime.htn.data import method_from_data, method_to_data
-from memkit.runtime.htn.evaluation import StepState, holds
-from memkit.runtime.htn.goals import declared_effects
-from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.language.data import method_from_data, method_to_data
+from memkit.runtime.htn.language.domain import declared_effects
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.verification.evaluation import StepState, holds
 
 PLACES = ("home", "shop", "cafe")
 TRUCKS = {
@@ -152,7 +152,7 @@ def test_a_method_stays_as_it_was_where_the_whole_plan_fails() -> None:
     )
 
     assert not asking.solve_problem(both).found
-    assert (asking.learned, asking.lessons) == ([], [])
+    assert (asking.learned, asking.learned_here) == ([], [])
 
 
 METHODS = [

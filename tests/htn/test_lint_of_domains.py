@@ -11,8 +11,8 @@ from languages import HEAD, OBJECTS, conditions, domains, problems, states, valu
 from memkit.lint.planning.contradiction import contradiction
 from memkit.lint.planning.faults import ENDLESS, IMPOSSIBLE_OPERATOR, SHADOWED_METHOD, UNREACHABLE_METHOD, domain_faults
 from memkit.runtime.htn.core import GAVE_UP, Budget, Condition, Domain, HTNPlanner, Method, Operator, Problem, Term
-from memkit.runtime.htn.evaluation import StepState, holds
-from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.verification.evaluation import StepState, holds
 
 FACTS = ("p a", "p b", "q a b")
 NAMES = ("s", "t", "u")

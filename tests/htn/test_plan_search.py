@@ -159,7 +159,7 @@ def test_a_deadline_is_noticed_inside_a_large_join() -> None:
     """A join over many facts without an answer does not outlive its time."""
     ticks = iter(range(10**9))
     methods = [Method("m", "t", ["p ?a", "p ?b", "p ?c", "p ?d", "not p ?d"], ["s"])]
-    planner = HTNPlanner(methods, [Operator("s")], budget=Budget(seconds=50), clock=lambda: float(next(ticks)))
+    planner = HTNPlanner(methods, [Operator("s")], budget=Budget(seconds=50, clock=lambda: float(next(ticks))))
 
     result = planner.solve("t", {("p", f"x{n}") for n in range(200)})
 

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from languages import OBJECTS, conditions, domains, problems, states, values
 
-from memkit.runtime.htn.conditions import negated
 from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
@@ -40,8 +39,9 @@ from memkit.runtime.htn.core import (
     read_plan,
     verify,
 )
-from memkit.runtime.htn.evaluation import NoValue, StepState, compared, holds
-from memkit.runtime.htn.objects import typed_objects
+from memkit.runtime.htn.language.conditions import negated
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.verification.evaluation import NoValue, StepState, compared, holds
 
 generous = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 P = (Parameter("?p", "parcel"),)

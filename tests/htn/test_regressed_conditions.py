@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.htn.core import Domain, Operator, Problem, Step
-from memkit.runtime.htn.evaluation import StepState, arguments, holds
-from memkit.runtime.htn.forms import parse_conditions
-from memkit.runtime.htn.objects import typed_objects
-from memkit.runtime.htn.regression import Applied, Regressed, regress
+from memkit.runtime.htn.language.forms import parse_conditions
+from memkit.runtime.htn.language.objects import typed_objects
+from memkit.runtime.htn.learning.regression import Applied, Regressed, regress
+from memkit.runtime.htn.verification.evaluation import StepState, arguments, holds
 
 OBJECTS = ("a", "b", "c")
 ATOMS = [f"{name} {one}" for name in "pq" for one in OBJECTS]

@@ -23,6 +23,7 @@ from memkit.runtime.htn.core import (
     HTNPlanner,
     Method,
     Operator,
+    RankedStrategy,
     verify,
 )
 
@@ -105,7 +106,9 @@ def test_a_ranking_function_decides_what_is_tried_first() -> None:
         seen.append((choice.method, dict(choice.bindings), tuple(choice.subtasks), "p b" in state))  # type: ignore[operator]
         return -ord(choice.bindings["?x"])
 
-    planner = HTNPlanner([Method("m", "t", ["p ?x"], ["take ?x"])], [Operator("take ?x")], rank=far_first)
+    planner = HTNPlanner(
+        [Method("m", "t", ["p ?x"], ["take ?x"])], [Operator("take ?x")], strategy=RankedStrategy(far_first)
+    )
 
     assert [str(step) for step in planner.generate("t", ["p a", "p b", "p c"]) or []] == ["take c"]
     assert ("m", {"?x": "a"}, (("take", "a"),), True) in seen

@@ -31,7 +31,7 @@ from memkit.runtime.htn.core import (
     term_text,
     verify,
 )
-from memkit.runtime.htn.parsing import Parser
+from memkit.runtime.htn.verification.verify import Parser
 
 
 @pytest.mark.parametrize(
@@ -214,18 +214,18 @@ def test_a_term_survives_being_written_as_text(args: list[str]) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "terms",
-        "state",
-        "tree",
+        "language.terms",
+        "language.forms",
+        "language.operators",
+        "language.methods",
+        "language.start",
+        "compiling.state",
+        "compiling.joins",
+        "search.strategies",
+        "search.tree",
+        "learning.gaps",
+        "execution.interface",
         "planner",
-        "expressions",
-        "numbers",
-        "forms",
-        "effects",
-        "ordering",
-        "start",
-        "formulas",
-        "strategies",
     ],
 )
 def test_the_examples_in_the_docstrings_are_true(module: str) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from memkit.sandbox import Limits, Sandbox, SandboxUnavailable
+from memkit.sandbox import Sandbox, SandboxLimits, SandboxUnavailable
 
-BRIEF = Limits(wall=1.5, cpu=2, memory=128 << 20, output=1 << 20)
+BRIEF = SandboxLimits(wall=1.5, cpu=2, memory=128 << 20, output=1 << 20)
 
 
 @pytest.fixture(scope="session")

@@ -26,9 +26,9 @@ from memkit.sandbox import (
     RUNTIMES,
     Evaluator,
     Grants,
-    Limits,
     Runtime,
     Sandbox,
+    SandboxLimits,
     SandboxUnavailable,
     Scratch,
     usable_runtime,
@@ -126,7 +126,7 @@ def test_time_memory_and_the_life_of_a_program_are_bounded_in_a_container(runtim
         "def spin():\n    while True: pass\ndef fill():\n    return len(bytearray(1 << 30))\n"
         "import os\ndef leave(): os._exit(3)\n"
     )
-    with Sandbox(Limits(wall=0.4, memory=64 << 20), container=runtime.name) as sandbox:
+    with Sandbox(SandboxLimits(wall=0.4, memory=64 << 20), container=runtime.name) as sandbox:
         kinds = []
         for name in ("spin", "fill", "leave"):
             with sandbox.open(source) as program:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memkit.errors import UsageError
-from memkit.sandbox import Evaluation, Evaluator, Grants, Limits, Sandbox, evaluate_in_sandbox
+from memkit.sandbox import Evaluation, Evaluator, Grants, Sandbox, SandboxLimits, evaluate_in_sandbox
 
 IMPORT = """
 import importlib.util, os, subprocess, sys, time
@@ -396,7 +396,7 @@ def test_one_call_evaluates_one_program(tmp_path: Path) -> None:
     file.write_text(IMPORT + "def evaluate(path): return {'score': load(path).f(), 'name': os.path.basename(path)}\n")
     program.write_text("def f(): return 3\n", encoding="utf-8")
 
-    found = evaluate_in_sandbox(program, file, limits=Limits(wall=60))
+    found = evaluate_in_sandbox(program, file, limits=SandboxLimits(wall=60))
 
     assert found.metrics == {"score": 3, "name": "initial_program_1.py"}
     assert found.seconds > 0

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 import memkit
-from memkit.sandbox import Evaluator, Failure, Grants, Limits, Sandbox, SandboxUnavailable, Scratch, available
+from memkit.sandbox import Evaluator, Failure, Grants, Sandbox, SandboxLimits, SandboxUnavailable, Scratch, available
 from memkit.sandbox.bare import seccomp
 
-BRIEF = Limits(wall=1.5, cpu=2, memory=128 << 20, output=1 << 20)
+BRIEF = SandboxLimits(wall=1.5, cpu=2, memory=128 << 20, output=1 << 20)
 """Limits that hostile programs reach soon."""
 X86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the attacks name system calls of x86-64")
 
@@ -183,7 +183,7 @@ def test_processor_time_is_bounded_over_all_calls() -> None:
         "import signal, time\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
         "def burn():\n    end = time.process_time() + 0.3\n    while time.process_time() < end: pass\n"
     )
-    with Sandbox(Limits(wall=20, cpu=1)) as sandbox, sandbox.open(source) as program:
+    with Sandbox(SandboxLimits(wall=20, cpu=1)) as sandbox, sandbox.open(source) as program:
         answers = [program.call("burn") for _ in range(8)]
 
     failures = [answer.kind for answer in answers if answer is not None]
@@ -223,7 +223,7 @@ import os, sys
 frame = sys._getframe()
 while 'request' not in frame.f_locals:
     frame = frame.f_back
-framed = next(module for label, module in sys.modules.items() if label.endswith('.frames')).framed
+framed = next(module for label, module in sys.modules.items() if label.endswith('.codec')).framed
 offer = {{'functions': [], 'constants': {{{name!r}: '/etc/passwd'}}, 'others': {{}}}}
 os.write(3, framed([frame.f_locals['request']['ticket'], 'value', offer, '']))
 """

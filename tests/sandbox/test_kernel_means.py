@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from memkit.sandbox import Failure, Limits, Sandbox
+from memkit.sandbox import Failure, Sandbox, SandboxLimits
 from memkit.sandbox.bare import landlock, seccomp
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
@@ -123,7 +123,7 @@ def test_an_older_landlock_holds_for_files_as_well(sandbox: Sandbox, monkeypatch
         "                lambda: open('/tmp/memkit-probe', 'w'), lambda: os.mkdir('/tmp/memkit-probe')):\n"
         "        try: done.append(str(use()))\n        except OSError: pass\n    return done\n"
     )
-    with Sandbox(Limits(wall=5.0)) as older, older.open(source) as program:
+    with Sandbox(SandboxLimits(wall=5.0)) as older, older.open(source) as program:
         answer = program.call("attack")
 
     assert not isinstance(answer, Failure)

@@ -15,7 +15,16 @@ import pytest
 
 import memkit.sandbox.sandbox as sandbox_module
 from memkit.errors import UsageError
-from memkit.sandbox import Candidate, Failure, Grants, Limits, Sandbox, SandboxUnavailable, Scratch, available
+from memkit.sandbox import (
+    Failure,
+    Grants,
+    Sandbox,
+    SandboxedProgram,
+    SandboxLimits,
+    SandboxUnavailable,
+    Scratch,
+    available,
+)
 
 ECHO = "def echo(*args, **kwargs): return [list(args), kwargs]\n"
 
@@ -135,7 +144,7 @@ def test_numpy_is_there_only_where_it_is_granted() -> None:
     source = (
         "import numpy as np\ndef scale(a, k): return np.asarray(a) * k, np.float64(1.5), np.linalg.det(np.eye(3))\n"
     )
-    with Sandbox(Limits(), Grants(modules=("numpy",))) as sandbox, sandbox.open(source) as program:
+    with Sandbox(SandboxLimits(), Grants(modules=("numpy",))) as sandbox, sandbox.open(source) as program:
         array, number, determinant = program.call("scale", [numpy.arange(6, dtype="i2").reshape(2, 3), 2])
 
     assert array.dtype == numpy.dtype("i2") and array.tolist() == [[0, 2, 4], [6, 8, 10]]
@@ -196,10 +205,10 @@ def test_scratch_space_is_bounded_in_bytes_and_in_files(roomy: Sandbox) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Limits(wall=0),
-        lambda: Limits(cpu=1.5),  # type: ignore[arg-type]
-        lambda: Limits(memory=-1),
-        lambda: Limits(wall=math.nan),
+        lambda: SandboxLimits(wall=0),
+        lambda: SandboxLimits(cpu=1.5),  # type: ignore[arg-type]
+        lambda: SandboxLimits(memory=-1),
+        lambda: SandboxLimits(wall=math.nan),
         lambda: Scratch("../up"),
         lambda: Scratch("work", size=0),
         lambda: Grants(modules=("os; import evil",)),
@@ -235,7 +244,7 @@ def test_another_system_is_refused_with_what_is_missing(monkeypatch: pytest.Monk
 
 def test_closing_ends_every_process_and_leaves_no_file() -> None:
     """Programs that still run are killed, and asking them says so."""
-    sandbox = Sandbox(Limits(wall=30))
+    sandbox = Sandbox(SandboxLimits(wall=30))
     folder = Path(sandbox.address.path).parent
     program = sandbox.open("def spin():\n    while True: pass\n")
     answers: list[Any] = []
@@ -288,8 +297,8 @@ def test_many_threads_use_one_sandbox(sandbox: Sandbox) -> None:
 
 def test_more_programs_than_are_let_live_wait_for_their_turn() -> None:
     """The bound on programs delays; it does not fail."""
-    with Sandbox(Limits(programs=1)) as sandbox:
-        first: Candidate = sandbox.open("def f(): return 1")
+    with Sandbox(SandboxLimits(programs=1)) as sandbox:
+        first: SandboxedProgram = sandbox.open("def f(): return 1")
         threading.Timer(0.2, first.close).start()
         with sandbox.open("def f(): return 2") as second:
             assert second.call("f") == 2

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.domains.files import PROBLEMS
+from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
-    from memkit.domain_proofs import DomainProof, ProblemProof
-    from memkit.learned.judging import Judgement
+    from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
     from memkit.use_cases.lessons import Listed
 
 # ``memkit domain test``.
@@ -76,7 +77,6 @@ def _unused(used: Mapping[str, bool]) -> list[str]:
 
 
 def _lines(proofs: Sequence[DomainProof]) -> Iterator[str]:
-    from memkit.domains import PROBLEMS
 
     if not proofs:
         yield "No domains yet: domains/ holds none. 'memkit domain new' starts one."
@@ -181,11 +181,11 @@ def promote(front: Front, domain: str, method: str, new_name: str | None, unveri
     front.answer(data, [*_judgement_lines(made.judgements), f"{done}: {made.name} in {made.path}{commit}."])
 
 
-def _promotion_data(name: str, judgements: Sequence[Judgement]) -> dict[str, Any]:
+def _promotion_data(name: str, judgements: Sequence[MethodJudgement]) -> dict[str, Any]:
     return {"name": name, "path": None, "commit": None, "problems": [each.to_data() for each in judgements]}
 
 
-def _judgement_lines(judgements: Sequence[Judgement]) -> list[str]:
+def _judgement_lines(judgements: Sequence[MethodJudgement]) -> list[str]:
     return [f"{each.name}: {_side(each.before, each.steps_before)} → {_side(each.after, each.steps_after)}"
             for each in judgements]  # fmt: skip
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memkit.lint.tool_names import nearest
-from memkit.runtime.htn.conditions import condition_variables, walk
 from memkit.runtime.htn.core import Domain, Equal, Literal, Method
 from memkit.runtime.htn.errors import Path
-from memkit.runtime.htn.joins import conjuncts
-from memkit.runtime.htn.terms import is_variable, variables_of
+from memkit.runtime.htn.language.conditions import condition_variables, conjuncts, walk
+from memkit.runtime.htn.language.terms import is_variable, variables_of
 
 from .faults import FREE_VARIABLE, UNKNOWN_TASK, Fault
 

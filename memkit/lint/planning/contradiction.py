@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from memkit.runtime.htn.conditions import bound, walk
 from memkit.runtime.htn.core import Arithmetic, Compare, Condition, Equal, Exists, ForAll, Literal, Some, Term
-from memkit.runtime.htn.evaluation import compared
-from memkit.runtime.htn.joins import conjuncts
-from memkit.runtime.htn.numbers import number_text
-from memkit.runtime.htn.terms import is_variable
+from memkit.runtime.htn.language.conditions import bound, conjuncts, walk
+from memkit.runtime.htn.language.terms import is_variable, number_text
+from memkit.runtime.htn.verification.evaluation import compared
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from memkit.runtime.htn.conditions import walk
 from memkit.runtime.htn.core import Change, Compare, Condition, Domain, Effect, Exists, ForAll, Literal, When
-from memkit.runtime.htn.numbers import Number, fluents_of
-from memkit.runtime.htn.terms import Parameter
+from memkit.runtime.htn.language.conditions import walk
+from memkit.runtime.htn.language.terms import Number, Parameter, fluents_of
 
 from .faults import UNUSED, Fault
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from memkit.runtime.htn.core import Domain, Operator, Term, When, term_text
 from memkit.runtime.htn.errors import Path
-from memkit.runtime.htn.terms import variables_of
+from memkit.runtime.htn.language.terms import variables_of
 
 from .faults import CONTRADICTORY_EFFECTS, Fault
 

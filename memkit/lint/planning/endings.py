@@ -6,10 +6,9 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.runtime.htn.conditions import bound
 from memkit.runtime.htn.core import Domain, Equal, Literal, Method, Operator, Term, When, term_text
-from memkit.runtime.htn.joins import conjuncts
-from memkit.runtime.htn.terms import is_variable
+from memkit.runtime.htn.language.conditions import bound, conjuncts
+from memkit.runtime.htn.language.terms import is_variable
 
 from .contradiction import contradiction, is_quantified
 from .faults import ENDLESS, IMPOSSIBLE_OPERATOR, UNREACHABLE_METHOD, Fault

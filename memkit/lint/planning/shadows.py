@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.runtime.htn.conditions import bound, condition_variables
 from memkit.runtime.htn.core import Condition, Domain, Literal, Method, Term
-from memkit.runtime.htn.joins import conjuncts
-from memkit.runtime.htn.terms import ROOT_TYPE, is_variable
+from memkit.runtime.htn.language.conditions import bound, condition_variables, conjuncts
+from memkit.runtime.htn.language.terms import ROOT_TYPE, is_variable
 
 from .contradiction import is_quantified
 from .faults import SHADOWED_METHOD, Fault

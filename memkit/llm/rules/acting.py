@@ -10,14 +10,11 @@ from typing import Any
 from memkit.llm.rules.questions import key_stems
 from memkit.llm.rules.reading import Heard, Script, is_refused, reason
 from memkit.llm.rules.requests import Action, read_action, read_task
-from memkit.runtime.htn.core import Budget, Domain, HtnError, HTNPlanner, Problem
-from memkit.runtime.htn.terms import parse_parameters
 from memkit.runtime.loop.fencing import unfenced
 
 # Find subtasks for a planner's question by trying: the fewest steps after which the goal holds.
 
 MOST_STEPS = 8
-_BUDGET = Budget(nodes=50_000, seconds=3.0)
 _KEYS = {"task", "goal", "operators", "objects", "state"}
 _ACHIEVE = "achieve_goal_in_"
 
@@ -33,13 +30,16 @@ def read_gap(text: str) -> Mapping[str, Any] | None:
 
 def subtasks_for(question: Mapping[str, Any]) -> list[str]:
     """Return the shortest steps that bring the goal about, [] where there are none or nothing is declared as goal."""
+    from memkit.runtime.htn.core import Budget, Domain, HtnError, HTNPlanner, Problem
+
     if not question["goal"]:
         return []
+    budget = Budget(nodes=50_000, seconds=3.0)
     try:
         for steps in range(1, MOST_STEPS + 1):
             domain = Domain.from_data(_domain(question, steps))
             problem = {"objects": question["objects"], "state": question["state"], "tasks": [f"{_ACHIEVE}{steps}"]}
-            plan = HTNPlanner(domain=domain, budget=_BUDGET).solve_problem(Problem.from_data(problem, domain)).plan
+            plan = HTNPlanner(domain=domain, budget=budget).solve_problem(Problem.from_data(problem, domain)).plan
             if plan:
                 return [str(step) for step in plan]
     except HtnError:
@@ -64,6 +64,8 @@ def _domain(question: Mapping[str, Any], steps: int) -> dict[str, Any]:
 
 
 def _method(operator: Mapping[str, Any], left: int) -> dict[str, Any]:
+    from memkit.runtime.htn.language.terms import parse_parameters
+
     names = [parameter.name for parameter in parse_parameters(operator["parameters"])]
     return {
         "name": f"{operator['name']}_{left}",

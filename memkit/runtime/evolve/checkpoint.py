@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from .errors import BadCheckpoint
-from .interface import JSON, Score, Species
-from .judge import Judge
-from .member import Member
+from .interface import JSON, BadCheckpoint, Score, Species
+from .judge import Member, ProgramJudge
 
 FORMAT = 1
 _PARTS: Mapping[str, type | tuple[type, ...]] = {
@@ -78,7 +76,7 @@ def written(members: Iterable[Member], species: Species) -> dict[str, JSON]:
     }
 
 
-def read(programs: Mapping[str, Any], species: Species, judge: Judge) -> dict[str, Member]:
+def read(programs: Mapping[str, Any], species: Species, judge: ProgramJudge) -> dict[str, Member]:
     """Return what ``written`` wrote; a program that is not the one its id says is an error."""
     members = {}
     for key, item in programs.items():

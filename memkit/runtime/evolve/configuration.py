@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .errors import DoesNotApply, EvolveError
-from .interface import Opening
-from .reading import is_score
+from .interface import DoesNotApply, EvolveError, NumberOpening, is_score
 
 Space = Mapping[str, Sequence[Any]]
 """Name → a pair of numbers (bounds; whole if both are whole) or a list of values to choose from."""
@@ -23,7 +21,7 @@ Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Bounds:
+class NumberRange:
     """A number between two others, both included."""
 
     low: float
@@ -53,7 +51,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OneOf:
     """One of several values."""
 
     options: tuple[Any, ...]
@@ -68,25 +66,25 @@ class Choice:
         return random.choice(others) if others else value
 
 
-def read_space(space: Space) -> dict[str, Bounds | Choice]:
+def read_space(space: Space) -> dict[str, NumberRange | OneOf]:
     """Return what each name of ``space`` allows: a tuple of two numbers bounds, a list chooses."""
     if not space:
         raise EvolveError("A space needs at least one name.")
     return {label: _allowed(label, given) for label, given in space.items()}
 
 
-def _allowed(label: str, given: Any) -> Bounds | Choice:
+def _allowed(label: str, given: Any) -> NumberRange | OneOf:
     """Return what one name allows."""
     if isinstance(given, tuple):
         if len(given) != 2 or not all(map(is_score, given)) or not given[0] < given[1]:
             raise EvolveError(f"The bounds of {label!r} are {given!r}; they must be two numbers, the lower first.")
-        return Bounds(*given)
+        return NumberRange(*given)
     if not isinstance(given, list) or not given:
         raise EvolveError(f"{label!r} allows {given!r:.60}; give a tuple of two bounds or a list of values.")
     for value in given:
         if not isinstance(value, Hashable):
             raise EvolveError(f"{label!r} offers {value!r:.60}; values to choose from must be hashable.")
-    return Choice(tuple(given))
+    return OneOf(tuple(given))
 
 
 class Configurations:
@@ -103,8 +101,8 @@ class Configurations:
             raise EvolveError(f"The seed names {', '.join(map(str, seed))}; the space names {', '.join(self._names)}.")
         for label, allowed in self._allowed.items():
             value = seed[label]
-            fits = value in allowed.options if isinstance(allowed, Choice) else is_score(value)
-            if not fits or (isinstance(allowed, Bounds) and allowed.inside(value) != value):
+            fits = value in allowed.options if isinstance(allowed, OneOf) else is_score(value)
+            if not fits or (isinstance(allowed, NumberRange) and allowed.inside(value) != value):
                 raise EvolveError(f"The seed's {label!r} is {value!r:.60}, which the space does not allow.")
         return tuple(seed[label] for label in self._names)
 
@@ -123,11 +121,11 @@ class Configurations:
         """Return a value for each name from either parent."""
         return tuple(random.choice(pair) for pair in zip(genome, other, strict=True))
 
-    def directions(self, _genome: Values, _random: Random) -> Opening | None:
+    def directions(self, _genome: Values, _random: Random) -> NumberOpening | None:
         """Return None: a configuration has nothing to add to."""
         return None
 
-    def openings(self, genome: Values, random: Random, most: int) -> list[Opening]:
+    def openings(self, genome: Values, random: Random, most: int) -> list[NumberOpening]:
         """Return numbers that are not whole."""
         free = [index for index, label in enumerate(self._names) if self._is_free(label)]
         if len(free) > most:
@@ -139,16 +137,16 @@ class Configurations:
         def build(values: Sequence[float]) -> Values:
             moved = list(genome)
             for index, bounds, value in zip(free, allowed, values, strict=True):
-                moved[index] = bounds.inside(value) if isinstance(bounds, Bounds) else value
+                moved[index] = bounds.inside(value) if isinstance(bounds, NumberRange) else value
             return tuple(moved)
 
-        steps = tuple((item.high - item.low) * 0.02 if isinstance(item, Bounds) else 0.0 for item in allowed)
-        return [Opening(tuple(float(genome[index]) for index in free), steps, build)]
+        steps = tuple((item.high - item.low) * 0.02 if isinstance(item, NumberRange) else 0.0 for item in allowed)
+        return [NumberOpening(tuple(float(genome[index]) for index in free), steps, build)]
 
     def _is_free(self, label: str) -> bool:
         """Tell whether ``label`` is a number that can be moved a little."""
         allowed = self._allowed[label]
-        return isinstance(allowed, Bounds) and not allowed.whole
+        return isinstance(allowed, NumberRange) and not allowed.whole
 
     def tidied(self, genome: Values) -> list[Values]:
         """Return ``genome`` with its numbers rounded to few digits."""
@@ -191,7 +189,7 @@ class Configurations:
     def grid(self) -> dict[str, float]:
         """Return the first two names, in eight cells where they are bounded."""
         chosen = list(self._allowed.items())[:2]
-        return {label: (item.high - item.low) / 8 if isinstance(item, Bounds) else 1.0 for label, item in chosen}
+        return {label: (item.high - item.low) / 8 if isinstance(item, NumberRange) else 1.0 for label, item in chosen}
 
     def encoded(self, genome: Values) -> list[float]:
         """Return a number for each name; a choice is its place in the list."""
@@ -202,12 +200,12 @@ class Configurations:
         if not isinstance(data, list) or len(data) != len(self._names):
             raise ValueError(f"{data!r:.40} is no configuration of {len(self._names)} values")
         pairs = zip(data, self._allowed.values(), strict=True)
-        return tuple(item.options[int(value)] if isinstance(item, Choice) else value for value, item in pairs)
+        return tuple(item.options[int(value)] if isinstance(item, OneOf) else value for value, item in pairs)
 
     def _coordinates(self, genome: Values) -> list[float]:
         """Return ``genome`` as numbers."""
         pairs = zip(genome, self._allowed.values(), strict=True)
-        return [item.options.index(value) if isinstance(item, Choice) else value for value, item in pairs]
+        return [item.options.index(value) if isinstance(item, OneOf) else value for value, item in pairs]
 
 
 class Vectors(Configurations):
@@ -240,8 +238,8 @@ def _parsed(text: str) -> Any:
         raise DoesNotApply(f"The answer is no JSON: {problem}.") from problem
 
 
-def _rounded(value: Any, allowed: Bounds | Choice, digits: int) -> Any:
+def _rounded(value: Any, allowed: NumberRange | OneOf, digits: int) -> Any:
     """Return ``value`` rounded where that is allowed."""
-    if isinstance(allowed, Choice) or allowed.whole or not math.isfinite(value):
+    if isinstance(allowed, OneOf) or allowed.whole or not math.isfinite(value):
         return value
     return allowed.inside(round(value, digits))

@@ -1,11 +1,25 @@
 """The room's front: import from here."""
 
-from .ensemble import RecordedProposer
-from .errors import BadCheckpoint, DoesNotApply, EvolveError, NothingScored, RefusedProgram, UndefinedValue
+from .archipelago import RecordedProposer
+from .expressions.reading import Expression, read_program
 from .fitness import fitness_mean_squared_error
-from .interface import Fitness, Generation, Individual, ProposalRequest, ProposedChange, Proposer, Score, Species
-from .reading import Expression, read_program
-from .search import EvolutionarySearcher
+from .interface import (
+    BadCheckpoint,
+    DoesNotApply,
+    EvolveError,
+    Fitness,
+    Generation,
+    Individual,
+    NothingScored,
+    ProposalRequest,
+    ProposedChange,
+    Proposer,
+    RefusedProgram,
+    Score,
+    Species,
+    UndefinedValue,
+)
+from .search import EvolutionarySearcher, SearchSettings
 
 __all__ = [
     "BadCheckpoint",
@@ -23,6 +37,7 @@ __all__ = [
     "RecordedProposer",
     "RefusedProgram",
     "Score",
+    "SearchSettings",
     "Species",
     "UndefinedValue",
     "fitness_mean_squared_error",

@@ -18,10 +18,46 @@ fitness and the proposers answered; not on how many workers answered, nor in whi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
+
+
+class EvolveError(Exception):
+    """Say what the search cannot do, and what would let it."""
+
+    exit_code = 2
+
+
+class RefusedProgram(EvolveError):
+    """Report source text that does not run in process, and which part of it is not allowed."""
+
+
+class DoesNotApply(EvolveError):
+    """Report a proposed change that cannot be made to its program, and why."""
+
+
+class BadCheckpoint(EvolveError):
+    """Report saved data that no run can go on from: of a newer version, of another run, damaged or cut short."""
+
+
+class BrokenMarkers(EvolveError):
+    """Report a program whose EVOLVE-BLOCK markers say nothing clear, and on which line."""
+
+
+class UndefinedValue(EvolveError):
+    """Report that a program has no finite number as its value for the given arguments."""
+
+    exit_code = 1
+
+
+class NothingScored(EvolveError):
+    """Report a run in which no program ever got a score that counts."""
+
+    exit_code = 1
+
 
 JSON = Any
 
@@ -83,7 +119,7 @@ class Individual:
 
 
 @dataclass(frozen=True)
-class Opening:
+class NumberOpening:
     """Numbers inside a program that can be moved, with the program for every choice of them."""
 
     values: tuple[float, ...]
@@ -155,11 +191,11 @@ class Species(Protocol):
         """
         ...
 
-    def directions(self, genome: Genome, random: Random) -> Opening | None:
+    def directions(self, genome: Genome, random: Random) -> NumberOpening | None:
         """Return ``genome`` with something new in it that weighs nothing yet, or None where that makes no sense."""
         ...
 
-    def openings(self, genome: Genome, random: Random, most: int) -> list[Opening]:
+    def openings(self, genome: Genome, random: Random, most: int) -> list[NumberOpening]:
         """Return the sets of at most ``most`` numbers of ``genome`` that are worth fitting together."""
         ...
 
@@ -194,3 +230,10 @@ class Species(Protocol):
     def decoded(self, data: JSON) -> Genome:
         """Return the genome that ``encoded`` wrote; raise ``ValueError`` or ``EvolveError`` where it is none."""
         ...
+
+
+def is_score(value: Any) -> bool:
+    """Tell whether ``value`` is a finite number; a bool is not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, int) or math.isfinite(value)

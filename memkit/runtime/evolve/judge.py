@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from .interface import JSON, Genome, Individual, Program, Score, Species
-from .member import TUNE, Birth, Member
 from .scoring import score_of
 
 Scores = Callable[[Sequence[Genome]], list[Score]]
@@ -23,7 +22,7 @@ def digest(data: str) -> str:
     return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-class Judge:
+class ProgramJudge:
     """Owns the scores of a run. Inside, lower is always better; what does not count is infinity."""
 
     def __init__(self, species: Species, scores: Scores, *, minimize: bool, confirm: Confirm | None = None) -> None:
@@ -181,3 +180,42 @@ class Judge:
         self.reasons = Counter(data["reasons"])
         self.best = None if data["best"] is None else members[data["best"]]
         self._log = []
+
+
+SEED, START = "seed", "start"
+"""The operations of the program that a search was given, and of those that were drawn to start with beside it."""
+TUNE = "tune"
+"""The operation of programs that are judged to learn how numbers matter."""
+
+
+@dataclass(frozen=True)
+class Birth:
+    """A program to be judged, and where it comes from."""
+
+    genome: Genome
+    operation: str
+    parents: tuple[str, ...] = ()
+    """Their ids."""
+    answer: str | None = None
+    """What the model said that proposed it."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One program of a population."""
+
+    id: str
+    genome: Genome
+    loss: float
+    """Lower is better, whatever the direction of the fitness; infinity where the score does not count."""
+    size: int
+    score: Score
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Return what members are compared by: the loss, then the size."""
+        return self.loss, self.size
+
+
+Asking = Generator[list[Birth], list[Member], None]
+"""Asks for programs to be judged, and is told what they are worth, in the order of asking."""

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
 
 from . import checkpoint
-from .archipelago import Archipelago
+from .archipelago import Archipelago, Breeding, Ensemble
 from .configuration import Space, Vector
-from .ensemble import Ensemble
-from .errors import BadCheckpoint, EvolveError, NothingScored, RefusedProgram
-from .interface import JSON, Fitness, Generation, Genome, Individual, Proposer, Score, Species
-from .judge import Confirm, Judge
-from .member import Birth, Member
-from .question import Question, ask_for_configuration, ask_for_expression
-from .reading import is_score
-from .scoring import score_of, told
-from .workers import Workers
+from .fitness import SearchQuestion, ask_for_configuration, ask_for_expression
+from .interface import (
+    JSON,
+    BadCheckpoint,
+    EvolveError,
+    Fitness,
+    Generation,
+    Genome,
+    Individual,
+    NothingScored,
+    Proposer,
+    RefusedProgram,
+    Score,
+    Species,
+    is_score,
+)
+from .judge import Birth, Confirm, Member, ProgramJudge
+from .scoring import Workers, score_of, told
 
 _PERFECT = 1e-12
 """A squared error that is nothing but rounding."""
@@ -27,6 +37,49 @@ _TIDYING = 6
 """How many evaluations of a generation are kept back to try plainer forms of a new best program."""
 _BARREN, _MANY = 5, 100
 """Generations in a row without a score that end a search; after a first score, also that many programs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
+    """What is searched, when a search stops, and who helps; each field may be left out."""
+
+    functions: Sequence[str] = ()
+    """What programs may call beside what the seed program calls, such as ``("sin", "exp")``."""
+    parameters: Sequence[str] | None = None
+    """The names of the arguments, where there is no seed program."""
+    max_size: int = 40
+    """How many nodes (operators, constants, names) a program may have."""
+    space: Space | Vector | None = None
+    """Search configurations instead: name → ``(low, high)`` or ``[value, value, …]``; or vectors: a list of the same,
+    one for each place."""
+    species: Species | None = None
+    """Search programs of a kind of your own; it brings the program to start from."""
+    target_fitness: float | None = None
+    """Stop as soon as this is reached."""
+    patience: int | None = None
+    """Stop after so many generations without a better program."""
+    islands: int | None = None
+    """How many populations breed apart; left out, one for every eight programs and four at most."""
+    features: Mapping[str, float] | None = None
+    """What the archive of diverse programs tells them apart by: a feature of the species or a metric of the fitness →
+    the width of a cell. Left out, the species decides."""
+    executor: Executor | Callable[[], Executor] | None = None
+    """Evaluates programs side by side: any ``concurrent.futures.Executor``, or a function that makes one (so that one
+    which breaks can be replaced). The result is the same. A squared error of an expression is worked out here all the
+    same, because that takes less time than sending it anywhere."""
+    proposers: Sequence[Proposer] = ()
+    """Models or other sources of changes; asked the more often the more they have contributed."""
+    proposals: float = 0.5
+    """Which share of the children the proposers make; the others are mutants and crossings."""
+    confirm: Confirm | None = None
+    """Judges a program that would be the best once more, on other inputs say. Where its score does not count, neither
+    does the first; where both do, the worse of them is what the program is worth."""
+
+    def __post_init__(self) -> None:
+        _check("max_size", self.max_size, 1, 200, whole=True)
+        _check("proposals", self.proposals, 0, 1)
+        if self.patience is not None:
+            _check("patience", self.patience, 1, 10**9, whole=True)
 
 
 class EvolutionarySearcher:
@@ -37,8 +90,8 @@ class EvolutionarySearcher:
 
     Args:
         seed_program: Source text to start from, such as ``lambda x: x * 2``. Left out, it is the sum of the parameters.
-            With ``space``, a dictionary or a list.
-        fitness_fn: Judges a program, given as source text (with ``space``: as a dictionary or list). A number that is
+            With a ``space``, a dictionary or a list.
+        fitness_fn: Judges a program, given as source text (with a ``space``: as a dictionary or list). A number that is
             not finite, a bool or an exception is the worst score there is, and ``reasons`` counts why.
         mutation_rate: Every child is changed. This is the probability that a mutated child gets a second mutation, and
             again that it gets a third; higher rates search further from what is good already.
@@ -46,24 +99,7 @@ class EvolutionarySearcher:
         fitness: The same as ``fitness_fn``.
         minimize: Whether lower is better; for a score, where higher is better, say False.
         seed: Where chance starts.
-        target_fitness: Stop as soon as this is reached.
-        patience: Stop after so many generations without a better program.
-        functions: What programs may call beside what the seed program calls, such as ``("sin", "exp")``.
-        parameters: The names of the arguments, where there is no seed program.
-        max_size: How many nodes (operators, constants, names) a program may have.
-        space: Search configurations instead: name → ``(low, high)`` or ``[value, value, …]``; or vectors: a list of
-            the same, one for each place.
-        islands: How many populations breed apart; left out, one for every eight programs and four at most.
-        species: Search programs of a kind of your own; it brings the program to start from.
-        executor: Evaluates programs side by side: any ``concurrent.futures.Executor``, or a function that makes one
-            (so that one which breaks can be replaced). The result is the same. A squared error of an expression is
-            worked out here all the same, because that takes less time than sending it anywhere.
-        features: What the archive of diverse programs tells them apart by: a feature of the species or a metric of
-            the fitness → the width of a cell. Left out, the species decides.
-        proposers: Models or other sources of changes; asked the more often the more they have contributed.
-        proposals: Which share of the children the proposers make; the others are mutants and crossings.
-        confirm: Judges a program that would be the best once more, on other inputs say. Where its score does not
-            count, neither does the first; where both do, the worse of them is what the program is worth.
+        settings: What is searched besides, when to stop, and who helps.
 
     Example:
         >>> from functools import partial
@@ -94,49 +130,35 @@ class EvolutionarySearcher:
         fitness: Fitness | None = None,
         minimize: bool = True,
         seed: int = 0,
-        target_fitness: float | None = None,
-        patience: int | None = None,
-        functions: Sequence[str] = (),
-        parameters: Sequence[str] | None = None,
-        max_size: int = 40,
-        space: Space | Vector | None = None,
-        islands: int | None = None,
-        species: Species | None = None,
-        executor: Executor | Callable[[], Executor] | None = None,
-        features: Mapping[str, float] | None = None,
-        proposers: Sequence[Proposer] = (),
-        proposals: float = 0.5,
-        confirm: Confirm | None = None,
+        settings: SearchSettings | None = None,
     ) -> None:
+        settings = settings or SearchSettings()
         chosen = _one_fitness(fitness_fn, fitness)
-        _check_breeding(mutation_rate, population_size, islands, seed)
-        _check("max_size", max_size, 1, 200, whole=True)
-        _check("proposals", proposals, 0, 1)
-        if patience is not None:
-            _check("patience", patience, 1, 10**9, whole=True)
-        ask = partial(
-            ask_for_expression, chosen, parameters=parameters, functions=functions, max_size=max_size, minimize=minimize
-        )
-        question = _question(species, space, seed_program, ask)
-        self._population_size, self._patience = population_size, patience
-        self._target = _target_loss(target_fitness, minimize=minimize, is_error=question.is_error)
+        _check_breeding(mutation_rate, population_size, settings.islands, seed)
+        question = _question(seed_program, chosen, settings, minimize=minimize)
+        self._population_size, self._patience = population_size, settings.patience
+        self._target = _target_loss(settings.target_fitness, minimize=minimize, is_error=question.is_error)
         self._random = Random(seed)
         self._species = question.species
         evaluate = partial(score_of, chosen, minimize=minimize)
-        self._workers = Workers(evaluate, None if question.exact else executor)
-        self._judge = Judge(self._species, question.exact or self._evaluated, minimize=minimize, confirm=confirm)
-        self._ensemble = Ensemble(proposers, Random(self._random.getrandbits(64)))
-        grid = self._species.grid() if features is None else features
+        self._workers = Workers(evaluate, None if question.exact else settings.executor)
+        self._judge = ProgramJudge(
+            self._species, question.exact or self._evaluated, minimize=minimize, confirm=settings.confirm
+        )
+        self._ensemble = Ensemble(settings.proposers, Random(self._random.getrandbits(64)))
+        grid = self._species.grid() if settings.features is None else settings.features
         self._archipelago = Archipelago(
             self._species,
             self._judge,
             self._ensemble,
             self._random,
-            population_size=population_size,
-            mutation_rate=mutation_rate,
-            grid=grid,
-            proposals=proposals if proposers else 0.0,
-            count=islands,
+            Breeding(
+                population_size=population_size,
+                mutation_rate=mutation_rate,
+                grid=grid,
+                proposals=settings.proposals if settings.proposers else 0.0,
+                islands=settings.islands,
+            ),
         )
         self._settings: dict[str, JSON] = {"seed": seed, "minimize": minimize, **self._archipelago.settings}
         self.history = []
@@ -350,19 +372,18 @@ class EvolutionarySearcher:
         return self.best_fitness is None or self.evaluations - before >= _MANY
 
 
-def _question(
-    species: Species | None, space: Space | Vector | None, seed: Any, ask: Callable[[Any], Question]
-) -> Question:
-    """Return what is searched for: by a species of the caller's, a configuration, or what ``ask`` makes of the seed."""
-    if species is not None:
-        if seed is not None or space is not None:
+def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize: bool) -> SearchQuestion:
+    """Return what is searched for: by a species of the caller's, a configuration, or an expression."""
+    if settings.species is not None:
+        if seed is not None or settings.space is not None:
             raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
-        return Question(species)
-    if space is not None:
-        return ask_for_configuration(seed, space)
+        return SearchQuestion(settings.species)
+    if settings.space is not None:
+        return ask_for_configuration(seed, settings.space)
     if seed is not None and not isinstance(seed, str):
         raise EvolveError("A dictionary or list as seed program needs a `space` that says what may vary.")
-    return ask(seed)
+    names, functions, size = settings.parameters, settings.functions, settings.max_size
+    return ask_for_expression(fitness, seed, names, functions, size, minimize=minimize)
 
 
 def _one_fitness(first: Fitness | None, second: Fitness | None) -> Fitness:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from .conditions import Check, Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some
-from .domain import Domain, Method, Operator, Problem, Task
-from .effects import Change, Effect, When, parse_effect
+from .compiling.state import StateView
 from .errors import DomainError, HtnError, PlanError, ProblemError
 from .execution import Action, Answer, Execution, Executor, Journal
-from .forms import parse_condition
 from .interface import (
     CHEAPEST,
     DEPTH,
@@ -19,16 +16,21 @@ from .interface import (
     Budget,
     Choice,
     Plan,
+    RankedStrategy,
     Reason,
     Result,
     Step,
 )
-from .numbers import Arithmetic, Number, parse_number
+from .language.conditions import Check, Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some
+from .language.domain import Domain, Problem
+from .language.forms import parse_condition
+from .language.methods import Method, Task
+from .language.operators import Change, Effect, Operator, When, parse_effect
+from .language.terms import Arithmetic, Number, Parameter, Term, parse_number, parse_term, term_text
+from .learning.proposals import Consultation
 from .planner import HTNPlanner
-from .state import StateView
-from .terms import Parameter, Term, parse_term, term_text
-from .tree import tree_text
-from .verify import read_plan, verify
+from .search.tree import tree_text
+from .verification.verify import read_plan, verify
 
 __all__ = [
     "CHEAPEST",
@@ -47,6 +49,7 @@ __all__ = [
     "Choice",
     "Compare",
     "Condition",
+    "Consultation",
     "Domain",
     "DomainError",
     "Effect",
@@ -68,6 +71,7 @@ __all__ = [
     "PlanError",
     "Problem",
     "ProblemError",
+    "RankedStrategy",
     "Reason",
     "Result",
     "Some",

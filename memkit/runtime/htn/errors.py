@@ -1,4 +1,4 @@
-"""Errors of the planner that a user can act on.
+"""Errors of the planner that a user can act on, and words for numbers and nouns in them.
 
 HtnError
  ├── DomainError    a domain (or an operator, method, condition of it) does not make sense
@@ -63,3 +63,17 @@ def located(*keys: str | int) -> Iterator[None]:
     except HtnError as error:
         kind = type(error) if isinstance(error, DomainError) else DomainError
         raise kind(error.message, (*keys, *error.path)) from None
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def one_of(noun: str) -> str:
+    """Return a noun with its article.
+
+    >>> one_of("place"), one_of("environment")
+    ('a place', 'an environment')
+    """
+    return f"an {noun}" if noun[:1].lower() in {"a", "e", "i", "o"} else f"a {noun}"

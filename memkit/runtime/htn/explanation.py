@@ -13,17 +13,16 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from .conditions import Check, Condition, Equal, Literal, bound, condition_variables
-from .domain import Method, Problem, computed_subtasks
-from .errors import HtnError
-from .evaluation import Binding, Impossible, Members, StepState, ground, holds, shortfall
-from .goals import declared_effects
-from .interface import NO_PLAN, Budget, Reason, Result, Step
-from .objects import typed_objects
-from .terms import ROOT_TYPE, Term, is_variable, term_text, variables_of
-from .tree import Node, tree_text
-from .verify import call_fault, unmet_condition
-from .wording import counted, one_of
+from .errors import HtnError, counted, one_of
+from .interface import NO_PLAN, Budget, Node, Reason, Result, Step
+from .language.conditions import Check, Condition, Equal, Literal, bound, condition_variables
+from .language.domain import Problem, declared_effects
+from .language.methods import Method, computed_subtasks
+from .language.objects import typed_objects
+from .language.terms import ROOT_TYPE, Members, Term, ground, is_variable, term_text, variables_of
+from .search.tree import tree_text
+from .verification.evaluation import Binding, Impossible, StepState, holds, shortfall
+from .verification.verify import call_fault, unmet_condition
 
 if TYPE_CHECKING:
     from .planner import HTNPlanner
@@ -171,7 +170,7 @@ class _Explainer:
         self._domain = planner.domain
         self._problem = problem
         self._objects: Members = typed_objects(planner.domain, problem)
-        self._operators = {operator.name: operator for operator in planner.domain.operators}
+        self._operators = planner.domain.steps
         self._methods = [*planner.domain.methods, *(planner.usable if learned is None else learned)]
 
     def run(self) -> list[Obstacle]:
@@ -181,7 +180,7 @@ class _Explainer:
             steps = self._solved(task, state)
             if steps is None:
                 return self._task(task, state, ())
-            self._advance(state, steps)
+            state.follow(steps, self._operators)
         unmet = ((goal, shortfall(goal, {}, state, ())) for goal in self._problem.goal)
         return [Obstacle(("goal",), f"the goal {words}", "goal", condition=str(goal)) for goal, words in unmet if words]
 
@@ -210,7 +209,7 @@ class _Explainer:
         if unmet is not None:
             return Obstacle(task, unmet[1], condition=unmet[0])
         try:
-            self._advance(self._copy(state), [step])
+            self._copy(state).follow([step], self._operators)
         except Impossible as error:
             return Obstacle(task, str(error))
         return Obstacle(task, "could be taken here, and yet nothing after it works out", "after")
@@ -224,7 +223,7 @@ class _Explainer:
             task: Term = (node["name"], *node["args"])
             if "operator" in node:
                 yield node["id"], []
-                self._advance(state, [Step(str(task[0]), task[1:])])
+                state.follow([Step(str(task[0]), task[1:])], self._operators)
                 continue
             rivals = [method for method in self._methods if method.task == task[0]]
             names = [method.name for method in rivals]
@@ -241,8 +240,7 @@ class _Explainer:
         entered = self._entered(method, task, state)
         if isinstance(entered, Obstacle):
             return entered
-        types = _types(method)
-        ways = [self._subtasks(method, task, row, types, state, (*above, task)) for row in entered[:TRIED]]
+        ways = [self._subtasks(method, task, row, method.types, state, (*above, task)) for row in entered[:TRIED]]
         best = max(ways, key=lambda way: way.progress)
         return replace(best, held=_texts(method.preconditions, entered[ways.index(best)]))
 
@@ -252,7 +250,7 @@ class _Explainer:
         if misfit is not None:
             return Obstacle(task, misfit[1], misfit[0], method.name)
         rows: list[Binding] = [{} if method.any_arguments else dict(zip(method.head.args, task[1:], strict=False))]
-        types = _types(method)
+        types = method.types
         for number, condition in enumerate(method.preconditions):
             wider = [each for row in rows for each in self._rows(condition, row, types, state, task)][:ROWS]
             if not wider:
@@ -338,7 +336,7 @@ class _Explainer:
             steps = self._solved(subtask, here)
             if steps is None:
                 return Obstacle(task, "", method=method.name, done=tuple(done), below=self._task(subtask, here, above))
-            self._advance(here, steps)
+            here.follow(steps, self._operators)
             done += map(str, steps)
         # Only what a model proposed is held to the declared effects.
         for effect in declared_effects(self._domain, task) if method.learned else ():
@@ -396,14 +394,6 @@ class _Explainer:
 
     def _copy(self, state: StepState) -> StepState:
         return StepState(self._from(state), self._objects)
-
-    def _advance(self, state: StepState, steps: Sequence[Step]) -> None:
-        for step in steps:
-            state.advance(self._operators[step.name], step)
-
-
-def _types(method: Method) -> dict[str, str]:
-    return {**(method.head.types or {}), **{p.name: p.type for p in method.variables}}
 
 
 def _all_hold(conditions: Sequence[str]) -> str:

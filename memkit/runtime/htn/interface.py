@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, Protocol
 
 from .errors import HtnError
-from .terms import Term, term_text
+from .language.terms import Term, term_text
 
 FOUND = "found"
 NO_PLAN = "no_plan"
@@ -41,6 +42,8 @@ class Step:
 
 
 Plan = list[Step]
+Node = Mapping[str, Any]
+"""A node of a decomposition tree: ``id``, ``parent``, ``task``, ``name``, ``args``, and what was chosen for it."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Budget:
     depth: int | None = 200_000
     """Steps and decompositions in one line of the search."""
     seconds: float | None = 30.0
+    clock: Callable[[], float] = field(default=time.monotonic, compare=False)
+    """What the seconds are counted on."""
 
     def __post_init__(self) -> None:
         if self.seconds is not None and isnan(self.seconds):
@@ -122,6 +127,14 @@ class Rank(Protocol):
 
     def __call__(self, task: Term, choice: Choice, state: Any, /) -> Any:
         """Return a value to sort by: the lowest first, and ways of the same value in the order of the domain."""
+
+
+@dataclass(frozen=True)
+class RankedStrategy:
+    """A strategy that tries the ways to do a task in the order of what ``rank(task, choice, state)`` gives."""
+
+    rank: Rank
+    strategy: str = TURNS
 
 
 class Decomposer(Protocol):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from .calls import Members
-from .compiled import CompiledDomain, compile_domain, compile_goal
-from .domain import Domain, Method, Operator, Problem, methods_from, operators_from
+from .compiling.compiled import CompiledDomain, Notes, compile_domain, compile_goal, split
 from .errors import HtnError, ProblemError
 from .execution.executor import Executor
 from .execution.interface import Act, call_function
-from .goals import goal_methods, tested, without_goals
 from .interface import (
     CHEAPEST,
     DEPTH,
@@ -27,21 +23,34 @@ from .interface import (
     Budget,
     Decomposer,
     Plan,
-    Rank,
+    RankedStrategy,
     Reason,
     Result,
 )
-from .learning import Lesson, learn
-from .notes import Notes
-from .objects import typed_objects
-from .proposals import AskedWhole, Asking, Attempt, Gaps, Objection, PausableClock, Proposals
-from .solver import Meter, Outcome, all_declared, explain, make_world, network_of, reasons_of, search, without_dead_ends
-from .splitting import joined, split
-from .start import Start, parse_state
-from .strategies import Setting, by_rank
-from .terms import Term, is_variable, parse_term, term_text
-from .tree import Tree, plan_of, tree_of
-from .verify import verify
+from .language.domain import Domain, Problem
+from .language.methods import Method, methods_from, operators_from
+from .language.objects import typed_objects
+from .language.operators import Operator
+from .language.start import Start, parse_state
+from .language.terms import Members, Term, is_variable, parse_term, term_text
+from .learning.gaps import AskedWhole, goal_methods, tested, without_goals
+from .learning.learned import LearnedMethod, learn
+from .learning.proposals import Attempt, Consultation, GapProposals, PausableClock
+from .search.search import SearchSetting
+from .search.solver import (
+    Meter,
+    SearchOutcome,
+    all_declared,
+    explain,
+    make_world,
+    network_of,
+    reasons_of,
+    search,
+    without_dead_ends,
+)
+from .search.strategies import by_rank
+from .search.tree import Tree, joined, plan_of, tree_of
+from .verification.verify import verify
 
 _TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
 """What carrying one proposal out on a copy of the state may cost."""
@@ -76,42 +85,31 @@ class HTNPlanner:
         operators: object = None,
         *,
         domain: Domain | Mapping[str, Any] | None = None,
-        llm_decompose: Decomposer | AskedWhole | None = None,
+        llm_decompose: Decomposer | AskedWhole | Consultation | None = None,
         learned: Sequence[Method] = (),
         promoted_only: bool = False,
         budget: Budget | None = None,
-        questions: int = 8,
-        rounds: int = 3,
-        gaps: Gaps | None = None,
-        objection: Objection | None = None,
-        keep: Callable[[Problem, Sequence[Lesson]], None] = lambda problem, lessons: None,
-        strategy: str = TURNS,
-        rank: Rank | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        strategy: str | RankedStrategy = TURNS,
     ) -> None:
-        """Hold a domain; ``strategy`` is one of ``turns``, ``depth``, ``length`` and ``cheapest``.
-
-        ``rank(task, choice, state)`` gives what the ways to do a task are sorted by before they are tried.
-        """
+        """Hold a domain; ``strategy`` is one of ``turns``, ``depth``, ``length`` and ``cheapest``, perhaps ranked."""
+        rank, strategy = (
+            (strategy.rank, strategy.strategy) if isinstance(strategy, RankedStrategy) else (None, strategy)
+        )
         if strategy not in (TURNS, DEPTH, LENGTH, CHEAPEST):
             raise HtnError(f"{strategy!r} is not a strategy. Take {TURNS}, {DEPTH}, {LENGTH} or {CHEAPEST}.")
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
         self.domain = _with(given, methods_from(methods), operators_from(operators))
         self.learned: list[Method] = list(learned)
         """Methods that came from accepted proposals."""
-        self.lessons: list[Lesson] = []
+        self.learned_here: list[LearnedMethod] = []
         """Those among them that this planner learned, with where they come from."""
         self.last_result: Result | None = None
         self._promoted_only = promoted_only
-        self._keep = keep
         self._budget = budget or Budget()
-        self._asking = None if llm_decompose is None else Asking(llm_decompose, questions, rounds)
-        if self._asking is not None:
-            self._asking.gaps = gaps or self._asking.gaps
-            self._asking.objection = objection or self._asking.objection
+        asked = llm_decompose
+        self._asking = asked if asked is None or isinstance(asked, Consultation) else Consultation(asked)
         self._strategy = strategy
         self._reorder = None if rank is None else by_rank(rank)
-        self._clock = clock
         self._ready: dict[bool, _Ready] = {}
 
     @property
@@ -144,11 +142,11 @@ class HTNPlanner:
 
     def solve_problem(self, problem: Problem) -> Result:
         """Return the plan for a problem with its decomposition tree, or what stood in its way."""
-        clock = PausableClock(self._clock)
+        clock = PausableClock(self._budget.clock)
         meter = Meter(self._budget, clock)
         find_members = cache(lambda: typed_objects(self.domain, problem))
         ready = self._compiled(all_declared(self.domain, problem, find_members))
-        setting = Setting(
+        setting = SearchSetting(
             compiled=ready.able,
             tasks=network_of(problem),
             goal=compile_goal(problem.goal, self.domain) if problem.goal else None,
@@ -160,20 +158,20 @@ class HTNPlanner:
         parted = setting if self._reorder is not None else replace(setting, compiled=ready.parted)
         found, notes = search(parted, meter, self._strategy), Notes()
         if found.outcome != FOUND:
-            notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._clock)
+            notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._budget.clock)
             for reason in ready.dead_ends:
                 notes.add(reason)
         if found.outcome != NO_PLAN or self._asking is None:
             self.last_result = self._result(found, notes, meter, None)
             return self.last_result
         attempt = self._attempt(ready.everything, problem, find_members, meter)
-        proposals = Proposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
+        proposals = GapProposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
         asking = replace(setting, compiled=ready.everything, notes=notes, propose=proposals)
         found = search(asking, meter)
         if found.outcome == NO_PLAN:
             proposals.say_if_unasked()
         self.last_result = self._result(found, notes, meter, proposals)
-        self._learn(problem, self.last_result, find_members(), proposals)
+        self._learn(problem, self.last_result, find_members(), proposals, self._asking)
         return self.last_result
 
     @property
@@ -205,7 +203,7 @@ class HTNPlanner:
         def attempt(tasks: Sequence[Term], facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Result:
             part, notes = meter.part(_TRY), Notes()
             start = replace(problem, state=tuple(facts), numbers=dict(numbers))
-            setting = Setting(
+            setting = SearchSetting(
                 compiled=compiled,
                 tasks=tasks,
                 new_world=lambda: make_world(start, find_members, part.tick),
@@ -217,7 +215,7 @@ class HTNPlanner:
 
         return attempt
 
-    def _result(self, found: Outcome, notes: Notes, meter: Meter, proposals: Proposals | None) -> Result:
+    def _result(self, found: SearchOutcome, notes: Notes, meter: Meter, proposals: GapProposals | None) -> Result:
         counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
         if found.outcome != FOUND:
             return Result(found.outcome, None, (), reasons_of(found, notes), meter.nodes, proposals=counts)
@@ -226,7 +224,9 @@ class HTNPlanner:
         reasons = rejected if found.bound is None else (*rejected, found.bound)
         return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
 
-    def _learn(self, problem: Problem, result: Result, members: Members, proposals: Proposals) -> None:
+    def _learn(
+        self, problem: Problem, result: Result, members: Members, proposals: GapProposals, asking: Consultation
+    ) -> None:
         """Keep the proposals that a plan uses, now that the whole plan stands; the others were no help here."""
         used = {str(node.get("method")) for node in result.tree}
         if result.outcome != GAVE_UP:
@@ -236,12 +236,12 @@ class HTNPlanner:
             return
         if verify(self.domain, problem, result.plan, extra=[*self.usable, *ground]):
             return
-        lessons = learn(result.tree, proposals.accepted, self.domain, problem, members, self.learned)
-        self.lessons += lessons
-        self.learned += [lesson.method for lesson in lessons]
+        found = learn(result.tree, proposals.accepted, self.domain, problem, members, self.learned)
+        self.learned_here += found
+        self.learned += [each.method for each in found]
         self._ready.clear()
-        if lessons:
-            self._keep(problem, lessons)
+        if found:
+            asking.keep(problem, found)
 
     @property
     def usable(self) -> Sequence[Method]:

@@ -12,8 +12,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .codec import NotPlain, encode
-from .frames import Ended, framed, read_frame, write_frame
+from .codec import Ended, NotPlain, encode, framed, read_frame, write_frame
 
 MOST_PRINTED = 64 * 1024
 """Characters of standard output and error that are sent back with an answer; the rest is dropped."""

@@ -1,8 +1,4 @@
-"""The other side of a confined program: opens it, calls its functions, and believes nothing that it says.
-
-An answer counts only with the ticket of its call, as the first thing said since, in time, in size and well-formed.
-Whoever holds this object holds the program's life: closing it, or ending in any way, kills the process.
-"""
+"""Why there is no value: a kind that programs act on, and a reason for people."""
 
 from __future__ import annotations
 
@@ -15,12 +11,59 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from .codec import Malformed, NotPlain
-from .failure import Failure, failure
+from .codec import Ended, Late, Malformed, NotPlain, TooLarge, framed, receive, send
 from .forking import END, GREETING
-from .frames import Ended, Late, TooLarge, framed, receive, send
+
+REASON = 500
+"""Characters of a reason; what a program says about itself is as long as it likes."""
+DETAIL = 4_000
+
+
+class Failure(NamedTuple):
+    """What kept a program from giving a value.
+
+    ``kind`` is one of: ``syntax`` (does not compile), ``exception`` (raised), ``missing`` (no such function),
+    ``refused`` (something that cannot be forwarded), ``time`` (no answer in time), ``cpu``, ``memory``, ``output`` (an
+    answer that is too large), ``crash`` (the process ended), ``protocol`` (said what was not asked),
+    ``evaluator`` (the evaluator itself failed), ``unavailable`` (the sandbox is gone).
+    """
+
+    kind: str
+    reason: str
+    detail: str = ""
+    """The end of a traceback, where there is one."""
+    raised: str = ""
+    """The name of the exception's class, where the program raised one; only a name."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
+
+
+def failure(kind: str, reason: str, detail: str = "", raised: str = "") -> Failure:
+    """Return a failure whose texts can be shown: cut to a length, and without anything that a terminal would obey."""
+    cut = reason if len(reason) <= REASON else reason[: REASON - 1] + "…"
+    lines = detail[-DETAIL:].split("\n")
+    return Failure(kind, _harmless(cut), "\n".join(map(_harmless, lines)), _harmless(raised))
+
+
+def _harmless(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def read_failure(fields: Any) -> Failure:
+    """Return the failure that came as data.
+
+    Raises:
+        ValueError: If the data are none.
+    """
+    if not isinstance(fields, list) or len(fields) != 4 or not all(isinstance(field, str) for field in fields):
+        raise ValueError("a failure is four texts")
+    return failure(*fields)
+
 
 _PATIENCE = 120.0
 """Seconds to wait for a process; a busy machine and a full house are no fault of the program."""
@@ -41,7 +84,7 @@ class Address:
     """Seconds of processor time, for telling why a process was killed."""
 
 
-class Line:
+class CallLine:
     """A connection to a process of a fork server, with the pipe that brings its end."""
 
     def __init__(self, path: str, deadline: float) -> None:
@@ -106,7 +149,7 @@ class Line:
             self.leash = -1
 
 
-class Candidate:
+class SandboxedProgram:
     """A program in a confined process; one call at a time.
 
     ``failure`` says why there is no program any more, or never was; each call returns it then.
@@ -115,7 +158,7 @@ class Candidate:
     def __init__(self, address: Address, source: str, *, name: str = "program", file: str = "", seed: int = 0) -> None:
         """Start a process and run the module's top level in it."""
         self._address = address
-        self._line: Line | None = None
+        self._line: CallLine | None = None
         self.failure: Failure | None = None
         self.functions: tuple[str, ...] = ()
         self.constants: dict[str, Any] = {}
@@ -126,7 +169,7 @@ class Candidate:
         self.turn = threading.Lock()
         """For callers in several threads: held from a call until its ``printed`` is read."""
         try:
-            self._line = Line(address.path, time.monotonic() + _PATIENCE)
+            self._line = CallLine(address.path, time.monotonic() + _PATIENCE)
         except OSError as error:
             self.failure = failure("unavailable", f"the sandbox does not answer: {error.strerror or error}")
             return
@@ -176,7 +219,7 @@ class Candidate:
             return failure("refused", f"arguments of {len(frame)} bytes, where {self._address.output} is the most")
         return self._exchanged(self._line, ticket, frame, where)
 
-    def _exchanged(self, line: Line, ticket: bytes, frame: bytes, where: str) -> Any:
+    def _exchanged(self, line: CallLine, ticket: bytes, frame: bytes, where: str) -> Any:
         deadline = time.monotonic() + self._address.wall
         try:
             if _has_spoken(line.stream):
@@ -205,7 +248,7 @@ class Candidate:
                     return told
         return self._give_up("protocol", f"the answer does not belong to the call {where}")
 
-    def _ended(self, line: Line, where: str) -> Failure:
+    def _ended(self, line: CallLine, where: str) -> Failure:
         """Return why the process has ended without an answer."""
         end = line.end()
         if end is None:

@@ -18,7 +18,7 @@ _CAPABILITIES_3 = 0x20080522
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ProcessBounds:
     """What a program may use."""
 
     cpu: int
@@ -37,7 +37,7 @@ class Confinement:
     """Everything that can be prepared once, so that confining a process is a dozen system calls."""
 
     def __init__(
-        self, bounds: Bounds, taken: int, code: Filter, readable: Sequence[str] | None, listed: Sequence[str]
+        self, bounds: ProcessBounds, taken: int, code: Filter, readable: Sequence[str] | None, listed: Sequence[str]
     ) -> None:
         """Prepare.
 

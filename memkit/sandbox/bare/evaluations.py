@@ -20,10 +20,9 @@ from numbers import Real
 from types import ModuleType
 from typing import Any
 
-from .codec import NotPlain, encode
-from .failure import Failure, failure
+from .client import Failure, failure
+from .codec import NotPlain, encode, framed, receive, send
 from .forking import ForkServer
-from .frames import framed, receive, send
 from .proxy import CandidateFailed
 
 MOST = 16 << 20

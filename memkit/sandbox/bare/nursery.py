@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from . import candidate, jail, landlock, seccomp, system
-from .confinement import Bounds, Confinement, address_space
+from .codec import framed, receive, send
+from .confinement import Confinement, ProcessBounds, address_space
 from .forking import ForkServer
-from .frames import framed, receive, send
 from .system import die_with_parent
 
 PRELOADED = (
@@ -211,7 +211,9 @@ def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement
         return None
     if target is None or not (abi or config["contained"]):
         return None
-    bounds = Bounds(*(config[name] for name in ("cpu", "memory", "files", "scratch", "scratch_size", "scratch_files")))
+    bounds = ProcessBounds(
+        *(config[name] for name in ("cpu", "memory", "files", "scratch", "scratch_size", "scratch_files"))
+    )
     code = seccomp.Filter(target, scratch=bool(config["scratch"]))
     layers["seccomp"] = [True, f"{len(target.numbers)} system calls known, {code.size} steps"]
     if layers["root"][0]:

@@ -1,20 +1,75 @@
-"""What an evaluator imports instead of a program: a module whose functions run in the confined process.
-
-An import starts a process, as an import anywhere starts a module anew; so does the first call after a fork. Everything
-is forwarded as plain data. What cannot be is named when it is used, never when it only exists.
-"""
+"""Whether a program's functions answer the same whatever they are asked; the evaluator's side sees every call."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any
 
-from .answers import Answers
-from .client import Address, Candidate
-from .failure import Failure, failure
+from .client import Address, Failure, SandboxedProgram, failure
+from .codec import NotPlain, encode
+
+ENOUGH = 8
+"""Different questions after which one and the same answer is worth noting."""
+_MOST = 1000
+"""Different questions that are told apart; a function that has answered the same until then is not watched further."""
+CONSTANT, VARIED = "constant", "varied"
+
+
+class CallAnswers:
+    """Watches each function until it gives a second answer, and writes down what it has seen, a line each."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._questions: dict[str, set[bytes] | None] = {}
+        """None for a function that is not watched any more."""
+        self._first: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def note(self, function: str, asked: tuple[tuple[Any, ...], dict[str, Any]], answer: Any) -> None:
+        """Take in one call."""
+        questions = self._questions.setdefault(function, set())
+        if questions is None:
+            return
+        try:
+            question, given = _digest(list(asked)), _digest(answer)
+        except NotPlain:  # a value that the border let pass in another form
+            return
+        with self._lock:
+            if self._first.setdefault(function, given) != given:
+                self._write(VARIED, function)
+                self._questions[function] = None
+                return
+            before = len(questions)
+            questions.add(question)
+            if before < len(questions) == ENOUGH:
+                self._write(CONSTANT, function)
+            elif len(questions) >= _MOST:
+                self._questions[function] = None
+
+    def _write(self, what: str, function: str) -> None:
+        descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, f"{what} {function}\n".encode())
+        finally:
+            os.close(descriptor)
+
+
+def read_answers(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the functions that have answered everything alike, and of those that have not."""
+    noted = {tuple(line.split(" ", 1)) for line in text.splitlines() if " " in line}
+    varied = {name for what, name in noted if what == VARIED}
+    constant = {name for what, name in noted if what == CONSTANT} - varied
+    return tuple(sorted(constant)), tuple(sorted(varied))
+
+
+def _digest(value: Any) -> bytes:
+    return blake2b(encode(value), digest_size=16).digest()
+
 
 _ALSO: dict[str, type[Exception]] = {
     error.__name__: error
@@ -55,7 +110,7 @@ def failed(fields: tuple[str, ...]) -> CandidateFailed:
     return raised
 
 
-class Program:
+class ProxiedProgram:
     """A confined program as one process sees it; after a fork the new process gets one of its own."""
 
     def __init__(
@@ -68,19 +123,19 @@ class Program:
         """
         self._opening = (address, source, name, file, seed)
         self._events = events
-        self._answers = Answers(answers)
+        self._answers = CallAnswers(answers)
         self._candidate, self._owner = self._opened()
         if self._candidate.failure is not None:
             raise self._noted(self._candidate.failure)
 
-    def _opened(self) -> tuple[Candidate, int]:
+    def _opened(self) -> tuple[SandboxedProgram, int]:
         address, source, name, file, seed = self._opening
-        candidate = Candidate(address, source, name=name, file=file, seed=seed)
+        candidate = SandboxedProgram(address, source, name=name, file=file, seed=seed)
         _print(candidate.printed)
         return candidate, os.getpid()
 
     @property
-    def offer(self) -> Candidate:
+    def offer(self) -> SandboxedProgram:
         """Return what the program offers."""
         return self._candidate
 
@@ -131,7 +186,7 @@ def connect(
     Raises:
         CandidateFailed: If the program cannot be loaded.
     """
-    program = Program(Address(*address), source, name, file, seed, events, answers)
+    program = ProxiedProgram(Address(*address), source, name, file, seed, events, answers)
     offer = program.offer
     namespace.update(offer.constants)
     for function in offer.functions:
@@ -145,7 +200,7 @@ def connect(
     namespace["__getattr__"] = __getattr__
 
 
-def _forwarding(program: Program, function: str, module: str) -> Callable[..., Any]:
+def _forwarding(program: ProxiedProgram, function: str, module: str) -> Callable[..., Any]:
     def forward(*args: Any, **kwargs: Any) -> Any:
         return program.call(function, args, kwargs)
 

@@ -56,7 +56,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 @dataclass(frozen=True)
-class Machine:
+class FilteredMachine:
     """An architecture: how the kernel names it, and its numbers of system calls."""
 
     audit: int
@@ -70,17 +70,17 @@ def _numbers(table: str) -> dict[str, int]:
 
 
 MACHINES = {
-    "x86_64": Machine(0xC000003E, _numbers(_X86_64), has_x32=True),
-    "aarch64": Machine(0xC00000B7, _numbers(_AARCH64), has_x32=False),
+    "x86_64": FilteredMachine(0xC000003E, _numbers(_X86_64), has_x32=True),
+    "aarch64": FilteredMachine(0xC00000B7, _numbers(_AARCH64), has_x32=False),
 }
 
 
-def machine() -> Machine | None:
+def machine() -> FilteredMachine | None:
     """Return the architecture of this kernel, None where its numbers are not known here."""
     return MACHINES.get(os.uname().machine)
 
 
-def assembled(target: Machine, *, scratch: bool) -> bytes:
+def assembled(target: FilteredMachine, *, scratch: bool) -> bytes:
     """Return the filter for ``target``; with ``scratch``, files may be made and changed where Landlock lets them."""
     allowed = sorted(
         number
@@ -139,7 +139,7 @@ def _zero(argument: int) -> list[bytes]:
 class Filter:
     """A filter in memory, ready to be taken on by any process that inherits it."""
 
-    def __init__(self, target: Machine, *, scratch: bool) -> None:
+    def __init__(self, target: FilteredMachine, *, scratch: bool) -> None:
         code = assembled(target, scratch=scratch)
         self._number = target.numbers["seccomp"]
         self._code = ctypes.create_string_buffer(code, len(code))

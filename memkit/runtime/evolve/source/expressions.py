@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 from .kinds import LIST, NUMBER, TEXT, TRUTH, UNKNOWN, Kinds
-from .parsed import Parsed, Place
+from .parsed import ExpressionPlace, Parsed
 
 _ARITHMETIC: tuple[type[ast.operator], ...] = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _WHOLE: tuple[type[ast.operator], ...] = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
@@ -29,7 +29,7 @@ class Context:
 
     parsed: Parsed
     kinds: Kinds
-    place: Place
+    place: ExpressionPlace
     material: Sequence[ast.expr]
     """Expressions of the same kind whose names can be used here."""
     random: Random

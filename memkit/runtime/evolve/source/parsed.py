@@ -1,4 +1,4 @@
-"""A program with its syntax tree, and the places in its text that may change."""
+"""A program's text and syntax tree: marked blocks, outside of which every byte stays, and places that may change."""
 
 from __future__ import annotations
 
@@ -6,12 +6,146 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 
-from ..blocks import Blocks, lines_of, newline_of
+from ..interface import BrokenMarkers, DoesNotApply
 from .kinds import SCOPES
+
+START, END = "EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END"
+_MARKER = re.compile(r"#\W*(EVOLVE-BLOCK-(?:START|END))\b")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+
+
+@dataclass(frozen=True)
+class EvolveBlocks:
+    """A program's text in turns: what stays, what may change, what stays, …; marker lines stay."""
+
+    fixed: tuple[str, ...]
+    """One more than there are blocks."""
+    open: tuple[str, ...]
+
+    @property
+    def marked(self) -> bool:
+        """Tell whether there are markers; without them the whole text may change."""
+        return bool(self.fixed[0])
+
+    @cached_property
+    def text(self) -> str:
+        """Return the whole program."""
+        return "".join(part for pair in zip_longest(self.fixed, self.open, fillvalue="") for part in pair)
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Return where each block starts and ends in the text."""
+        spans, position = [], 0
+        for fixed, changing in zip(self.fixed, self.open, strict=False):
+            position += len(fixed)
+            spans.append((position, position + len(changing)))
+            position += len(changing)
+        return tuple(spans)
+
+    def holds(self, start: int, end: int) -> bool:
+        """Tell whether one block holds the text from ``start`` to ``end``."""
+        return any(low <= start and end <= high for low, high in self.spans)
+
+    def with_open(self, changed: Sequence[str]) -> EvolveBlocks:
+        """Return the program with other text in its blocks; a block ends with its line."""
+        line_end = newline_of(self.text)
+        whole = [part if part.endswith("\n") or not part or not self.marked else part + line_end for part in changed]
+        return EvolveBlocks(self.fixed, tuple(whole))
+
+
+def read_blocks(text: str) -> EvolveBlocks:
+    """Return the blocks of a Python program.
+
+    A marker is a comment that starts with ``EVOLVE-BLOCK-START`` or ``EVOLVE-BLOCK-END``, alone on its line or behind
+    code; in a string it is text. Without markers the whole program is one block.
+
+    Raises:
+        BrokenMarkers: Markers are nested or do not pair up, or the text cannot be split into lines and comments.
+    """
+    if _LONE_RETURN.search(text):
+        raise BrokenMarkers("The program has line ends that are a lone carriage return. Write \\n or \\r\\n.")
+    if START not in text and END not in text:
+        return EvolveBlocks(("", ""), (text,))
+    lines = lines_of(text)
+    fixed, changing = list[str](), list[str]()
+    since, opened = 0, 0
+    for number, marker in _markers(text):
+        if marker == START:
+            if opened:
+                raise BrokenMarkers(f"Line {number}: {START} inside the block that starts on line {opened}.")
+            fixed.append("".join(lines[since:number]))
+            since, opened = number, number
+        else:
+            if not opened:
+                raise BrokenMarkers(f"Line {number}: {END} without {START}.")
+            changing.append("".join(lines[since : number - 1]))
+            since, opened = number - 1, 0
+    if opened:
+        raise BrokenMarkers(f"Line {opened}: {START} without {END}.")
+    if not changing:  # the words stand in strings or in the middle of comments only
+        return EvolveBlocks(("", ""), (text,))
+    return EvolveBlocks((*fixed, "".join(lines[since:])), tuple(changing))
+
+
+def require_same_outside(given: EvolveBlocks, text: str) -> EvolveBlocks:
+    """Return the blocks of ``text``, which has to be ``given`` but for what its blocks hold.
+
+    Raises:
+        DoesNotApply: Text outside of the blocks differs, or the markers do.
+    """
+    try:
+        found = read_blocks(text)
+    except BrokenMarkers as problem:
+        raise DoesNotApply(f"The markers of the program were changed: {problem}") from None
+    if not given.marked:
+        if found.marked:
+            raise DoesNotApply("The program has no EVOLVE-BLOCK markers; leave it so.")
+        return found
+    if len(found.open) != len(given.open) or not found.marked:
+        count = len(found.open) if found.marked else 0
+        raise DoesNotApply(f"The program has {len(given.open)} EVOLVE-BLOCKs and the answer {count}. Keep them all.")
+    for before, after in zip(given.fixed, found.fixed, strict=True):
+        if before != after:
+            raise DoesNotApply(f"Text outside of the EVOLVE-BLOCKs was changed{_first_difference(before, after)}.")
+    return found
+
+
+def newline_of(text: str) -> str:
+    """Return how lines of ``text`` end: as its first line does."""
+    end = text.find("\n")
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of ``text`` as Python counts them, which ``str.splitlines`` does not."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _markers(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line number and kind of each marker."""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            marker = _MARKER.match(token.string) if token.type == tokenize.COMMENT else None
+            if marker:
+                yield token.start[0], marker[1]
+    except (tokenize.TokenError, SyntaxError) as problem:  # IndentationError is one
+        raise BrokenMarkers(f"The program cannot be split into comments and code: {problem.args[0]}.") from None
+
+
+def _first_difference(before: str, after: str) -> str:
+    """Return which line differs first."""
+    for old, new in zip_longest(lines_of(before), lines_of(after), fillvalue=""):
+        if old != new:
+            return (
+                f": {old.strip()!r:.80} became {new.strip()!r:.80}" if old.strip() != new.strip() else ": white space"
+            )
+    return ""
+
 
 Suite = list[ast.stmt]
 _WORD = re.compile(r"\w")
@@ -23,7 +157,7 @@ _FIXED = (ast.JoinedStr, ast.pattern, ast.Import, ast.ImportFrom, ast.Global, as
 
 
 @dataclass(frozen=True)
-class Place:
+class ExpressionPlace:
     """An expression that may change."""
 
     node: ast.expr
@@ -33,7 +167,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Spot:
+class StatementPlace:
     """A statement that has its lines to itself and may change."""
 
     suite: Suite
@@ -52,7 +186,7 @@ class Spot:
 class Parsed:
     """A program's text and its syntax tree. What the tree says about places is turned into offsets in the text."""
 
-    blocks: Blocks
+    blocks: EvolveBlocks
     tree: ast.Module
     text: str = field(init=False)
 
@@ -64,12 +198,12 @@ class Parsed:
             self._starts.append(self._starts[-1] + len(line))
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[ExpressionPlace]:
         """Return every expression within the blocks that can be replaced, outer ones first."""
         return list(self._expressions(self.tree, self.tree, self.tree))
 
     @cached_property
-    def spots(self) -> list[Spot]:
+    def spots(self) -> list[StatementPlace]:
         """Return every statement within the blocks that has its lines to itself."""
         return list(self._statements(self.tree, self.tree, loop=False))
 
@@ -177,7 +311,7 @@ class Parsed:
         depth = (len(line) - len(line.lstrip(" "))) // 4
         return self.step * depth + line[4 * depth :]
 
-    def _expressions(self, node: ast.AST, function: ast.AST, around: ast.AST) -> Iterator[Place]:
+    def _expressions(self, node: ast.AST, function: ast.AST, around: ast.AST) -> Iterator[ExpressionPlace]:
         """Yield the places below ``node``, which stands in ``function``, and that ``around`` something."""
         inner, outer = (node, function) if isinstance(node, SCOPES) else (function, around)
         for name, value in ast.iter_fields(node):
@@ -189,7 +323,7 @@ class Parsed:
                 # what a comprehension goes through does not see what it names
                 seen = outer if isinstance(node, ast.comprehension) and name == "iter" else inner
                 if isinstance(child, ast.expr) and self._is_replaceable(child):
-                    yield Place(child, node, seen)
+                    yield ExpressionPlace(child, node, seen)
                 yield from self._expressions(child, seen, outer)
 
     def _is_replaceable(self, node: ast.expr) -> bool:
@@ -198,12 +332,12 @@ class Parsed:
             return False
         return isinstance(getattr(node, "ctx", None), ast.Load | None) and self.is_open(node)
 
-    def _statements(self, node: ast.AST, function: ast.AST, *, loop: bool) -> Iterator[Spot]:
+    def _statements(self, node: ast.AST, function: ast.AST, *, loop: bool) -> Iterator[StatementPlace]:
         """Yield the spots below ``node``."""
         for suite in self._suites(node):
             for index, statement in enumerate(suite):
                 if self._has_own_lines(statement):
-                    yield Spot(suite, index, function, loop)
+                    yield StatementPlace(suite, index, function, loop)
                 if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
                     yield from self._statements(statement, statement, loop=False)
                 else:

@@ -1,24 +1,93 @@
-"""The species of programs as text: functions and whole files, changed within their blocks only."""
+"""The species of programs as text: functions and whole files, read once each, changed within their blocks only."""
 
 from __future__ import annotations
 
 import ast
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from typing import Any
 
-from ..blocks import read_blocks
-from ..diffs import changed_program
-from ..errors import DoesNotApply, EvolveError
-from ..interface import Opening
-from ..syntax import require_python
-from .exchange import same_function, with_block, with_function
+from ..expressions.reading import require_python
+from ..interface import DoesNotApply, EvolveError, NumberOpening
+from .answers import changed_program
 from .expressions import Context, changes_for, copied, iterated, number
-from .kinds import NUMBER
-from .parsed import Place
-from .reading import Library, Read, Source
-from .statements import CHANGES, Work, taken
+from .kinds import NUMBER, Kinds
+from .parsed import EvolveBlocks, ExpressionPlace, Parsed, read_blocks, require_same_outside
+from .statements import CHANGES, Work, same_function, taken, with_block, with_function
+
+_BRANCHES = (ast.If, ast.For, ast.While, ast.Try, ast.Match, ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class ProgramText:
+    """A program as text: what is varied, selected and judged."""
+
+    text: str
+
+
+@dataclass
+class Read:
+    """What is known of one program."""
+
+    parsed: Parsed
+    kinds: Kinds
+
+    @cached_property
+    def behaviour(self) -> str:
+        """Return the program without comments, layout and docstrings: programs that are equal so do the same."""
+        return ast.dump(_without_docstrings(self.parsed.tree))
+
+    @cached_property
+    def branches(self) -> int:
+        """Return how many decisions and loops the blocks hold."""
+        nodes = (node for node in ast.walk(self.parsed.tree) if isinstance(node, _BRANCHES))
+        return sum(1 for node in nodes if self.parsed.is_open(node))
+
+
+class Library:
+    """Programs that were read already, the latest of them."""
+
+    def __init__(self, blocks: EvolveBlocks, most: int = 4096) -> None:
+        self._blocks = blocks
+        self._most = most
+        self._read: dict[str, Read | None] = {}
+
+    def read(self, text: str) -> Read | None:
+        """Return what is known of ``text``; None if it is no program, or differs outside of the blocks."""
+        if text not in self._read:
+            if len(self._read) >= self._most:
+                del self._read[next(iter(self._read))]
+            self._read[text] = self._reading(text)
+        return self._read[text]
+
+    def _reading(self, text: str) -> Read | None:
+        try:
+            tree = require_python(text)
+            return Read(Parsed(require_same_outside(self._blocks, text), tree), Kinds(tree))
+        except DoesNotApply:
+            return None
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    """Return ``tree`` with the docstrings taken out; of a body that was nothing else, ``pass`` is left."""
+    holders = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    described = [node for node in ast.walk(tree) if isinstance(node, holders) and _has_docstring(node.body)]
+    if not described:
+        return tree
+    kept = ast.parse(ast.unparse(tree))
+    for node in ast.walk(kept):
+        if isinstance(node, holders) and _has_docstring(node.body):
+            node.body = node.body[1:] or [ast.Pass()]
+    return kept
+
+
+def _has_docstring(body: list[ast.stmt]) -> bool:
+    first = body[0] if body else None
+    return isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+
 
 _TRIES = 12
 _STATEMENTS = 0.3
@@ -50,16 +119,16 @@ class Programs:
         except DoesNotApply as problem:
             raise EvolveError(f"Evolution cannot start here. {problem}") from None
         self._library = Library(read_blocks(seed))
-        self.seed = Source(seed)
+        self.seed = ProgramText(seed)
         size = self._known(self.seed).parsed.size
         self._max_length = max(max_length or _LONGEST, len(seed))
         self._max_size = max(max_size if max_size is not None else max(300, 3 * size), size)
 
-    def first(self, _random: Random, _count: int) -> list[Source]:
+    def first(self, _random: Random, _count: int) -> list[ProgramText]:
         """Return the seed program; all others descend from it."""
         return [self.seed]
 
-    def mutate(self, genome: Source, random: Random) -> Source:
+    def mutate(self, genome: ProgramText, random: Random) -> ProgramText:
         """Return ``genome`` with one change; ``genome`` itself where none of several tries gives a program."""
         read = self._known(genome)
         for _ in range(_TRIES):
@@ -69,7 +138,7 @@ class Programs:
                 return child
         return genome
 
-    def cross(self, genome: Source, other: Source, random: Random) -> Source:
+    def cross(self, genome: ProgramText, other: ProgramText, random: Random) -> ProgramText:
         """Return ``genome`` with a function, block, statement or expression of ``other``."""
         read, partner = self._known(genome), self._known(other)
         for _ in range(_TRIES):
@@ -78,7 +147,7 @@ class Programs:
                 return child
         return genome
 
-    def applied(self, genome: Source, text: str) -> Source:
+    def applied(self, genome: ProgramText, text: str) -> ProgramText:
         """Return ``genome`` with the change that a model wrote as ``text``: SEARCH/REPLACE parts, or a rewrite.
 
         Raises:
@@ -93,9 +162,9 @@ class Programs:
             raise DoesNotApply(f"The program would have {found} in its blocks; {self._max_size} are allowed.")
         if read.behaviour == self._known(genome).behaviour:
             raise DoesNotApply("The answer changes nothing but comments, docstrings or layout.")
-        return Source(changed)
+        return ProgramText(changed)
 
-    def directions(self, genome: Source, random: Random) -> Opening | None:
+    def directions(self, genome: ProgramText, random: Random) -> NumberOpening | None:
         """Return ``genome`` with a term added to a number that a function returns or keeps."""
         read = self._known(genome)
         sums = [place for place in self._expressions(read, NUMBER) if isinstance(place.parent, ast.Return | ast.Assign)]
@@ -109,14 +178,14 @@ class Programs:
         if random.random() < 0.5:
             term = ast.BinOp(term, ast.Mult(), ast.Name(random.choice(names), ast.Load()))
 
-        def build(values: Sequence[float]) -> Source:
+        def build(values: Sequence[float]) -> ProgramText:
             weighted = ast.BinOp(number(_short(values[0])), ast.Mult(), copied(term))
             text = read.parsed.with_expression(place.node, ast.BinOp(copied(place.node), ast.Add(), weighted))
             return self._accepted(text, None) or genome
 
-        return Opening((0.0,), (1.0,), build) if build([1.0]) != genome else None
+        return NumberOpening((0.0,), (1.0,), build) if build([1.0]) != genome else None
 
-    def openings(self, genome: Source, random: Random, most: int) -> list[Opening]:
+    def openings(self, genome: ProgramText, random: Random, most: int) -> list[NumberOpening]:
         """Return the numbers with a decimal point; whole ones count things and are left to chance."""
         read = self._known(genome)
         numbers = _decimals(read)
@@ -125,31 +194,31 @@ class Programs:
         if not numbers:
             return []
 
-        def build(values: Sequence[float]) -> Source:
+        def build(values: Sequence[float]) -> ProgramText:
             return self._accepted(_with_decimals(read.parsed.text, numbers, values), None) or genome
 
         values = tuple(value for _, _, value in numbers)
-        return [Opening(values, tuple(0.05 * max(abs(value), 0.1) for value in values), build)]
+        return [NumberOpening(values, tuple(0.05 * max(abs(value), 0.1) for value in values), build)]
 
-    def tidied(self, genome: Source) -> list[Source]:
+    def tidied(self, genome: ProgramText) -> list[ProgramText]:
         """Return ``genome`` with its numbers rounded, to the fewest digits first."""
         read = self._known(genome)
-        forms = list[Source]()
+        forms = list[ProgramText]()
         for digits in _ROUNDED:
             rounded = [float(f"{value:.{digits}g}") for _, _, value in _decimals(read)]
             form = self._accepted(_with_decimals(read.parsed.text, _decimals(read), rounded), genome)
             forms += [form] if form is not None and form not in forms else []
         return forms
 
-    def size(self, genome: Source) -> int:
+    def size(self, genome: ProgramText) -> int:
         """Return how many statements and expressions the blocks hold."""
         return self._known(genome).parsed.size
 
-    def behaviour(self, genome: Source) -> Hashable:
+    def behaviour(self, genome: ProgramText) -> Hashable:
         """Return the program without comments, layout and docstrings."""
         return self._known(genome).behaviour
 
-    def features(self, genome: Source) -> Mapping[str, float]:
+    def features(self, genome: ProgramText) -> Mapping[str, float]:
         """Return how large the blocks are, and how many ways lead through them."""
         read = self._known(genome)
         return {"size": read.parsed.size, "branches": read.branches}
@@ -158,38 +227,38 @@ class Programs:
         """Return both features; the cells of size grow with the seed program."""
         return {"size": max(5, self.size(self.seed) // 4), "branches": 2}
 
-    def program(self, genome: Source) -> str:
+    def program(self, genome: ProgramText) -> str:
         """Return the text."""
         return genome.text
 
-    def encoded(self, genome: Source) -> str:
+    def encoded(self, genome: ProgramText) -> str:
         """Return the text."""
         return genome.text
 
-    def decoded(self, data: Any) -> Source:
+    def decoded(self, data: Any) -> ProgramText:
         """Return the program with the text ``data``.
 
         Raises:
             EvolveError: It is none of this species.
         """
-        genome = Source(data if isinstance(data, str) else "")
+        genome = ProgramText(data if isinstance(data, str) else "")
         self._known(genome)
         return genome
 
-    def _known(self, genome: Source) -> Read:
+    def _known(self, genome: ProgramText) -> Read:
         read = self._library.read(genome.text)
         if read is None:
             raise EvolveError("A program came back that is none: it does not parse, or differs outside of its blocks.")
         return read
 
-    def _accepted(self, text: str | None, parent: Source | None) -> Source | None:
+    def _accepted(self, text: str | None, parent: ProgramText | None) -> ProgramText | None:
         """Return ``text`` as a genome if it is a program within the limits and does something else than ``parent``."""
         if text is None or len(text) > self._max_length:
             return None
         read = self._library.read(text)
         if read is None or read.parsed.size > self._max_size:
             return None
-        return None if parent is not None and read.behaviour == self._known(parent).behaviour else Source(text)
+        return None if parent is not None and read.behaviour == self._known(parent).behaviour else ProgramText(text)
 
     @staticmethod
     def _changed_statement(read: Read, random: Random) -> str | None:
@@ -209,7 +278,7 @@ class Programs:
             new = random.choice(changes)(copied(place.node), context)
         return read.parsed.with_expression(place.node, copied(new)) if new is not None else None
 
-    def _context(self, read: Read, source: Read, place: Place, random: Random) -> Context:
+    def _context(self, read: Read, source: Read, place: ExpressionPlace, random: Random) -> Context:
         """Return what a change at ``place`` may use, with material from ``source``."""
         kind, line = read.kinds.of(place.node, place.function), place.node.lineno
         material = [
@@ -222,7 +291,7 @@ class Programs:
         return Context(read.parsed, read.kinds, place, material, random)
 
     @staticmethod
-    def _expressions(read: Read, kind: str) -> Iterator[Place]:
+    def _expressions(read: Read, kind: str) -> Iterator[ExpressionPlace]:
         """Yield the expressions of ``kind`` that are not too large to take."""
         for place in read.parsed.places:
             if read.kinds.of(place.node, place.function) == kind and _nodes(place.node) <= _LARGEST_PART:
@@ -230,7 +299,7 @@ class Programs:
 
     def _crossed(self, read: Read, partner: Read, random: Random) -> str | None:
         if random.random() < _FUNCTIONS:
-            return with_function(read, partner, random) or with_block(read, partner, random)
+            return with_function(read.parsed, partner.parsed, random) or with_block(read.parsed, partner.parsed, random)
         if random.random() < 0.5 and read.parsed.spots:
             spot = random.choice(read.parsed.spots)
             alike = [item for item in partner.parsed.spots if same_function(item, spot)]
@@ -245,7 +314,7 @@ class Programs:
         return read.parsed.with_expression(place.node, copied(random.choice(context.material)))
 
 
-def _is_called(place: Place) -> bool:
+def _is_called(place: ExpressionPlace) -> bool:
     """Tell whether an expression is what a call calls, or whose attribute is read: not a value to be replaced."""
     parent = place.parent
     return (isinstance(parent, ast.Call) and parent.func is place.node) or isinstance(parent, ast.Attribute)

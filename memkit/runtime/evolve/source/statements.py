@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from .kinds import NUMBER, TRUTH, UNKNOWN, Kinds
-from .parsed import Parsed, Spot
+from .parsed import Parsed, StatementPlace
 
 _KEPT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 """Statements that others need: they are neither deleted nor repeated."""
@@ -24,7 +24,7 @@ class Work:
     kinds: Kinds
     random: Random
 
-    def expressions(self, kind: str, spot: Spot) -> list[ast.expr]:
+    def expressions(self, kind: str, spot: StatementPlace) -> list[ast.expr]:
         """Return the expressions of ``kind`` in the blocks whose names can be used at ``spot``."""
         line = spot.node.lineno
         return [
@@ -35,7 +35,7 @@ class Work:
             and sum(1 for _ in ast.walk(place.node)) <= 30
         ]
 
-    def condition(self, spot: Spot) -> ast.expr | None:
+    def condition(self, spot: StatementPlace) -> ast.expr | None:
         """Return a condition that can be asked at ``spot``: one of the program, or a comparison of two numbers."""
         known = self.expressions(TRUTH, spot)
         if known and self.random.random() < 0.5:
@@ -49,22 +49,22 @@ class Work:
         return ast.Compare(left, [sign], [self.random.choice(numbers)])
 
 
-StatementChange = Callable[[Spot, Work], str | None]
+StatementChange = Callable[[StatementPlace, Work], str | None]
 
 
-def inserted(spot: Spot, parsed: Parsed, lines: str) -> str:
+def inserted(spot: StatementPlace, parsed: Parsed, lines: str) -> str:
     """Return the text with ``lines`` before the statement at ``spot``."""
     start = parsed.line_span(spot.node)[0]
     return parsed.text[:start] + lines + parsed.text[start:]
 
 
-def replaced(spot: Spot, parsed: Parsed, lines: str) -> str:
+def replaced(spot: StatementPlace, parsed: Parsed, lines: str) -> str:
     """Return the text with ``lines`` in place of the statement at ``spot``."""
     start, end = parsed.line_span(spot.node)
     return parsed.text[:start] + lines + parsed.text[end:]
 
 
-def _deleted(spot: Spot, work: Work) -> str | None:
+def _deleted(spot: StatementPlace, work: Work) -> str | None:
     """Return the text without a statement; a suite that would be empty passes."""
     if isinstance(spot.node, _KEPT) or _is_text(spot.node):
         return None
@@ -75,16 +75,16 @@ def _deleted(spot: Spot, work: Work) -> str | None:
     return replaced(spot, work.parsed, work.parsed.written(ast.Pass(), work.parsed.indent(spot.node)))
 
 
-def _repeated(spot: Spot, work: Work) -> str | None:
+def _repeated(spot: StatementPlace, work: Work) -> str | None:
     """Return the text with a statement twice, the second time anywhere later in its suite."""
     if isinstance(spot.node, (*_KEPT, *_LEAVING)) or _is_text(spot.node):
         return None
     lines = work.parsed.statement_text(spot.node, work.parsed.indent(spot.node))
-    target = Spot(spot.suite, work.random.randrange(spot.index, len(spot.suite)), spot.function, spot.loop)
+    target = StatementPlace(spot.suite, work.random.randrange(spot.index, len(spot.suite)), spot.function, spot.loop)
     return None if lines is None else inserted(target, work.parsed, lines)
 
 
-def _swapped(spot: Spot, work: Work) -> str | None:
+def _swapped(spot: StatementPlace, work: Work) -> str | None:
     """Return the text with a statement and the next one the other way round."""
     if spot.index + 1 >= len(spot.suite) or _is_text(spot.node):
         return None
@@ -98,7 +98,7 @@ def _swapped(spot: Spot, work: Work) -> str | None:
     return text[: first[0]] + later + text[first[1] : second[0]] + text[first[0] : first[1]] + text[second[1] :]
 
 
-def _guarded(spot: Spot, work: Work) -> str | None:
+def _guarded(spot: StatementPlace, work: Work) -> str | None:
     """Return the text with a guarded way out before a statement: of the loop, or of the function."""
     condition = work.condition(spot)
     leaving = _way_out(spot, work)
@@ -108,7 +108,7 @@ def _guarded(spot: Spot, work: Work) -> str | None:
     return inserted(spot, work.parsed, lines)
 
 
-def _way_out(spot: Spot, work: Work) -> ast.stmt | None:
+def _way_out(spot: StatementPlace, work: Work) -> ast.stmt | None:
     """Return what leaves the loop or the function that ``spot`` is in."""
     if spot.loop and work.random.random() < 0.6:
         return work.random.choice((ast.Break, ast.Continue))()
@@ -122,7 +122,7 @@ def _way_out(spot: Spot, work: Work) -> ast.stmt | None:
     return ast.Return(work.random.choice(values)) if values else None
 
 
-def _conditioned(spot: Spot, work: Work) -> str | None:
+def _conditioned(spot: StatementPlace, work: Work) -> str | None:
     """Return the text with a statement that is done only where a condition holds."""
     condition = work.condition(spot)
     if condition is None or isinstance(spot.node, _KEPT) or _is_text(spot.node):
@@ -136,7 +136,7 @@ def _conditioned(spot: Spot, work: Work) -> str | None:
     return replaced(spot, parsed, head + body)
 
 
-def _unfolded(spot: Spot, work: Work) -> str | None:
+def _unfolded(spot: StatementPlace, work: Work) -> str | None:
     """Return the text with what a condition or loop holds in its place."""
     node, parsed = spot.node, work.parsed
     if not isinstance(node, _COMPOUND) or parsed.source(node).startswith("elif"):
@@ -148,7 +148,7 @@ def _unfolded(spot: Spot, work: Work) -> str | None:
     return replaced(spot, parsed, "".join(line for line in lines if line is not None))
 
 
-def _assigned(spot: Spot, work: Work) -> str | None:
+def _assigned(spot: StatementPlace, work: Work) -> str | None:
     """Return the text with a new value for a number or list that has one already, before a statement."""
     line = spot.node.lineno
     kind = work.random.choice((NUMBER, NUMBER, TRUTH, UNKNOWN))
@@ -163,7 +163,7 @@ def _assigned(spot: Spot, work: Work) -> str | None:
     return inserted(spot, work.parsed, work.parsed.written(new, work.parsed.indent(spot.node)))
 
 
-def _looped(spot: Spot, work: Work) -> str | None:
+def _looped(spot: StatementPlace, work: Work) -> str | None:
     """Return the text with a statement that is done a few times over."""
     if isinstance(spot.node, (*_KEPT, *_LEAVING)) or _is_text(spot.node):
         return None
@@ -179,7 +179,7 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def taken(spot: Spot, work: Work, other: Parsed, others: Sequence[Spot]) -> str | None:
+def taken(spot: StatementPlace, work: Work, other: Parsed, others: Sequence[StatementPlace]) -> str | None:
     """Return the text with a statement of another program before the one at ``spot``, or in its place."""
     movable = [item for item in others if not isinstance(item.node, _KEPT) and not _is_text(item.node)]
     if not movable:
@@ -200,3 +200,43 @@ def taken(spot: Spot, work: Work, other: Parsed, others: Sequence[Spot]) -> str 
 CHANGES: tuple[StatementChange, ...] = (
     _deleted, _deleted, _repeated, _swapped, _swapped, _guarded, _conditioned, _unfolded, _assigned, _assigned, _looped,
 )  # fmt: skip
+
+
+def with_function(parsed: Parsed, partner: Parsed, random: Random) -> str | None:
+    """Return the program with one function as the partner has written it."""
+    mine, theirs = _functions(parsed), _functions(partner)
+    shared = [name for name in mine if name in theirs and _lines(parsed, mine[name]) != _lines(partner, theirs[name])]
+    if not shared:
+        return None
+    name = random.choice(shared)
+    start, end = parsed.line_span(mine[name])
+    return parsed.text[:start] + _lines(partner, theirs[name]) + parsed.text[end:]
+
+
+def with_block(parsed: Parsed, partner: Parsed, random: Random) -> str | None:
+    """Return the program with one of several blocks of the partner."""
+    mine, theirs = parsed.blocks, partner.blocks
+    differing = [index for index, pair in enumerate(zip(mine.open, theirs.open, strict=True)) if pair[0] != pair[1]]
+    if len(mine.open) < 2 or not differing:
+        return None
+    chosen = random.choice(differing)
+    return mine.with_open([theirs.open[at] if at == chosen else part for at, part in enumerate(mine.open)]).text
+
+
+def _functions(parsed: Parsed) -> dict[str, ast.stmt]:
+    """Return the functions in the blocks that are not within others, by name and indentation."""
+    return {
+        f"{parsed.indent(spot.node)}{spot.node.name}": spot.node
+        for spot in parsed.spots
+        if isinstance(spot.node, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(spot.function, ast.Module)
+    }
+
+
+def _lines(parsed: Parsed, node: ast.stmt) -> str:
+    start, end = parsed.line_span(node)
+    return parsed.text[start:end]
+
+
+def same_function(one: StatementPlace, other: StatementPlace) -> bool:
+    """Tell whether two statements stand in functions of one name, or both in none."""
+    return getattr(one.function, "name", None) == getattr(other.function, "name", None)

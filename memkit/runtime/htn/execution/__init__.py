@@ -13,11 +13,12 @@ from .interface import (
     Action,
     Answer,
     Execution,
+    Observation,
     StepRecord,
     call_function,
+    read_observation,
 )
 from .journal import Journal
-from .observation import Observation, read_observation
 
 __all__ = [
     "DENIED",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..domain import Domain, Problem
-from ..interface import Reason, Result, Step
-from ..wording import counted
-from .course import Course
+from ..compiling.state import StateView
+from ..errors import counted
+from ..interface import Node, Reason, Result, Step
+from ..language.conditions import Check, Compare, Condition, Some
+from ..language.domain import Domain, Problem
+from ..language.operators import Operator
+from ..language.terms import Term
+from .course import Belief, Changes, Course, Failure, Snapshot
 from .interface import (
     DENIED,
     DONE,
@@ -27,12 +33,9 @@ from .interface import (
     StepRecord,
     Tell,
     call_function,
+    read_observation,
 )
-from .journal import FORMAT, Journal, JournalError
-from .observation import read_observation
-from .remaining import remaining_tasks
-from .untried import GUARD, without_failures
-from .world import Changes, World
+from .journal import FORMAT, Journal, PlanJournalError
 
 EXCERPT = 2000
 """Characters of a tool's result that the account of a run keeps."""
@@ -55,7 +58,6 @@ class Executor:
         observe: Observe | None = None,
         settle: Settle | None = None,
         journal: Journal | None = None,
-        run: str = "run",
         max_replans: int = 5,
         tell: Tell = lambda entry: None,
     ) -> None:
@@ -65,12 +67,12 @@ class Executor:
         self._observe = observe
         self._settle = settle or (lambda action: None)
         self._journal = journal
-        self._name = run
+        self._name = "run" if journal is None else journal.run
         self._max_replans = max_replans
         self._tell = tell
         self._obstacles: tuple[Reason, ...] = ()
         """Why no other plan was found, the last time that one was looked for."""
-        self._operators = {operator.name: operator for operator in planner.domain.operators}
+        self._operators = planner.domain.steps
 
     def run(self, problem: Problem, result: Result | None = None) -> Execution:
         """Carry out the tasks of a problem, or go on with the run that the journal holds.
@@ -78,7 +80,7 @@ class Executor:
         A plan for the problem that was found already may be handed in as ``result``.
 
         Raises:
-            JournalError: The journal is of another problem, or cannot be written.
+            PlanJournalError: The journal is of another problem, or cannot be written.
         """
         self._course = Course(self._planner.domain, problem, self._name)
         if self._journal is not None and self._journal.entries:
@@ -97,7 +99,7 @@ class Executor:
     def _go_on(self, problem: Problem) -> Execution:
         assert self._journal is not None
         if self._journal.entries[0].get("problem") != _digest(problem):
-            raise JournalError(f"{self._journal.path} is the journal of another problem.")
+            raise PlanJournalError(f"{self._journal.path} is the journal of another problem.")
         self._course.follow(self._journal.entries, self._journal.path)
         if self._course.outcome == DONE:
             return self._course.execution()
@@ -244,8 +246,8 @@ class Executor:
 
 def foresee(domain: Domain, problem: Problem, plan: Sequence[Step]) -> Iterator[tuple[Action, Changes]]:
     """Yield each step of a plan with what carries it out and what it is predicted to change; nothing is carried out."""
-    world = World(domain, problem)
-    operators = {operator.name: operator for operator in domain.operators}
+    world = Belief(domain, problem)
+    operators = domain.steps
     for number, step in enumerate(plan, 1):
         changes = world.predict(step)
         world.apply(changes)
@@ -284,3 +286,97 @@ def _digest(problem: Problem) -> str:
     if problem.ordering is not None:
         told.append(problem.ordering)
     return hashlib.sha256(repr(tuple(told)).encode()).hexdigest()[:16]
+
+
+INNERMOST = 8
+"""Methods that are given up one after the other before all of them are."""
+
+
+def remaining_tasks(tree: Sequence[Node], done: int) -> Iterator[tuple[Term, ...]]:
+    """Yield ways to finish a decomposition of which the first ``done`` steps were carried out, each a list of tasks.
+
+    The first one keeps every method that was begun and goes on behind its last step. Each further one gives up the
+    innermost method that is still kept, and takes its task up anew; the last one does all tasks that are not finished
+    anew, as GTPyhop's ``run_lazy_lookahead`` does at once. To go outwards step by step repeats no more than it must.
+    A recursive method may have been begun at a thousand levels; after the innermost few only the last way is left.
+    """
+    outline = _Outline(tree, done)
+    begun = outline.begun()
+    levels = [*range(len(begun), max(len(begun) - INNERMOST, 0), -1), 0]
+    yield from dict.fromkeys(tuple(outline.open_below(None, set(begun[:kept]))) for kept in levels)
+
+
+class _Outline:
+    """A tree in preorder with the number of steps before and behind each node."""
+
+    def __init__(self, tree: Sequence[Node], done: int) -> None:
+        self._done = done
+        self._nodes = {node["id"]: node for node in tree}
+        self._children: dict[Any, list[Any]] = {}
+        self._first: dict[Any, int] = {}
+        steps = 0
+        for node in tree:
+            self._children.setdefault(node["parent"], []).append(node["id"])
+            self._first[node["id"]] = steps
+            steps += "operator" in node
+        # In preorder a node's steps end where the next node that is not below it begins.
+        self._last: dict[Any, int] = {}
+        for node in reversed(tree):
+            inner = self._children.get(node["id"], ())
+            own = self._first[node["id"]] + ("operator" in node)
+            self._last[node["id"]] = max([own, *(self._last[child] for child in inner)])
+
+    def begun(self) -> list[Any]:
+        """Return the nodes of which some steps are done and some are not, outermost first."""
+        return [
+            id for id, node in self._nodes.items()
+            if "operator" not in node and self._first[id] < self._done < self._last[id]
+        ]  # fmt: skip
+
+    def open_below(self, parent: Any, kept: set[Any]) -> Iterator[Term]:
+        """Yield the open tasks below a node in their order; the methods of the nodes in ``kept`` stay chosen."""
+        # A stack and no recursion: a tree may be as deep as a plan is long.
+        waiting = list(reversed(self._children.get(parent, [])))
+        while waiting:
+            id = waiting.pop()
+            node = self._nodes[id]
+            finished = self._last[id] <= self._done and self._first[id] < self._done
+            if finished:
+                continue
+            if id in kept:
+                waiting.extend(reversed(self._children.get(id, [])))
+            else:
+                yield (node["name"], *node["args"])
+
+
+GUARD = "not_failed_before(state)"
+"""How the condition that is added reads in the reasons of a search."""
+
+
+def without_failures(domain: Domain, failures: Sequence[Failure]) -> Domain:
+    """Return the domain with one more precondition for each operator that failed: that it is tried in another state."""
+    failed = {step.name for step, _ in failures}
+    operators = (_guarded(each, failures) if each.name in failed else each for each in domain.operators)
+    return replace(domain, operators=tuple(operators))
+
+
+def _guarded(operator: Operator, failures: Sequence[Failure]) -> Operator:
+    guarded = copy.copy(operator)
+    guards = tuple(_guard(*failure) for failure in failures if failure[0].name == operator.name)
+    object.__setattr__(guarded, "preconditions", (*operator.preconditions, *guards))
+    return guarded
+
+
+def _guard(step: Step, seen: Snapshot | None) -> Condition:
+    facts, numbers = seen or (None, ())
+
+    def not_failed_before(state: StateView, *args: Any) -> bool:
+        return step.args != args or (facts is not None and not _same(state, facts))
+
+    # A function sees facts; other values of numbers make another state as well.
+    others = tuple(Compare("=", fluent, value, positive=False) for fluent, value in sorted(numbers, key=str))
+    return Some((Check(not_failed_before), *others)) if others else Check(not_failed_before)
+
+
+def _same(state: StateView, facts: frozenset[Any]) -> bool:
+    return len(state) == len(facts) and all(fact in state for fact in facts)

@@ -17,7 +17,7 @@ SPOKEN = ("result", "reason", "because", "reasons")
 Entry = Mapping[str, Any]
 
 
-class JournalError(HtnError):
+class PlanJournalError(HtnError):
     """Say why a run's journal cannot be used."""
 
     exit_code = 3
@@ -34,22 +34,25 @@ class Journal:
         self,
         path: Path,
         *,
+        run: str = "run",
         stamp: Mapping[str, Any] | None = None,
         mask: Callable[[str], str] = lambda text: text,
     ) -> None:
         self.path = path
+        self.run = run
+        """What the run is called; the keys of its steps begin with it."""
         self._stamp = dict(stamp or {})
         self._mask = mask
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            raise JournalError(f"{path} cannot be opened: {error.strerror or error}.") from None
+            raise PlanJournalError(f"{path} cannot be opened: {error.strerror or error}.") from None
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._handle)
-            raise JournalError(f"Another process carries this run out: {path} is locked.") from None
+            raise PlanJournalError(f"Another process carries this run out: {path} is locked.") from None
         try:
             self.entries: list[Entry] = self._read()
         except BaseException:
@@ -67,7 +70,9 @@ class Journal:
                 data = data[os.write(self._handle, data) :]
             os.fsync(self._handle)
         except OSError as error:
-            raise JournalError(f"{self.path} cannot be written: {error.strerror or error}. The run stops.") from None
+            raise PlanJournalError(
+                f"{self.path} cannot be written: {error.strerror or error}. The run stops."
+            ) from None
 
     def _masked(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -111,12 +116,12 @@ def read_entries(path: Path) -> list[Entry]:
         except ValueError:
             entry = None
         if not isinstance(entry, dict) or not isinstance(entry.get("event"), str):
-            raise JournalError(f"{path}:{number} is damaged, so nobody can know which steps were done.")
+            raise PlanJournalError(f"{path}:{number} is damaged, so nobody can know which steps were done.")
         entries.append(entry)
     if entries and (entries[0]["event"] != "begin" or not isinstance(entries[0].get("format"), int)):
-        raise JournalError(f"{path} does not begin as the journal of a run.")
+        raise PlanJournalError(f"{path} does not begin as the journal of a run.")
     if entries and entries[0]["format"] > FORMAT:
-        raise JournalError(f"{path} was written by a newer version. Update memkit to go on with this run.")
+        raise PlanJournalError(f"{path} was written by a newer version. Update memkit to go on with this run.")
     return entries
 
 

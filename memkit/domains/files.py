@@ -1,0 +1,156 @@
+"""Planning domains: YAML or HDDL files, read strictly and checked, with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from memkit.errors import NotFound, UsageError
+from memkit.hddl.interface import SUFFIX, holds_problem, read_domain, read_problem
+from memkit.resources import resource
+from memkit.runtime.htn.errors import HtnError, TypeClash, UnboundError
+from memkit.runtime.htn.language.domain import Domain, Problem
+from memkit.store.kind import Kind
+from memkit.store.layout import NAME, checked_name, require_inside
+from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
+from memkit.store.yaml import Document, load_yaml
+
+FOLDER = "domains"
+PROBLEMS = f"{FOLDER}/problems"
+"""Where the problems of each domain lie, in a folder of its name."""
+SUFFIXES = (".yaml", SUFFIX)
+_FAULTS: Mapping[type[HtnError], str] = {UnboundError: "unbound_variable", TypeClash: "type_clash"}
+"""What a finding is called that is of a kind of its own."""
+EXPECT = "expect"
+"""What a problem file says for ``memkit domain test``, and nobody else."""
+
+
+def load_domain(path: Path, *, name: str | None = None, stem: str | None = None) -> Domain:
+    """Return the domain in a file; raises ``UsageError`` with line and column for the first thing that is wrong.
+
+    ``name`` is what errors call the file, ``stem`` the name that the domain must have (any, when it is left out). What
+    ends in ``.hddl`` is HDDL, anything else YAML.
+    """
+    if path.suffix.lower() == SUFFIX:
+        return read_domain(path, name=name)
+    return document_domain(load_yaml(path, name=name), stem)
+
+
+def document_domain(document: Document, stem: str | None = None) -> Domain:
+    """Return the domain in a document; raises ``UsageError`` as ``load_domain`` does."""
+    _refuse(document, domain_findings(document, stem))
+    return Domain.from_data(document.data)
+
+
+def load_domains(root: Path) -> dict[str, Domain]:
+    """Return every domain of the store at ``root`` by name, or raise for the first file that is wrong."""
+    return {path.stem: load_domain(path, name=f"{FOLDER}/{path.name}", stem=path.stem) for path in domain_files(root)}
+
+
+def domain_files(root: Path) -> list[Path]:
+    """Return the files of the store's domains, by name."""
+    paths = _files_in(root / FOLDER)
+    for path in paths:
+        require_inside(root, path, f"{FOLDER}/{path.name}")
+    return paths
+
+
+def find_domain(named: str, root: Path | None = None) -> Domain:
+    """Return the domain in the file ``named``, else of that name in the store at ``root``, else among the starters."""
+    path = domain_file(named, root)
+    if is_file_name(named):
+        return load_domain(path)
+    return load_domain(path, name=f"{FOLDER}/{path.name}", stem=named)
+
+
+def domain_file(named: str, root: Path | None = None, *, starters: bool = True) -> Path:
+    """Return the file of a domain that is named as for ``find_domain``; raises ``NotFound`` with the nearest name."""
+    if is_file_name(named):
+        return Path(named)
+    checked_name(named, "domain")
+    folders = [] if root is None else [root / FOLDER]
+    folders += [resource(FOLDER)] if starters or root is None else []
+    known = {path.stem: path for folder in reversed(folders) for path in _files_in(folder)}
+    if named in known:
+        if root is not None and known[named].is_relative_to(root):
+            require_inside(root, known[named], f"{FOLDER}/{known[named].name}")
+        return known[named]
+    listed = f" Known: {', '.join(sorted(known))}; or name a file." if known else " 'memkit domain new' starts one."
+    raise NotFound(f"There is no domain {named!r}.{suggestion(named, sorted(known)) or listed}")
+
+
+def is_file_name(named: str) -> bool:
+    """Return whether somebody who names a domain means a file."""
+    return bool(Path(named).suffix) or "/" in named or Path(named).is_file()
+
+
+def problem_files(root: Path, domain: str) -> list[Path]:
+    """Return the files of the problems that are recorded for a domain of the store at ``root``, by name."""
+    return _files_in(root / PROBLEMS / domain)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES and not path.name.startswith("."))
+
+
+def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Problem:
+    """Return the objects, facts and tasks in a file; raises ``UsageError`` with line and column where one is wrong."""
+    problem, wider = problem_in_domain(path, domain, name=name)
+    if wider is not domain:
+        message = f"{path} has initial tasks with variables, which only 'memkit plan --problem' binds. Name objects."
+        raise UsageError(message, path=str(path))
+    return problem
+
+
+def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) -> tuple[Problem, Domain]:
+    """Return the problem in a file, and the domain to solve it in; raises ``UsageError`` as ``load_problem`` does.
+
+    The domain has one method more where the initial tasks of an HDDL problem have variables of their own.
+    """
+    if path.suffix.lower() == SUFFIX:
+        return read_problem(path, domain, name=name)
+    return document_problem(load_yaml(path, name=name), domain), domain
+
+
+def is_problem(path: Path) -> bool:
+    """Return whether a file holds a problem, whether or not that can be used; raises ``UsageError`` as reading does."""
+    if path.suffix.lower() == SUFFIX:
+        return holds_problem(path)
+    data = load_yaml(path).data
+    return isinstance(data, dict) and "tasks" in data and not {"operators", "methods"} & data.keys()
+
+
+def document_problem(document: Document, domain: Domain) -> Problem:
+    """Return the problem in a document; raises ``UsageError`` as ``load_problem`` does."""
+    _refuse(document, check(document.data, load_schema("problem")))
+    try:
+        asked = {key: value for key, value in document.data.items() if key != EXPECT}
+        return Problem.from_data(asked, domain)
+    except HtnError as error:
+        _refuse(document, [SchemaFinding("problem", error.path, error.message)])
+        raise
+
+
+def domain_findings(document: Document, stem: str | None = None) -> list[SchemaFinding]:
+    """Return what keeps a document from being a domain: its shape first, then the first thing that makes no sense."""
+    findings = check(document.data, load_schema("domain"))
+    if findings:
+        return findings
+    name = document.data["name"]
+    if stem is not None and name != stem and NAME.fullmatch(name):
+        message = f"The domain is named {name!r}, and its file {stem!r}. Give both one name."
+        findings.append(SchemaFinding("name", ("name",), message))
+    try:
+        Domain.from_data(document.data)
+    except HtnError as error:
+        findings.append(SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message))
+    return findings
+
+
+DOMAIN = Kind("domain", FOLDER, domain_findings)
+
+
+def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:
+    for finding in findings:
+        line, column = finding.position(document)
+        raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)

@@ -1,0 +1,130 @@
+"""The runs of plans on this machine: a folder each, with what was asked for and the journal of what was done."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import NotFound, StoreFault
+from memkit.runtime.htn.core import Domain, HtnError, Journal, Method, Problem, term_text
+from memkit.runtime.htn.execution.course import Course
+from memkit.runtime.htn.execution.interface import DONE
+from memkit.runtime.htn.execution.journal import PlanJournalError, read_entries
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.store.files import write_whole
+from memkit.store.schema import suggestion
+
+FORMAT = 1
+ASKED, JOURNAL = "run.json", "journal.jsonl"
+
+
+@dataclass(frozen=True)
+class RecordedPlanRun:
+    """What one run is to do, as it was when it began."""
+
+    id: str
+    at: str
+    domain: Domain
+    """With the learned methods that were known then, so that files which change meanwhile change nothing here."""
+    problem: Problem
+    folder: Path
+    user: str | None = None
+
+    def journal(self) -> Journal:
+        """Open the journal, which keeps other processes out of the run."""
+        return Journal(self.folder / JOURNAL, run=self.id, stamp={"user_id": self.user}, mask=mask)
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run came."""
+
+    run: RecordedPlanRun
+    outcome: str | None
+    """None for a run that was killed or is under way."""
+    completed: int
+    started: int
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        tasks = [term_text(task) for task in self.run.problem.tasks]
+        return {
+            "run": self.run.id, "at": self.run.at, "domain": self.run.domain.name, "tasks": tasks,
+            "outcome": self.outcome, "completed": self.completed, "started": self.started,
+        }  # fmt: skip
+
+
+class PlanRuns:
+    """The runs in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def begin(
+        self, domain: Domain, learned: list[Method], problem: Problem, *, now: datetime, user: str | None
+    ) -> RecordedPlanRun:
+        """Make the folder of a new run and write down what it is to do."""
+        name = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+        known = {method.name for method in domain.methods}
+        domain = replace(domain, methods=(*domain.methods, *(each for each in learned if each.name not in known)))
+        run = RecordedPlanRun(name, now.isoformat().replace("+00:00", "Z"), domain, problem, self._folder / name, user)
+        asked = {
+            "format": FORMAT, "run": run.id, "at": run.at, "user_id": user,
+            "domain": domain.to_data(), "problem": problem.to_data(),
+        }  # fmt: skip
+        run.folder.mkdir(parents=True, mode=0o700)
+        write_whole(run.folder / ASKED, json.dumps(asked, ensure_ascii=False).encode(), mode=0o600)
+        return run
+
+    def find(self, name: str) -> RecordedPlanRun:
+        """Return a run that began here.
+
+        Raises:
+            NotFound: There is no such run.
+            StoreFault: What it was to do cannot be read.
+        """
+        names = self.names()
+        if name not in names:
+            known = suggestion(name, names) or (
+                f" Known: {', '.join(names[-5:])}." if names else " There is none here."
+            )
+            raise NotFound(f"There is no run {name!r:.60}.{known}")
+        return self._read(name)
+
+    def names(self) -> list[str]:
+        """Return the names of the runs, oldest first."""
+        return sorted(path.parent.name for path in self._folder.glob(f"*/{ASKED}"))
+
+    def states(self, left_out: Callable[[str], None]) -> list[RunState]:
+        """Return how far every run came, oldest first; ``left_out`` is told of each that cannot be read."""
+        found: list[RunState] = []
+        for name in self.names():
+            try:
+                found.append(self._state(self._read(name)))
+            except (StoreFault, PlanJournalError) as error:
+                left_out(str(error))
+        return found
+
+    def _state(self, run: RecordedPlanRun) -> RunState:
+        course = Course(run.domain, run.problem, run.id)
+        path = run.folder / JOURNAL
+        course.follow(read_entries(path) if path.exists() else (), path)
+        done = sum(record.status == DONE for record in course.records)
+        return RunState(run, course.outcome, done, len(course.records))
+
+    def _read(self, name: str) -> RecordedPlanRun:
+        path = self._folder / name / ASKED
+        try:
+            asked: Mapping[str, Any] = json.loads(path.read_bytes())
+            if asked["format"] > FORMAT:
+                raise StoreFault(f"{path} was written by a newer memkit. Update memkit to go on with this run.")
+            domain = Domain.from_data(asked["domain"])
+            problem = Problem.from_data(asked["problem"], domain)
+            return RecordedPlanRun(asked["run"], asked["at"], domain, problem, path.parent, asked.get("user_id"))
+        except (OSError, ValueError, TypeError, KeyError, HtnError) as error:
+            raise StoreFault(f"{path} cannot be read, so nobody knows what the run was to do: {error}") from None

@@ -1,0 +1,238 @@
+"""Models that propose changes, and what they answered: kept the moment it comes, so that nothing is paid for twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from memkit.errors import UsageError
+from memkit.evolution.files import RunFault
+from memkit.evolution.task import EvolutionTask
+from memkit.llm.patience import Patience
+from memkit.llm.providers import open_model
+from memkit.llm.scripted import ScriptExhausted
+from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange
+from memkit.runtime.evolve.source.answers import Ask, ChangePrompt, PromptedProposer
+from memkit.runtime.loop.interface import Message, Model
+
+NAME = "answers.jsonl"
+TOKENS, COST = "tokens", "cost"
+_READ, _WRITTEN = "input_tokens", "output_tokens"
+_MILLION = 1_000_000
+
+
+class RecordedAnswers:
+    """The answers of all models of one run."""
+
+    def __init__(self, folder: Path, *, price: tuple[float, float] | None = None) -> None:
+        self._path, self._price = folder / NAME, price
+        self._known: dict[tuple[str, ...], ProposedChange] = {}
+        self._used: Counter[str] = Counter()
+        self._whole = 0
+        self._writing = Lock()
+        for entry, end in _entries(self._path):
+            self._take(tuple(entry["key"]), ProposedChange(entry["text"], entry["usage"]))
+            self._whole = end
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """Return the tokens that were read and written, and their cost where prices or answers state it."""
+        spent = {TOKENS: float(self._used[_READ] + self._used[_WRITTEN])}
+        if self._price is not None:
+            price_read, price_written = self._price
+            total = self._used[_READ] * price_read + self._used[_WRITTEN] * price_written
+            spent[COST] = round(total / _MILLION, 6)
+        elif COST in self._used:
+            spent[COST] = round(self._used[COST], 6)
+        return spent
+
+    def over(self, budget: Mapping[str, float]) -> str | None:
+        """Return which budget is used up, or None."""
+        spent = self.spent
+        return next((name for name, most in budget.items() if spent.get(name, 0.0) >= most), None)
+
+    def count(self, proposer: str) -> int:
+        """Return how many answers of one proposer are kept."""
+        return sum(key[0] == proposer for key in self._known)
+
+    def known(self, key: tuple[str, ...]) -> ProposedChange | None:
+        """Return what was answered to the same question before."""
+        return self._known.get(key)
+
+    def keep(self, key: tuple[str, ...], answer: ProposedChange) -> None:
+        """Put an answer on the disk.
+
+        Raises:
+            RunFault: The disk does not take it.
+        """
+        usage = {name: value for name, value in answer.usage.items() if isinstance(value, int | float)}
+        line = json.dumps({"key": key, "text": answer.text, "usage": usage}) + "\n"
+        with self._writing:
+            self._append(line)
+            self._take(key, answer)
+
+    def _append(self, line: str) -> None:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            os.ftruncate(descriptor, self._whole)  # a torn line of a process that was killed
+            data, at = line.encode("utf-8", "backslashreplace"), self._whole
+            while data:
+                written = os.pwrite(descriptor, data, at)
+                data, at = data[written:], at + written
+            os.fsync(descriptor)
+        except OSError as error:
+            os.ftruncate(descriptor, self._whole)
+            raise RunFault(f"{self._path} cannot be written: {error.strerror}. Make room and resume.") from None
+        finally:
+            os.close(descriptor)
+        self._whole = at
+
+    def _take(self, key: tuple[str, ...], answer: ProposedChange) -> None:
+        self._known[key] = answer
+        self._used.update({name: value for name, value in answer.usage.items() if isinstance(value, int | float)})
+
+
+class ChangeProposer(Protocol):
+    """What proposes changes."""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called."""
+        ...
+
+    def propose(self, requests: Sequence[ProposalRequest]) -> Sequence[ProposedChange | None]:
+        """Answer each request, in their order."""
+        ...
+
+
+class RecordingProposer:
+    """A proposer whose answers are kept, and that is asked nothing more once a budget is used up."""
+
+    def __init__(
+        self, proposer: ChangeProposer, answers: RecordedAnswers, budget: Mapping[str, float], *, at_a_time: int = 1
+    ) -> None:
+        self.name = proposer.name
+        self._proposer, self._answers, self._budget, self._at_a_time = proposer, answers, budget, at_a_time
+
+    def propose(self, requests: Sequence[ProposalRequest]) -> list[Any]:
+        """Answer each request from what is kept, else by asking; None where there is no budget for it.
+
+        An exception stands where the proposer failed, so that the other answers, which are paid for, still count.
+        """
+        found: list[Any] = []
+        with ThreadPoolExecutor(self._at_a_time) as pool:
+            for start in range(0, len(requests), self._at_a_time):
+                is_over = self._answers.over(self._budget) is not None
+                ask = self._kept if is_over else self._answer
+                found += pool.map(ask, requests[start : start + self._at_a_time])
+        return found
+
+    def _key(self, request: ProposalRequest) -> tuple[str, ...]:
+        return self.name, request.id, sha256(str(request.program).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _kept(self, request: ProposalRequest) -> ProposedChange | None:
+        return self._answers.known(self._key(request))
+
+    def _answer(self, request: ProposalRequest) -> Any:
+        kept = self._kept(request)
+        if kept is not None:
+            return kept
+        try:
+            answer = next(iter(self._proposer.propose([request])), None)
+            if answer is not None:
+                self._answers.keep(self._key(request), answer)
+        except Exception as problem:  # noqa: BLE001 - whatever a vendor's client raises is a failed proposal
+            return problem
+        return answer
+
+
+def _entries(path: Path) -> list[tuple[dict[str, Any], int]]:
+    """Return the whole lines with where each ends."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    found, end = [], 0
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].split(b"\n")[:-1], 1):
+        end += len(line) + 1
+        try:
+            entry = json.loads(line)
+            found.append(({"key": entry["key"], "text": entry["text"], "usage": entry["usage"]}, end))
+        except (ValueError, TypeError, KeyError):
+            raise RunFault(f"{path}:{number}: The line is damaged.", path=str(path), line=number) from None
+    return found
+
+
+_USAGE = {"input": "input_tokens", "output": "output_tokens"}
+
+
+def open_proposers(
+    providers: Sequence[str],
+    task: EvolutionTask,
+    *,
+    model: str | None = None,
+    folder: Path | None = None,
+    patience: Patience | None = None,
+) -> list[PromptedProposer]:
+    """Return a proposer for each of ``providers``; how often each is asked, the search learns from what came of it.
+
+    Args:
+        providers: Such as ``scripted:answers.yaml``, ``anthropic`` or ``openai/gpt-5``: a provider, and behind a slash
+            the model where it serves several.
+        task: What models are to be told about.
+        model: The model of providers that name none.
+        folder: Where a relative file name starts; the current directory without it.
+        patience: How long vendors' models are waited for, and how often they are asked again.
+
+    Raises:
+        UsageError: There is no such provider, or it cannot write programs.
+        EnvironmentFault: A key or package is missing.
+    """
+    proposers = list[PromptedProposer]()
+    for at, provider in enumerate(providers):
+        name = provider if provider not in providers[:at] else f"{provider}#{at + 1}"
+        ask = _asking(_opened(provider, model, folder, patience))
+        proposers.append(PromptedProposer(name, ask, task.settings.instructions, task.settings.rewrites))
+    return proposers
+
+
+def _opened(provider: str, model: str | None, folder: Path | None, patience: Patience | None) -> Model:
+    """Return the model of one provider.
+
+    Raises:
+        UsageError: It cannot write programs.
+    """
+    name, slash, chosen = provider.partition("/")
+    if ":" in name:  # what follows is a file
+        name, slash, chosen = provider, "", ""
+    if name == "reference":
+        raise UsageError(
+            "The reference model follows rules and writes no programs. Leave out --provider: evolution "
+            "varies programs by itself. Or name anthropic, openai or scripted:FILE."
+        )
+    return open_model(name, chosen if slash else model, folder=folder, patience=patience)
+
+
+def _asking(model: Model) -> Ask:
+    """Return what asks ``model`` with one message, and counts what it cost."""
+
+    def ask(prompt: ChangePrompt) -> ProposedChange | None:
+        messages: list[Message] = [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.user},
+        ]
+        try:
+            answer = model.complete(messages, ())
+        except ScriptExhausted:  # from here on, the search varies programs by itself
+            return None
+        usage = {_USAGE.get(name, name): float(count) for name, count in answer.usage.items()}
+        return ProposedChange(answer.text, usage)
+
+    return ask

@@ -1,0 +1,291 @@
+"""Carry a run on: each generation is on the disk before the next one begins. Say how it stands in the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memkit.evolution.account import account_of, failures_of
+from memkit.evolution.answers import RecordedAnswers
+from memkit.evolution.files import RunChanged
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.individuals import JudgedProgram
+from memkit.evolution.record import Checkpoint, EvolutionSettings, FoundCheckpoint, RunRecord
+from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Generation, Individual
+from memkit.terminal import one_line
+
+
+@dataclass(frozen=True)
+class Evolved:
+    """How a run stands when its process ends."""
+
+    run: str
+    """Its folder, which says everything."""
+    program: str
+    """The best program; the one that the run began with, where none has a score that counts."""
+    score: float | None
+    metrics: Mapping[str, Any]
+    generations: int
+    evaluations: int
+    stopped: str
+    failures: Mapping[str, int]
+    spent: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scored(self) -> bool:
+        """Return whether any program has a score that counts."""
+        return self.score is not None
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return {
+            "best": {"program": self.program, "score": self.score, "metrics": dict(self.metrics)},
+            "generations": self.generations,
+            "evaluations": self.evaluations,
+            "run": self.run,
+            "stopped": self.stopped,
+            "failures": dict(self.failures),
+            "spent": dict(self.spent),
+        }
+
+
+INTERRUPTED, GENERATIONS = "interrupted", "generations"
+_REASON = 300
+"""Characters of a reason that are kept."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How the run stands after a generation."""
+
+    generation: int
+    generations: int
+    best: float | None
+    improved: bool
+    evaluations: int
+    seconds: float
+    spent: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What the run is told and tells while it is at work."""
+
+    clock: Callable[[], str]
+    """The time, as it is written down."""
+    tell: Callable[[Progress], None] = lambda _progress: None
+    is_interrupted: Callable[[], bool] = lambda: False
+    """Whether somebody wants it to end after this generation."""
+    spent: Callable[[], Mapping[str, float]] = dict
+    used_up: Callable[[], str | None] = lambda: None
+    """Which budget of the models is used up."""
+
+
+class Evolution:
+    """Carries one run on, from its newest checkpoint or from the beginning."""
+
+    def __init__(
+        self, folder: RunFolder, searcher: EvolutionarySearcher, settings: EvolutionSettings, watch: Watch
+    ) -> None:
+        self._folder, self._searcher, self._settings, self._watch = folder, searcher, settings, watch
+        self._checkpoint: Checkpoint | None = None
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint, as if the run had never stopped."""
+        self._searcher.restore(checkpoint.state)
+        self._checkpoint = checkpoint
+
+    def run(self, *, stopped: str | None = None) -> str:
+        """Carry on until there is a reason to stop, and return it.
+
+        Args:
+            stopped: Why the run ended before, where that still holds.
+
+        Raises:
+            RunFault: The disk does not take a generation; the one before stands.
+        """
+        if stopped is None and self._checkpoint is not None:
+            stopped = self._spent(self._checkpoint.generation)
+        while stopped is None:
+            if self._watch.is_interrupted():
+                return INTERRUPTED
+            stopped = self._next()
+        return stopped
+
+    def _spent(self, generation: int) -> str | None:
+        """Return what the run was allowed and has used, if that is so."""
+        return GENERATIONS if generation >= self._settings.generations else self._watch.used_up()
+
+    def _next(self) -> str | None:
+        """Breed and judge one generation, put it on the disk, and return the reason to stop, if there is one."""
+        before, started = self._checkpoint, time.monotonic()
+        generation = self._searcher.generation()
+        stopped = self._searcher.stopped or self._spent(generation.number)
+        individuals = self._searcher.drain()
+        self._folder.require_record()
+        self._folder.texts.write(generation.number, _texts(individuals))
+        size = self._folder.individuals.append(map(_judged, individuals), at=before.journal_bytes if before else 0)
+        state = self._searcher.state()
+        checkpoint = Checkpoint(
+            generation.number,
+            self._watch.clock(),
+            size,
+            _best(individuals, generation, before.best if before else None),
+            generation.evaluations,
+            self._searcher.reasons,
+            round(time.monotonic() - started + (before.seconds if before else 0.0), 3),
+            stopped,
+            state,
+            _archive(self._searcher, state["settings"]["features"]),
+        )
+        self._folder.checkpoints.write(checkpoint)
+        self._checkpoint = checkpoint
+        self._watch.tell(self._progress(checkpoint, before))
+        return stopped
+
+    def _progress(self, now: Checkpoint, before: Checkpoint | None) -> Progress:
+        best = now.best or {}
+        improved = best.get("id") != ((before.best if before else None) or {}).get("id")
+        return Progress(
+            now.generation,
+            self._settings.generations,
+            best.get("score"),
+            improved,
+            now.evaluations,
+            now.seconds,
+            self._watch.spent(),
+        )
+
+
+def _texts(individuals: Iterable[Individual]) -> dict[str, str]:
+    return {each.id: each.program for each in individuals if isinstance(each.program, str)}
+
+
+def _judged(individual: Individual) -> JudgedProgram:
+    score = individual.score
+    return JudgedProgram(
+        individual.id,
+        individual.parents,
+        individual.operation,
+        individual.island,
+        individual.generation,
+        score.value,
+        one_line(score.reason, _REASON),
+        dict(score.metrics),
+    )
+
+
+def _best(
+    individuals: Iterable[Individual], now: Generation, before: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return the best program so far with its id, as the generation tells it."""
+    if now.best_fitness is None:
+        return None
+    if before is not None and before["program"] == now.best_program:
+        return dict(before)
+    found = next(each for each in individuals if each.program == now.best_program and each.operation != "migrate")
+    return {
+        "id": found.id,
+        "program": now.best_program,
+        "score": now.best_fitness,
+        "metrics": dict(found.score.metrics),
+    }
+
+
+def _archive(searcher: EvolutionarySearcher, grid: Mapping[str, float]) -> dict[str, Any]:
+    """Return the map of diverse programs, each at the lower end of its cell."""
+    cells = [
+        {"place": [index * width for index, width in zip(cell, grid.values(), strict=True)], "id": each.id,
+         "score": each.score.value}
+        for cell, each in searcher.archive.items()
+    ]  # fmt: skip
+    return {"features": list(grid), "cells": cells}
+
+
+_FOR_GOOD = {"target": "target", "patience": "patience", "exhausted": None}
+"""Reasons to stop that hold on resume, with the setting that would have to be another one."""
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who watches a run."""
+
+    tell: Callable[[Progress], None] = lambda _progress: None
+    """Is called after each generation."""
+    is_interrupted: Callable[[], bool] = lambda: False
+    """Is asked before each generation whether to stop there."""
+
+
+def carry_on(
+    folder: RunFolder,
+    record: RunRecord,
+    searcher: EvolutionarySearcher,
+    answers: RecordedAnswers,
+    audience: Audience,
+    found: FoundCheckpoint,
+    *,
+    seed: str,
+) -> Evolved:
+    """Carry a run on from a checkpoint, if there is one, until there is a reason to stop.
+
+    Raises:
+        RunChanged: The task has become one that the checkpoint does not fit.
+        RunFault: The disk does not take a generation; the one before stands.
+    """
+    watch = Watch(
+        clock=now,
+        tell=audience.tell,
+        is_interrupted=audience.is_interrupted,
+        spent=lambda: answers.spent,
+        used_up=lambda: answers.over(record.settings.budget),
+    )
+    evolution = Evolution(folder, searcher, record.settings, watch)
+    if found.checkpoint is not None:
+        try:
+            evolution.restore(found.checkpoint)
+        except EvolveError as problem:
+            raise RunChanged(f"The run {record.name} cannot go on with this task. {problem} Begin a new run.") from None
+    if record != folder.record:
+        folder.write_record(record)
+    try:
+        stopped = evolution.run(stopped=_still(found.checkpoint, record))
+    except KeyboardInterrupt:  # within a generation, which is lost; the folder holds the one before
+        stopped = INTERRUPTED
+    return _outcome(folder, seed, stopped, found.notes, answers)
+
+
+def _still(checkpoint: Checkpoint | None, record: RunRecord) -> str | None:
+    """Return why the run ended before, where nothing has changed about it since."""
+    if checkpoint is None or checkpoint.stopped not in _FOR_GOOD:
+        return None
+    name = _FOR_GOOD[checkpoint.stopped]
+    since = [str(change["what"]) for change in record.changes if change["after"] == checkpoint.generation]
+    changed = any(what.startswith(("task:", f"{name}:")) for what in since)
+    return None if changed else checkpoint.stopped
+
+
+def _outcome(folder: RunFolder, seed: str, stopped: str, notes: tuple[str, ...], answers: RecordedAnswers) -> Evolved:
+    account = account_of(folder)
+    checkpoint = account.checkpoint
+    best = checkpoint.best if checkpoint is not None else None
+    return Evolved(
+        run=str(folder.path),
+        program=str(best["program"]) if best else seed,
+        score=best["score"] if best else None,
+        metrics=best["metrics"] if best else {},
+        generations=checkpoint.generation if checkpoint else 0,
+        evaluations=checkpoint.evaluations if checkpoint else 0,
+        stopped=stopped,
+        failures=failures_of(account.judged),
+        spent=answers.spent,
+        notes=notes,
+    )
+
+
+def now() -> str:
+    """Return the time as it is written down."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

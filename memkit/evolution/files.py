@@ -1,0 +1,142 @@
+"""Files of a run: JSON with the version of its format and a digest, and the texts of the judged programs by id.
+
+What can be wrong with them is a ``RunError``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.store.files import write_whole
+
+
+class RunFault(EnvironmentFault):
+    """Report a run that cannot be read or written, and name the file."""
+
+    code = "run"
+
+
+class RunBusy(RunFault):
+    """Report that another process is at work on the run."""
+
+    code = "locked"
+
+
+class RunChanged(UsageError):
+    """Report that the program or the evaluator changed since the run began."""
+
+    code = "changed"
+
+
+FORMAT = 1
+_FORMAT, _DIGEST, _BODY = "format", "digest", "content"
+
+
+class Damaged(RunFault):
+    """Report a file that is cut short or was changed from outside."""
+
+    code = "damaged"
+
+
+def write_data(path: Path, content: Any) -> None:
+    """Put ``content`` on the disk whole; where that fails, what was there stays.
+
+    Raises:
+        RunFault: The disk does not take it.
+    """
+    body = _canonical(content)
+    head = json.dumps({_FORMAT: FORMAT, _DIGEST: sha256(body.encode()).hexdigest()})
+    try:
+        write_whole(path, f'{head[:-1]}, "{_BODY}": {body}}}\n'.encode(), mode=0o600)
+    except EnvironmentFault as fault:
+        raise RunFault(f"{fault} The run stands as it was after the generation before; make room and resume.") from None
+
+
+def read_data(path: Path) -> Any:
+    """Return what a file says.
+
+    Raises:
+        Damaged: It is cut short, or not what was written.
+        RunFault: A newer memkit wrote it, or it cannot be read.
+        FileNotFoundError: It is not there.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError) as error:
+        raise Damaged(f"{path} cannot be read: {error}.", path=str(path)) from None
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Damaged(f"{path} is cut short or is not JSON.", path=str(path)) from None
+    version = data.get(_FORMAT) if isinstance(data, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise RunFault(
+            f"{path} has format {version}; this memkit knows {FORMAT}. Use the memkit that wrote it, or a newer one.",
+            path=str(path),
+        )
+    if version != FORMAT or _BODY not in data:
+        raise Damaged(f"{path} is no file of a run.", path=str(path))
+    if not _is_written(data[_BODY], data.get(_DIGEST)):
+        raise Damaged(f"{path} is not what was written: its digest differs.", path=str(path))
+    return data[_BODY]
+
+
+def _is_written(content: Any, digest: object) -> bool:
+    try:
+        return sha256(_canonical(content).encode()).hexdigest() == digest
+    except ValueError:  # a number that is never written, such as 1e999, which is read as infinity
+        return False
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+FOLDER = "programs"
+
+
+class Texts:
+    """The texts of one run. A file for each program would cost a wait for the disk each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / FOLDER
+
+    def write(self, generation: int, texts: Mapping[str, str]) -> None:
+        """Keep the texts that a generation made; repeating a generation writes the same again.
+
+        Raises:
+            RunFault: The disk does not take them.
+        """
+        lines = [json.dumps({"id": id, "text": text}) for id, text in texts.items()]
+        try:
+            write_whole(self._file(generation), "".join(f"{line}\n" for line in lines).encode(), mode=0o600)
+        except EnvironmentFault as fault:
+            raise RunFault(f"{fault} Make room and resume.", path=str(self._file(generation))) from None
+
+    def all(self, *, last: int) -> dict[str, str]:
+        """Return the texts of the generations up to ``last`` by the id of their program.
+
+        Raises:
+            RunFault: A file of them is damaged.
+        """
+        found: dict[str, str] = {}
+        for path in map(self._file, range(1, last + 1)):
+            if not path.exists():
+                continue
+            for number, line in enumerate(path.read_bytes().splitlines(), 1):
+                try:
+                    entry = json.loads(line)
+                    found[entry["id"]] = entry["text"]
+                except (ValueError, TypeError, KeyError):
+                    raise RunFault(f"{path}:{number}: The line is damaged.", path=str(path), line=number) from None
+        return found
+
+    def _file(self, generation: int) -> Path:
+        return self._folder / f"{generation:06}.jsonl"

@@ -1,0 +1,224 @@
+"""What a search looks at and changes: facts that hold now and numbers, found by what is bound, taken back exactly."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+from ..errors import HtnError
+from ..language.terms import ROOT_TYPE, Members, Term, parse_term, term_text
+
+Bucket = dict[Term, None]
+Index = dict[Any, Bucket]
+Shape = tuple[Any, int]
+"""A predicate and how long its facts are, the predicate included."""
+
+
+class Facts:
+    """A set of facts with indexes, numbers by fluent, a trail to undo changes, and a key of the whole content.
+
+    Buckets are dictionaries used as ordered sets, because the order of a ``set`` of strings differs between runs.
+    """
+
+    def __init__(self, facts: Iterable[Term], numbers: Mapping[Term, Any] | None = None) -> None:
+        self.facts: Bucket = dict.fromkeys(facts)
+        self.numbers: dict[Term, Any] = dict(numbers or {})
+        self.trail: list[tuple[Term, Any]] = []
+        """What changed: a fact with True (it was added) or False, a fluent with a list of the value it had."""
+        self.key = 0
+        """Two states of one search have the same key when, up to a chance of 2**-128, they have the same content."""
+        self._random = random.Random(0)
+        self._keys: dict[Any, int] = {}
+        self._shapes: dict[Shape, Bucket] = {}
+        self._indexes: dict[Shape, dict[tuple[int, ...], Index]] = {}
+        self._buckets: dict[Term, list[Bucket]] = {}
+        self._distinct: dict[tuple[Shape, int], int] = {}
+        for fact in self.facts:
+            self._shapes.setdefault((fact[0], len(fact)), {})[fact] = None
+
+    def all(self, shape: Shape) -> Bucket:
+        """Return the facts of a shape; the same dictionary follows all changes."""
+        return self._shapes.setdefault(shape, {})
+
+    def index(self, shape: Shape, positions: tuple[int, ...]) -> Index:
+        """Return the facts of a shape by their arguments at ``positions``: the value of one, the tuple of several.
+
+        The dictionary follows all changes.
+        """
+        indexes = self._indexes.setdefault(shape, {})
+        if positions not in indexes:
+            index = indexes[positions] = {}
+            key_of = itemgetter(*positions)
+            for fact in self.all(shape):
+                index.setdefault(key_of(fact), {})[fact] = None
+            for fact, buckets in self._buckets.items():
+                if (fact[0], len(fact)) == shape:
+                    buckets.append(index.setdefault(key_of(fact), {}))
+        return indexes[positions]
+
+    def estimate(self, shape: Shape, positions: Iterable[int]) -> float:
+        """Return about how many facts agree with given arguments at ``positions``."""
+        expected = float(len(self.all(shape)))
+        for position in positions:
+            expected /= self._count_distinct(shape, position)
+        return expected
+
+    def _count_distinct(self, shape: Shape, position: int) -> int:
+        known = self._distinct.get((shape, position))
+        if known is None:
+            known = len({fact[position] for fact in self.all(shape)}) or 1
+            self._distinct[(shape, position)] = known
+        return known
+
+    def change(self, removed: Iterable[Term], added: Sequence[Term], numbers: Iterable[tuple[Term, Any]] = ()) -> None:
+        """Make facts false, then facts true, then set numbers; only what really changes enters the trail."""
+        facts, trail = self.facts, self.trail
+        for fact in removed:
+            if fact in facts and fact not in added:
+                self._delete(fact)
+                trail.append((fact, False))
+        for fact in added:
+            if fact not in facts:
+                self._insert(fact)
+                trail.append((fact, True))
+        for fluent, value in numbers:
+            before = self.numbers.get(fluent)
+            if before != value:
+                trail.append((fluent, [before]))
+                self._set(fluent, before, value)
+
+    def undo(self, mark: int) -> None:
+        """Take changes back until the trail is as long as it was at ``mark``."""
+        trail = self.trail
+        while len(trail) > mark:
+            what, how = trail.pop()
+            if how is True:
+                self._delete(what)
+            elif how is False:
+                self._insert(what)
+            else:
+                self._set(what, self.numbers.get(what), how[0])
+
+    def _insert(self, fact: Term) -> None:
+        self.facts[fact] = None
+        self.key ^= self._keys.get(fact) or self._new_key(fact)
+        for bucket in self._buckets.get(fact) or self._find_buckets(fact):
+            bucket[fact] = None
+
+    def _delete(self, fact: Term) -> None:
+        del self.facts[fact]
+        self.key ^= self._keys.get(fact) or self._new_key(fact)
+        for bucket in self._buckets.get(fact) or self._find_buckets(fact):
+            del bucket[fact]
+
+    def _set(self, fluent: Term, before: Any, value: Any) -> None:
+        for each in (before, value):
+            if each is not None:
+                known = ("=", fluent, each)
+                self.key ^= self._keys.get(known) or self._new_key(known)
+        if value is None:
+            del self.numbers[fluent]
+        else:
+            self.numbers[fluent] = value
+
+    def _new_key(self, known: Any) -> int:
+        key = self._keys[known] = self._random.getrandbits(128) | 1
+        return key
+
+    def _find_buckets(self, fact: Term) -> list[Bucket]:
+        """Return the dictionaries that a fact is in while it holds, which is worked out once for each fact."""
+        shape = (fact[0], len(fact))
+        buckets = self._buckets[fact] = [self.all(shape)]
+        for positions, index in self._indexes.get(shape, {}).items():
+            buckets.append(index.setdefault(itemgetter(*positions)(fact), {}))
+        return buckets
+
+
+class StateView(AbstractSet[Any]):
+    """The state as a function of the caller sees it: a set of texts or tuples that can also be asked by name.
+
+    >>> view = StateView({("at", "home"): None, ("awake",): None}, "text")
+    >>> "at home" in view, ("at", "home") in view, view["at"], view.get("hungry", False)
+    (True, True, 'home', False)
+    """
+
+    def __init__(self, facts: Mapping[Term, None], spelled: str = "text") -> None:
+        self._facts = facts
+        self._spelled = spelled
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> frozenset[Any]:
+        return frozenset(it)
+
+    def __contains__(self, fact: object) -> bool:
+        try:
+            return parse_term(fact) in self._facts or (
+                self._spelled == "mapping" and isinstance(fact, str) and any(each[0] == fact for each in self._facts)
+            )
+        except HtnError:
+            return False
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._spelled == "mapping":
+            return iter(dict.fromkeys(fact[0] for fact in self._facts))
+        return iter([fact if self._spelled == "tuple" else term_text(fact) for fact in self._facts])
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(term_text(fact) for fact in self._facts)}}}"
+
+    def __getitem__(self, name: str) -> Any:
+        found = [fact[1:] for fact in self._facts if fact[0] == name]
+        if not found:
+            raise KeyError(name)
+        if found == [()]:
+            return True
+        values = [args[0] if len(args) == 1 else args for args in found]
+        return values[0] if len(values) == 1 else values
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return what ``state[name]`` is, or ``default`` where no fact has that name."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
+@dataclass
+class World:
+    """A state that moves, and what does not move with it."""
+
+    facts: Facts
+    find_members: Callable[[], Members]
+    """Gives the objects of each type, those of the types below it included; many problems never ask."""
+    view: StateView
+    tick: Callable[[int], None]
+    """Told how many candidates are about to be looked at, so that a deadline is noticed inside a large join."""
+
+    def counted(self, candidates: Collection[Any]) -> Collection[Any]:
+        """Return candidates that a quantifier goes through, after telling ``tick`` of them."""
+        self.tick(len(candidates))
+        return candidates
+
+    @cached_property
+    def members(self) -> Members:
+        """Return the objects of each type."""
+        return self.find_members()
+
+    def objects_of(self, kind: str) -> Mapping[Any, None]:
+        """Return the objects of a type."""
+        return self.members.get(kind, {})
+
+    def kind_of(self, value: Any) -> str:
+        """Return in words which type an object has."""
+        kinds = [kind for kind, members in self.members.items() if value in members and kind != ROOT_TYPE]
+        if kinds:
+            return f"a {min(kinds, key=lambda kind: (len(self.members[kind]), kind))}"
+        return "of no such type" if value in self.members.get(ROOT_TYPE, ()) else "not an object of this problem"

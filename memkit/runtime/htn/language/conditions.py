@@ -1,0 +1,207 @@
+"""Conditions: facts that must hold or must not, equality, comparison of numbers, and what is built of these.
+
+Negation stands on facts, equalities and comparisons only: whoever reads conditions turns "not any of" into "none of".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DomainError
+from .terms import (
+    Arithmetic,
+    Number,
+    Parameter,
+    Term,
+    ground,
+    number_text,
+    number_variables,
+    parameters_text,
+    term_text,
+    variables_of,
+    with_values,
+)
+
+COMPARISONS = ("<", "<=", "=", ">=", ">")
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A fact that must hold, or with ``positive=False`` must not."""
+
+    atom: Term
+    positive: bool = True
+
+    def __str__(self) -> str:
+        return ("" if self.positive else "not ") + term_text(self.atom)
+
+
+@dataclass(frozen=True)
+class Equal:
+    """Two arguments that must be the same object, or with ``positive=False`` two different ones."""
+
+    left: Any
+    right: Any
+    positive: bool = True
+
+    def __str__(self) -> str:
+        return ("" if self.positive else "not ") + term_text(("=", self.left, self.right))
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Two numbers of which the first must be less than, equal to, … the second, or with ``positive=False`` must not.
+
+    Where one of them has no value (a fluent that was never set, a division by zero) neither form holds.
+    """
+
+    operator: str
+    """``<``, ``<=``, ``=``, ``>=`` or ``>``"""
+    left: Number
+    right: Number
+    positive: bool = True
+
+    def __str__(self) -> str:
+        left, right = number_text(self.left), number_text(self.right)
+        if self.operator == "=" and not isinstance(self.left, tuple | Arithmetic):
+            left = f"({left})"  # '= 5 5' compares objects of these names
+        return f"{'' if self.positive else 'not '}{self.operator} {left} {right}"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A Python function that is given the state, and the arguments when it takes more than one."""
+
+    function: Callable[..., Any]
+
+    def __str__(self) -> str:
+        return f"{getattr(self.function, '__name__', 'function')}(state)"
+
+
+@dataclass(frozen=True)
+class Every:
+    """Conditions all of which must hold; of none, all do."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def __str__(self) -> str:
+        return _group_text("and", self.conditions)
+
+
+ALWAYS = Every()
+
+
+@dataclass(frozen=True)
+class Some:
+    """Conditions one of which must hold; of none, none does."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def __str__(self) -> str:
+        return _group_text("or", self.conditions)
+
+
+@dataclass(frozen=True)
+class ForAll:
+    """A condition that must hold whatever objects of their types its parameters stand for."""
+
+    parameters: tuple[Parameter, ...]
+    condition: Condition
+
+    def __str__(self) -> str:
+        return f"forall ({parameters_text(self.parameters)}) ({self.condition})"
+
+
+@dataclass(frozen=True)
+class Exists:
+    """A condition that must hold for some objects of the types of its parameters."""
+
+    parameters: tuple[Parameter, ...]
+    condition: Condition
+
+    def __str__(self) -> str:
+        return f"exists ({parameters_text(self.parameters)}) ({self.condition})"
+
+
+Condition = Literal | Equal | Compare | Check | Every | Some | ForAll | Exists
+
+
+def _group_text(word: str, conditions: Iterable[Condition]) -> str:
+    text = " ".join([word, *(f"({each})" for each in conditions)])
+    return text if conditions else f"({text})"
+
+
+def negated(condition: Condition) -> Condition:
+    """Return the condition that holds where ``condition`` does not, with negation on facts and comparisons only."""
+    if isinstance(condition, Literal):
+        return Literal(condition.atom, not condition.positive)
+    if isinstance(condition, Equal):
+        return Equal(condition.left, condition.right, not condition.positive)
+    if isinstance(condition, Compare):
+        return Compare(condition.operator, condition.left, condition.right, not condition.positive)
+    if isinstance(condition, Every):
+        return Some(tuple(negated(each) for each in condition.conditions))
+    if isinstance(condition, Some):
+        return Every(tuple(negated(each) for each in condition.conditions))
+    if isinstance(condition, ForAll):
+        return Exists(condition.parameters, negated(condition.condition))
+    if isinstance(condition, Exists):
+        return ForAll(condition.parameters, negated(condition.condition))
+    raise DomainError(f"{condition} is a Python function; let the function itself say 'not'.")
+
+
+def parts_of(condition: Condition) -> tuple[Condition, ...]:
+    """Return the conditions that a condition is built of, () for one that stands alone."""
+    if isinstance(condition, Every | Some):
+        return condition.conditions
+    return (condition.condition,) if isinstance(condition, ForAll | Exists) else ()
+
+
+def walk(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Yield conditions and everything inside them, each before its parts."""
+    for condition in conditions:
+        yield condition
+        yield from walk(parts_of(condition))
+
+
+def condition_variables(condition: Condition) -> list[str]:
+    """Return the variables of a condition that something outside it must bind, each once."""
+    if isinstance(condition, Literal):
+        return variables_of(condition.atom)
+    if isinstance(condition, Equal):
+        return variables_of((condition.left, condition.right))
+    if isinstance(condition, Compare):
+        return list(dict.fromkeys([*number_variables(condition.left), *number_variables(condition.right)]))
+    own = [p.name for p in condition.parameters] if isinstance(condition, ForAll | Exists) else []
+    found = [name for part in parts_of(condition) for name in condition_variables(part)]
+    return [name for name in dict.fromkeys(found) if name not in own]
+
+
+def bound(condition: Condition, binding: Mapping[Any, Any]) -> Condition:
+    """Return a condition with what has a value replaced by it; a quantifier's own variables stay."""
+    if isinstance(condition, Literal):
+        return Literal((condition.atom[0], *ground(condition.atom[1:], binding)), condition.positive)
+    if isinstance(condition, Equal):
+        left, right = ground((condition.left, condition.right), binding)
+        return Equal(left, right, condition.positive)
+    if isinstance(condition, Compare):
+        left, right = with_values(condition.left, binding), with_values(condition.right, binding)
+        return Compare(condition.operator, left, right, condition.positive)
+    if isinstance(condition, Every | Some):
+        return type(condition)(tuple(bound(each, binding) for each in condition.conditions))
+    if isinstance(condition, ForAll | Exists):
+        own = {parameter.name for parameter in condition.parameters}
+        outer = {name: value for name, value in binding.items() if name not in own}
+        return type(condition)(condition.parameters, bound(condition.condition, outer))
+    return condition
+
+
+def conjuncts(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Yield the conditions that must all hold, those inside an "all" one by one."""
+    for condition in conditions:
+        if isinstance(condition, Every):
+            yield from conjuncts(condition.conditions)
+        else:
+            yield condition

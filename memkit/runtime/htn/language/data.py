@@ -1,0 +1,355 @@
+"""Domains and problems as plain data: the form of the YAML files, which JSON carries as well."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..errors import DomainError, located
+from .conditions import ALWAYS, Check, Condition, walk
+from .forms import parse_condition
+from .methods import Method, Ordering, Task, parse_ordering, split_labels
+from .operators import Change, Effect, Operator, parse_effect, parse_fact
+from .start import read_items, value_text
+from .terms import (
+    ROOT_TYPE,
+    Head,
+    Number,
+    Term,
+    is_variable,
+    number_text,
+    parameters_text,
+    parse_head,
+    parse_number,
+    parse_parameters,
+    parse_term,
+    refuse_depth,
+    term_text,
+)
+
+T = TypeVar("T")
+
+_DOMAIN_KEYS = (
+    "name", "description", "types", "predicates", "functions", "constants", "objects", "state", "tasks", "operators",
+    "methods",
+)  # fmt: skip
+_OPERATOR_KEYS = (
+    "name", "description", "parameters", "preconditions", "add", "remove", "effects", "cost", "tool", "arguments",
+    "idempotent",
+)  # fmt: skip
+_METHOD_KEYS = ("name", "description", "task", "variables", "preconditions", "subtasks", "ordering", "learned")
+_TASK_KEYS = ("description", "parameters", "effects")
+_PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks", "ordering", "goal")
+
+
+def domain_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what plain data says of a domain, by its fields; raise DomainError with the path of the key at fault."""
+    _known_keys(data, _DOMAIN_KEYS, "a domain")
+    state, numbers = _start(data)
+    return {
+        "name": str(data.get("name") or "domain"),
+        "description": str(data.get("description") or ""),
+        "types": _types(data.get("types")),
+        "predicates": _signatures(data, "predicates"),
+        "functions": _signatures(data, "functions"),
+        "operators": tuple(_each(data, "operators", _operator)),
+        "methods": tuple(_each(data, "methods", method_from_data)),
+        "tasks": _tasks(data.get("tasks")),
+        "objects": {**_objects(data, "constants"), **_objects(data, "objects")},
+        "state": None if data.get("state") is None else state,
+        "numbers": numbers,
+    }
+
+
+def problem_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what plain data says of a problem, by its fields; raise DomainError with the path of the key at fault."""
+    _known_keys(data, _PROBLEM_KEYS, "a problem")
+    objects = _objects(data, "objects")
+    state, numbers = _start(data)
+    with located("tasks"):
+        tasks, labels = split_labels(_sequence(data, "tasks"))
+    terms = tuple(_terms({"tasks": tasks}, "tasks"))
+    return {
+        "tasks": terms,
+        "state": state,
+        "numbers": numbers,
+        "objects": objects,
+        "ordering": _ordering(data, len(terms), labels),
+        "goal": _conditions(data, "goal"),
+        "name": str(data.get("name") or "problem"),
+    }
+
+
+def _known_keys(data: object, known: Sequence[str], what: str) -> None:
+    if not isinstance(data, Mapping):
+        raise DomainError(f"{what.capitalize()} is a map with the keys {', '.join(known)}.")
+    for key in data:
+        if key not in known:
+            close = difflib.get_close_matches(str(key), known, n=1)
+            hint = f" Did you mean {close[0]}?" if close else f" Known keys: {', '.join(known)}."
+            raise DomainError(f"{what.capitalize()} has no key {key}.{hint}", (str(key),))
+
+
+def _sequence(data: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = data.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise DomainError("This must be a list.", (key,))
+    return value
+
+
+def _each(data: Mapping[str, Any], key: str, read: Any) -> Iterator[Any]:
+    for number, item in enumerate(_sequence(data, key)):
+        with located(key, number):
+            yield read(item)
+
+
+def _terms(data: Mapping[str, Any], key: str) -> Iterator[Term]:
+    for number, item in enumerate(_sequence(data, key)):
+        with located(key, number):
+            term = parse_term(_worded(item))
+            if any(is_variable(part) for part in term):
+                raise DomainError(f"'{term_text(term)}' has a variable. Name an object.")
+            yield term
+
+
+def _start(data: Mapping[str, Any]) -> tuple[tuple[Term, ...], dict[Term, int | float]]:
+    """Return the facts and the values under ``state``."""
+    with located("state"):
+        facts, numbers = read_items(map(_worded, _sequence(data, "state")))
+    return tuple(facts), numbers
+
+
+def _ordering(data: Mapping[str, Any], count: int, labels: Mapping[str, int]) -> Ordering | None:
+    with located("ordering"):
+        return parse_ordering(data.get("ordering"), count, labels)
+
+
+def _worded(item: Any, depth: int = 0) -> Any:
+    """Return an entry with texts in its lists, as they are when it is written as one text."""
+    refuse_depth(depth)
+    if isinstance(item, list | tuple):
+        return tuple(_worded(part, depth + 1) for part in item)
+    return str(item) if isinstance(item, int | float) and not isinstance(item, bool) and depth else item
+
+
+def _types(value: object) -> dict[str, str]:
+    if value is None:
+        return {}
+    if isinstance(value, list | tuple):
+        return {str(name): ROOT_TYPE for name in value}
+    if not isinstance(value, Mapping):
+        raise DomainError("Types are a map from each type to the type above it: {place: object}.", ("types",))
+    return {str(name): str(above or ROOT_TYPE) for name, above in value.items()}
+
+
+def _signatures(data: Mapping[str, Any], key: str) -> dict[str, tuple[str, ...]]:
+    value = data.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DomainError(f"{key.capitalize()} are a map from names to lists of types: {{at: [place]}}.", (key,))
+    found: dict[str, tuple[str, ...]] = {}
+    for name, kinds in value.items():
+        if kinds is not None and not isinstance(kinds, list | tuple):
+            raise DomainError("Give the types of its arguments as a list, [] for none.", (key, str(name)))
+        found[str(name)] = tuple(str(kind) for kind in kinds or ())
+    return found
+
+
+def _objects(data: Mapping[str, Any], key: str) -> dict[str, str]:
+    value = data.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DomainError("Objects are a map from names to types: {home: place}.", (key,))
+    for name, kind in value.items():
+        if not isinstance(kind, str):
+            raise DomainError("The type of an object is a name.", (key, str(name)))
+    return {str(name): str(kind) for name, kind in value.items()}
+
+
+def _tasks(value: object) -> dict[str, Task]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DomainError("Tasks are a map from names to {parameters, effects}.", ("tasks",))
+    found: dict[str, Task] = {}
+    for name, body in value.items():
+        with located("tasks", str(name)):
+            _known_keys(body or {}, _TASK_KEYS, "a task")
+            with located("parameters"):
+                parameters = parse_parameters((body or {}).get("parameters") or "")
+            found[str(name)] = Task(str(name), parameters, _conditions(body or {}, "effects"))
+    return found
+
+
+def _conditions(data: Mapping[str, Any], key: str) -> tuple[Condition, ...]:
+    return tuple(_read(data, key, parse_condition))
+
+
+def _read(data: Mapping[str, Any], key: str, read: Callable[[object], T]) -> list[T]:
+    found: list[T] = []
+    for number, item in enumerate(_sequence(data, key)):
+        with located(key, number):
+            found.append(read(_worded(item)))
+    return found
+
+
+def _named(data: Mapping[str, Any], what: str) -> str:
+    name = data.get("name")
+    if not isinstance(name, str) or not name or len(name.split()) != 1:
+        raise DomainError(f"{what.capitalize()} needs a name of one word.", ("name",) if "name" in data else ())
+    return name
+
+
+def _operator(data: Any) -> Operator:
+    _known_keys(data, _OPERATOR_KEYS, "an operator")
+    name = _named(data, "an operator")
+    with located("parameters"):
+        parameters = parse_parameters(data.get("parameters") or "")
+    with located("cost"):
+        cost = parse_number(1 if data.get("cost") is None else data["cost"])
+    return Operator(
+        name,
+        _conditions(data, "preconditions"),
+        _read(data, "effects", parse_effect),
+        parameters=parameters,
+        effects_add=_read(data, "add", parse_fact),
+        effects_remove=_read(data, "remove", parse_fact),
+        cost=cost,
+        tool=data.get("tool"),
+        arguments=data.get("arguments"),
+        idempotent=_flag(data, "idempotent"),
+        description=str(data.get("description") or ""),
+    )
+
+
+def _flag(data: Mapping[str, Any], key: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise DomainError("This is true or false.", (key,))
+    return value
+
+
+def method_from_data(data: Any) -> Method:
+    """Return the method that plain data describes; raise DomainError with the path of the key at fault."""
+    _known_keys(data, _METHOD_KEYS, "a method")
+    name = _named(data, "a method")
+    with located("task"):
+        if not data.get("task"):
+            raise DomainError("A method says which task it does: task: 'deliver ?p - parcel'.")
+        head = parse_head(data["task"])
+    with located("subtasks"):
+        subtasks, labels = split_labels(_sequence(data, "subtasks"))
+    with located("variables"):
+        variables = parse_parameters(data.get("variables") or "")
+    return Method(
+        name,
+        head,
+        _conditions(data, "preconditions"),
+        _read({"subtasks": subtasks}, "subtasks", parse_term),
+        variables=variables,
+        ordering=_ordering(data, len(subtasks), labels),
+        learned=bool(data.get("learned")),
+        description=str(data.get("description") or ""),
+    )
+
+
+def state_texts(facts: Sequence[Term], numbers: Mapping[Term, int | float]) -> list[str]:
+    """Return facts and values as the entries of a state."""
+    return [*map(term_text, facts), *(value_text(fluent, value) for fluent, value in numbers.items())]
+
+
+def network_data(key: str, tasks: Sequence[Term], ordering: Ordering | None) -> dict[str, Any]:
+    """Return tasks as texts, or with labels where only some of their order is given."""
+    if ordering is None:
+        return {key: [term_text(task) for task in tasks]}
+    labelled = [{"id": f"t{number}", "task": term_text(task)} for number, task in enumerate(tasks, 1)]
+    return {key: labelled, "ordering": [f"t{one + 1} < t{other + 1}" for one, other in ordering]}
+
+
+def said(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return data without the keys that say nothing."""
+    return {key: value for key, value in data.items() if value is not False and value not in ("", None, [], {})}
+
+
+def task_to_data(task: Task) -> dict[str, Any]:
+    """Return what is declared of a task as plain data."""
+    return said({"parameters": parameters_text(task.parameters), "effects": [str(each) for each in task.effects]})
+
+
+def operator_to_data(operator: Operator) -> dict[str, Any]:
+    """Return an operator as plain data."""
+    return said(
+        {
+            "name": operator.name,
+            "description": operator.description,
+            "parameters": parameters_text(operator.parameters),
+            "preconditions": condition_texts(operator.name, operator.preconditions),
+            "add": [term_text(fact) for fact in operator.effects_add],
+            "remove": [term_text(fact) for fact in operator.effects_remove],
+            "effects": [_effect_data(operator.name, effect) for effect in operator.effects_more],
+            "cost": None if operator.cost == 1 else _number_data(operator.cost),
+            "tool": operator.tool,
+            "arguments": dict(operator.arguments),
+            "idempotent": operator.idempotent,
+        }
+    )
+
+
+def method_to_data(method: Method) -> dict[str, Any]:
+    """Return a method as plain data; one with Python functions cannot be written down."""
+    if callable(method.subtasks):
+        raise DomainError(f"The subtasks of {method.name} are a Python function, which cannot be written down.")
+    network = network_data("subtasks", method.subtasks, method.ordering)
+    data = {
+        "name": method.name,
+        "description": method.description,
+        "task": head_text(method.head),
+        "variables": parameters_text(method.variables),
+        "preconditions": condition_texts(method.name, method.preconditions),
+        "subtasks": network["subtasks"],
+        "learned": method.learned,
+    }
+    # An ordering without pairs says something: any order will do.
+    return said(data) | {key: value for key, value in network.items() if key == "ordering"}
+
+
+def _effect_data(owner: str, effect: Effect) -> str | dict[str, Any]:
+    if isinstance(effect, Change):
+        return str(effect)
+    conditions = () if effect.condition == ALWAYS else (effect.condition,)
+    return said(
+        {
+            "forall": parameters_text(effect.parameters),
+            "when": condition_texts(owner, conditions),
+            "add": [term_text(fact) for fact in effect.add],
+            "remove": [term_text(fact) for fact in effect.remove],
+            "change": [str(change) for change in effect.changes],
+        }
+    )
+
+
+def _number_data(number: Number) -> int | float | str:
+    return number if isinstance(number, int | float) else number_text(number)
+
+
+def condition_texts(owner: str, conditions: Sequence[Condition]) -> list[str]:
+    """Return conditions as texts; raise DomainError for a Python function, which cannot be written down."""
+    for condition in walk(conditions):
+        if isinstance(condition, Check):
+            raise DomainError(f"A condition of {owner} is a Python function, which cannot be written down.")
+    return [str(condition) for condition in conditions]
+
+
+def head_text(head: Head) -> str:
+    """Return a task's head as text with the types of its variables."""
+    words = [head.name]
+    types = {parameter.name: parameter.type for parameter in head.parameters}
+    for arg in head.args:
+        kind = types.pop(arg, None) if is_variable(arg) else None
+        words.append(term_text((arg,)) if kind is None else f"{arg} - {kind}")
+    return " ".join(words)

@@ -1,0 +1,426 @@
+"""What a planner knows, a domain, and what it is asked, a problem: their plain data, and whether they make sense."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from ..errors import DomainError, Path, ProblemError, TypeClash, counted
+from .conditions import (
+    COMPARISONS,
+    Compare,
+    Condition,
+    Equal,
+    Exists,
+    ForAll,
+    Literal,
+    bound,
+    condition_variables,
+    parts_of,
+)
+from .data import (
+    condition_texts,
+    domain_fields,
+    method_to_data,
+    network_data,
+    operator_to_data,
+    problem_fields,
+    said,
+    state_texts,
+    task_to_data,
+)
+from .forms import parse_conditions
+from .methods import Method, Ordering, Task, parse_ordering
+from .operators import Change, Effect, Operator
+from .terms import ROOT_TYPE, Number, Parameter, Term, fluents_of, is_variable, term_text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """Operators and methods with the types and predicates they speak of."""
+
+    name: str = "domain"
+    description: str = ""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Each type with the type above it."""
+    predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Each numeric function with the types of its arguments."""
+    operators: tuple[Operator, ...] = ()
+    methods: tuple[Method, ...] = ()
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    objects: Mapping[str, str] = field(default_factory=dict)
+    """Objects that every problem of the domain has (its constants), with their types."""
+    state: tuple[Term, ...] | None = None
+    """The state of a problem that names none."""
+    numbers: Mapping[Term, int | float] = field(default_factory=dict)
+    """The values of fluents in that state."""
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what ``make`` makes of this domain alone; planners and searches to come find it made."""
+        found: T = self._kept.get(key) or self._kept.setdefault(key, make())
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again, and holds generated functions."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Domain:
+        """Return the domain that plain data (the YAML form) describes; raise DomainError with the key at fault."""
+        domain = Domain(**domain_fields(data))
+        check_domain(domain)
+        return domain
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the domain as plain data that :meth:`from_data` reads back."""
+        data: dict[str, Any] = {
+            "name": self.name,
+            "description": self.description,
+            "types": dict(self.types),
+            "predicates": {name: list(kinds) for name, kinds in self.predicates.items()},
+            "functions": {name: list(kinds) for name, kinds in self.functions.items()},
+            "objects": dict(self.objects),
+            "tasks": {task.name: task_to_data(task) for task in self.tasks.values()},
+            "operators": [operator_to_data(operator) for operator in self.operators],
+            "methods": [method_to_data(method) for method in self.methods],
+        }
+        if self.state is None and not self.numbers:
+            return said(data)
+        return {**said(data), "state": state_texts(self.state or (), self.numbers)}
+
+    @cached_property
+    def steps(self) -> Mapping[str, Operator]:
+        """Return the operators by name: what a step of a plan may be."""
+        return {operator.name: operator for operator in self.operators}
+
+    def types_above(self, name: str) -> list[str]:
+        """Return a type and every type above it, nearest first, ending with ``object``."""
+        found = {name: None}
+        while name != ROOT_TYPE:
+            above = self.types.get(name, ROOT_TYPE)
+            name = ROOT_TYPE if above in found else above
+            found[name] = None
+        return list(found)
+
+    def is_known(self, name: str) -> bool:
+        """Return whether an operator or a method does the task of this name."""
+        return name in self.steps or any(method.task == name for method in self.methods)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Tasks to do, what holds at the start, what must hold at the end, and the objects there are."""
+
+    tasks: tuple[Term, ...]
+    state: tuple[Term, ...] = ()
+    numbers: Mapping[Term, int | float] = field(default_factory=dict)
+    """The values of fluents at the start."""
+    objects: Mapping[str, str] = field(default_factory=dict)
+    ordering: Ordering | None = None
+    """Which task comes before which; None: they are done in the order in which they are listed."""
+    goal: tuple[Condition, ...] = ()
+    """What must hold when the tasks are done."""
+    name: str = "problem"
+    spelled: str = "text"
+    """How the caller wrote the state (``text``, ``tuple`` or ``mapping``), so that functions see it the same way."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ordering", parse_ordering(self.ordering, len(self.tasks)))
+        object.__setattr__(self, "goal", parse_conditions(self.goal))
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any], domain: Domain | None = None) -> Problem:
+        """Return the problem that plain data describes, checked against ``domain`` when there is one."""
+        try:
+            given = problem_fields(data)
+            if domain is not None:
+                given["objects"] = {**domain.objects, **given["objects"]}
+                if data.get("state") is None:
+                    given |= {"state": domain.state or (), "numbers": dict(domain.numbers)}
+            problem = Problem(**given)
+            if domain is not None:
+                check_problem(problem, domain)
+        except DomainError as error:
+            raise ProblemError(error.message, error.path) from None
+        return problem
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the problem as plain data that :meth:`from_data` reads back."""
+        data = {
+            **({} if self.name == "problem" else {"name": self.name}),
+            "objects": dict(self.objects),
+            "state": state_texts(self.state, self.numbers),
+            **network_data("tasks", self.tasks, self.ordering),
+        }
+        return data if not self.goal else {**data, "goal": condition_texts("the goal", self.goal)}
+
+
+def declared_effects(domain: Domain, task: Term) -> tuple[Condition, ...]:
+    """Return what is declared to hold once ``task`` is done, with its arguments put in; () where nothing is."""
+    declared = domain.tasks.get(task[0])
+    if declared is None or len(declared.parameters) != len(task) - 1:
+        return ()
+    values = {parameter.name: value for parameter, value in zip(declared.parameters, task[1:], strict=True)}
+    return tuple(bound(effect, values) for effect in declared.effects)
+
+
+DONE = " is done"
+"""What a task's name ends in that tests its declared effects; no name in a file and no proposal holds a space."""
+
+
+def is_goal(task: Term) -> bool:
+    """Return whether a task tests declared effects, which nobody is ever asked about."""
+    return str(task[0]).endswith(DONE)
+
+
+Types = Mapping[str, str]
+
+
+def check_domain(domain: Domain) -> None:
+    """Raise DomainError for the first thing in a domain that cannot be right, with the path of the key at fault."""
+    _check_types(domain)
+    for key, signatures in (("predicates", domain.predicates), ("functions", domain.functions)):
+        for name, kinds in signatures.items():
+            _check_name(name, (key, name))
+            for number, kind in enumerate(kinds):
+                _known_type(domain, kind, (key, name, number))
+    for name in domain.functions:
+        if name in domain.predicates:
+            raise DomainError(f"{name} is a predicate already; a function needs another name.", ("functions", name))
+    for name, kind in domain.objects.items():
+        _known_type(domain, kind, ("objects", name))
+    _check_names(domain)
+    for number, operator in enumerate(domain.operators):
+        _check_operator(domain, operator, ("operators", number))
+    for number, method in enumerate(domain.methods):
+        _check_method(domain, method, ("methods", number))
+    for name, task in domain.tasks.items():
+        types = _check_parameters(domain, task.parameters, ("tasks", name, "parameters"))
+        _check_conditions(domain, task.effects, types, ("tasks", name, "effects"))
+    _check_start(domain, domain.state or (), domain.numbers, domain.objects)
+
+
+def check_problem(problem: Problem, domain: Domain) -> None:
+    """Raise DomainError where a problem names types, predicates, functions or objects that are not there."""
+    for name, kind in problem.objects.items():
+        _known_type(domain, kind, ("objects", name))
+    _check_start(domain, problem.state, problem.numbers, problem.objects)
+    for number, task in enumerate(problem.tasks):
+        for part in task[1:]:
+            _known_object(part, problem.objects, ("tasks", number))
+    for number, condition in enumerate(problem.goal):
+        for name in condition_variables(condition):
+            raise DomainError(f"'{condition}' has the variable {name}. Name an object.", ("goal", number))
+    _check_conditions(replace(domain, objects=problem.objects), problem.goal, {}, ("goal",))
+
+
+def _check_types(domain: Domain) -> None:
+    sound = {ROOT_TYPE}
+    for name in domain.types:
+        chain: dict[str, None] = {}
+        while name not in sound:
+            if name not in domain.types:
+                raise DomainError(f"The type {name} is not defined.{_hint(name, domain.types)}", _last_type(chain))
+            if name in chain:
+                names = list(chain)
+                circle = [*names[names.index(name) :], name]
+                raise DomainError(f"The type {name} is above itself: {' < '.join(circle)}.", ("types", name))
+            chain[name] = None
+            name = domain.types[name]
+        sound.update(chain)
+
+
+def _last_type(chain: Iterable[str]) -> Path:
+    return ("types", *list(chain)[-1:])
+
+
+def _check_name(name: str, path: Path) -> None:
+    if name in ("not", *COMPARISONS):
+        raise DomainError(f"{name} has a meaning in conditions already; use another name.", path)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def _known_type(domain: Domain, kind: str, path: Path) -> None:
+    if kind != ROOT_TYPE and kind not in domain.types:
+        raise DomainError(f"The type {kind} is not defined under types.{_hint(kind, domain.types)}", path)
+
+
+def _check_names(domain: Domain) -> None:
+    seen: set[str] = set()
+    for number, operator in enumerate(domain.operators):
+        _once(operator.name, seen, "operators", number)
+    names: set[str] = set()
+    for number, method in enumerate(domain.methods):
+        _once(method.name, names, "methods", number)
+        if method.task in seen:
+            raise DomainError(
+                f"{method.task} is an operator already; a task needs another name.", ("methods", number, "task")
+            )
+
+
+def _once(name: str, seen: set[str], key: str, number: int) -> None:
+    if name in seen:
+        raise DomainError(f"The name {name} stands here for the second time.", (key, number, "name"))
+    seen.add(name)
+
+
+def _check_operator(domain: Domain, operator: Operator, path: Path) -> None:
+    types = _check_parameters(domain, operator.parameters, (*path, "parameters"))
+    _check_conditions(domain, operator.preconditions, types, (*path, "preconditions"))
+    for key, facts in (("add", operator.effects_add), ("remove", operator.effects_remove)):
+        for number, fact in enumerate(facts):
+            _check_atom(domain, fact, types, (*path, key, number))
+    for effect in operator.effects_more:
+        _check_effect(domain, effect, types, (*path, "effects"))
+    _check_number(domain, operator.cost, types, (*path, "cost"))
+
+
+def _check_effect(domain: Domain, effect: Effect, types: Types, path: Path) -> None:
+    if isinstance(effect, Change):
+        _check_number(domain, effect.fluent, types, path)
+        _check_number(domain, effect.value, types, path)
+        return
+    types = {**types, **_check_parameters(domain, effect.parameters, path)}
+    _check_condition(domain, effect.condition, types, path)
+    for fact in (*effect.add, *effect.remove):
+        _check_atom(domain, fact, types, path)
+    for change in effect.changes:
+        _check_effect(domain, change, types, path)
+
+
+def _check_parameters(domain: Domain, parameters: Sequence[Parameter], path: Path) -> dict[str, str]:
+    for parameter in parameters:
+        _known_type(domain, parameter.type, path)
+    return {parameter.name: parameter.type for parameter in parameters}
+
+
+def _check_method(domain: Domain, method: Method, path: Path) -> None:
+    types = _check_parameters(domain, method.head.parameters, (*path, "task"))
+    types |= _check_parameters(domain, method.variables, (*path, "variables"))
+    _check_conditions(domain, method.preconditions, types, (*path, "preconditions"))
+    for number, step in enumerate(method.steps):
+        _check_call(domain, step, types, (*path, "subtasks", number))
+
+
+def _check_conditions(domain: Domain, conditions: Sequence[Condition], types: Types, path: Path) -> None:
+    for number, condition in enumerate(conditions):
+        _check_condition(domain, condition, types, (*path, number))
+
+
+def _check_condition(domain: Domain, condition: Condition, types: Types, path: Path) -> None:
+    if isinstance(condition, Literal):
+        _check_atom(domain, condition.atom, types, path)
+    elif isinstance(condition, Equal):
+        for part in (condition.left, condition.right):
+            if part in domain.functions and part not in domain.objects:
+                raise DomainError(f"{part} is a function. Put it in brackets: '= ({part}) 5'.", path)
+            if not is_variable(part):
+                _known_object(part, domain.objects, path)
+    elif isinstance(condition, Compare):
+        _check_number(domain, condition.left, types, path)
+        _check_number(domain, condition.right, types, path)
+    elif isinstance(condition, ForAll | Exists):
+        types = {**types, **_check_parameters(domain, condition.parameters, path)}
+    for part in parts_of(condition):
+        _check_condition(domain, part, types, path)
+
+
+def _check_atom(domain: Domain, atom: Term, types: Types, path: Path) -> None:
+    if domain.predicates:
+        _check_arguments(domain, atom, _signature(domain, atom, "predicate", path), types, path)
+
+
+def _check_number(domain: Domain, number: Number, types: Types, path: Path) -> None:
+    for fluent in fluents_of(number) if domain.predicates or domain.functions else ():
+        _check_arguments(domain, fluent, _signature(domain, fluent, "function", path), types, path)
+
+
+def _signature(domain: Domain, term: Term, what: str, path: Path) -> Sequence[str]:
+    """Return the types of the arguments that a predicate or a function takes."""
+    known, others = domain.predicates, domain.functions
+    if what == "function":
+        known, others = others, known
+    name = str(term[0])
+    if name in known:
+        return known[name]
+    if name in others:
+        form = f"a fact: '{term_text(term)}'" if what == "function" else f"a number: '<= ({term_text(term)}) 5'"
+        raise DomainError(f"{name} is not a {what}. It stands for {form}.", path)
+    hint = _hint(name, known) or (f" Known: {', '.join(sorted(known))}." if known else f" Declare it under {what}s.")
+    raise DomainError(f"The {what} {name} is not defined.{hint}", path)
+
+
+def _check_call(domain: Domain, step: Term, types: Types, path: Path) -> None:
+    """Check a subtask against what does it; one that nobody does is for the planner to report."""
+    operator = domain.steps.get(step[0])
+    if operator is not None:
+        _check_arguments(domain, step, [p.type for p in operator.parameters], types, path)
+        return
+    widths = [len(method.head.args) for method in domain.methods if method.task == step[0]]
+    if widths and len(step) - 1 not in widths:
+        raise DomainError(_counted(step, widths[0]), path)
+
+
+def _check_arguments(domain: Domain, term: Term, kinds: Sequence[str], types: Types, path: Path) -> None:
+    if len(term) - 1 != len(kinds):
+        raise DomainError(_counted(term, len(kinds)), path)
+    for part, kind in zip(term[1:], kinds, strict=True):
+        if f"?{part}" in types and part not in domain.objects:
+            raise DomainError(f"'{term_text(term)}': the object {part} is not declared. Did you mean ?{part}?", path)
+        own = types.get(part) if is_variable(part) else _type_of(part, domain.objects, path)
+        if own is not None and not _overlap(domain, own, kind):
+            raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
+
+
+def _counted(term: Term, width: int) -> str:
+    count = len(term) - 1
+    return f"'{term_text(term)}' has {counted(count, 'argument')}; {term[0]} takes {width}."
+
+
+def _overlap(domain: Domain, one: str, other: str) -> bool:
+    return other in domain.types_above(one) or one in domain.types_above(other)
+
+
+def _type_of(part: Any, objects: Types, path: Path) -> str:
+    _known_object(part, objects, path)
+    return objects[part]
+
+
+def _known_object(part: Any, objects: Collection[str], path: Path) -> None:
+    if part not in objects:
+        raise DomainError(f"The object {part} is not declared under objects.{_hint(str(part), objects)}", path)
+
+
+def _check_start(domain: Domain, facts: Sequence[Term], numbers: Mapping[Term, int | float], objects: Types) -> None:
+    """Check the facts and values of a state, which name objects only."""
+    for number, fact in enumerate(facts):
+        if domain.predicates:
+            kinds = _signature(domain, fact, "predicate", ("state", number))
+            _check_objects(domain, fact, kinds, objects, ("state", number))
+    for fluent in numbers:
+        if domain.predicates or domain.functions:
+            kinds = _signature(domain, fluent, "function", ("state",))
+            _check_objects(domain, fluent, kinds, objects, ("state",))
+
+
+def _check_objects(domain: Domain, term: Term, kinds: Sequence[str], objects: Types, path: Path) -> None:
+    if len(term) - 1 != len(kinds):
+        raise DomainError(_counted(term, len(kinds)), path)
+    for part, kind in zip(term[1:], kinds, strict=True):
+        own = _type_of(part, objects, path)
+        if kind not in domain.types_above(own):
+            raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)

@@ -1,0 +1,355 @@
+"""Ask a model for subtasks where no method applies, and let in only what holds up.
+
+A proposal is checked for shape, names, arguments and types, and then carried out on a copy of the state down to
+primitive steps, at the end of which the task's declared effects must hold. What fails is counted and its reason kept
+for the next try; it changes nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ..compiling.compiled import Notes, compile_method
+from ..compiling.functions import Expansion
+from ..compiling.state import StateView
+from ..errors import HtnError, counted
+from ..interface import FOUND, Decomposer, Reason, Result
+from ..language.domain import Domain, Problem, declared_effects, is_goal
+from ..language.methods import Method
+from ..language.objects import fault_of
+from ..language.terms import ROOT_TYPE, Members, Term, is_variable, parse_term, term_text
+from ..search.search import Search
+from ..verification.evaluation import StepState, holds
+from .gaps import (
+    LONGEST_SUBTASK,
+    MOST_SUBTASKS,
+    AskedWhole,
+    Gap,
+    GapQuestion,
+    Gaps,
+    RefusedProposal,
+    RememberedGaps,
+    spelled_out,
+    with_goal,
+)
+
+NOT_ASKED = (
+    "no model was asked: a method applied to every task that was met, and a step failed further down. "
+    "A model is asked only for a task that no method applies to"
+)
+
+Attempt = Callable[[Sequence[Term], Mapping[Term, None], Mapping[Term, Any]], Result]
+"""Solves tasks from facts and numbers by known methods alone, within bounds of its own."""
+Objection = Callable[[Term, Sequence[Term]], str | None]
+"""Says why subtasks of a task are not wanted, whatever they would do, or None."""
+
+
+class TaskText(str):
+    """A task as text, which also knows its name and arguments."""
+
+    name: str
+    args: Term
+
+    def __new__(cls, task: Term) -> TaskText:
+        """Return the text of ``task``."""
+        text = super().__new__(cls, term_text(task))
+        text.name, text.args = task[0], task[1:]
+        return text
+
+
+class Rejected(Exception):
+    """Say why a proposal is not used."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A proposal that held up, as a method of the one task it was made for."""
+
+    method: Method
+    gap: Gap
+    proposal: str
+    """A digest of the model's answer."""
+    text: str
+    """That answer, cut where it is long."""
+    verified: bool
+    """Whether effects of the task are declared, and were seen to hold."""
+
+
+@dataclass(frozen=True)
+class Consultation:
+    """Whom to ask, how often, what is remembered of the answers, and who keeps what is learned of them."""
+
+    decompose: Decomposer | AskedWhole
+    questions: int = 8
+    """Of one search."""
+    rounds: int = 3
+    """Of one gap, the tries of earlier searches included."""
+    gaps: Gaps = field(default_factory=RememberedGaps)
+    objection: Objection = field(default=lambda task, subtasks: None)
+    keep: Callable[[Problem, Sequence[Any]], None] = field(default=lambda problem, learned: None)
+    """Is given what was learned with the plan for a problem."""
+
+    @property
+    def whole(self) -> Callable[[GapQuestion], Any] | None:
+        """Return what is asked with the whole question, for a model that takes one."""
+        ask: Callable[[GapQuestion], Any] | None = getattr(self.decompose, "ask", None)
+        return ask
+
+    @property
+    def takes_reasons(self) -> bool:
+        """Return whether the model is told what was wrong with earlier proposals, so that it is worth asking again."""
+        if self.whole is not None:
+            return True
+        try:
+            inspect.signature(cast(Decomposer, self.decompose)).bind("task", "state", [])
+        except (TypeError, ValueError):
+            return False
+        return True
+
+
+class PausableClock:
+    """A clock that stands still while a model is asked: a slow model does not use up the time of the search."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._paused = 0.0
+
+    def __call__(self) -> float:
+        """Return the time without the pauses."""
+        return self._clock() - self._paused
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stand still for the time of the block."""
+        start = self._clock()
+        try:
+            yield
+        finally:
+            self._paused += self._clock() - start
+
+
+class GapProposals:
+    """Puts the gaps of one search to a model, a bounded number of times, and none of them twice."""
+
+    def __init__(
+        self,
+        asking: Consultation,
+        problem: Problem,
+        domain: Domain,
+        learned: Sequence[Method],
+        notes: Notes,
+        attempt: Attempt,
+        clock: PausableClock,
+    ) -> None:
+        self.counts = {"asked": 0, "accepted": 0, "rejected": 0}
+        self.accepted: dict[str, Accepted] = {}
+        """What held up, by the name of its method."""
+        self._asking = asking
+        self._problem = problem
+        self._domain = domain
+        self._learned = tuple(learned)
+        self._notes = notes
+        self._attempt = attempt
+        self._clock = clock
+        self._left = asking.questions
+        self._answers: dict[tuple[Term, Any], Method | None] = {}
+
+    def __call__(self, task: Term, search: Search) -> Iterator[Expansion]:
+        """Yield the model's decomposition of a task if it holds up."""
+        if is_goal(task):
+            return
+        key = (task, search.world.facts.key)
+        if key not in self._answers:
+            facts, ancestors = search.world.facts, tuple(search.ancestors())
+            now = _Moment(task, facts.facts, facts.numbers, search.world.members, ancestors)
+            self._answers[key] = self._ask(now)
+        method = self._answers[key]
+        if method is not None:
+            yield compile_method(method, search.compiled.domain), (), method.steps, len(method.steps)
+
+    def say_if_unasked(self) -> None:
+        """Note why nobody was asked, for those who named a model and wonder."""
+        if not self._answers:
+            self._notes.add(Reason("proposal", NOT_ASKED))
+
+    def set_aside(self, used: Container[str]) -> None:
+        """Remember that proposals which held up by themselves were no help, but for those of the names ``used``."""
+        for name, each in self.accepted.items():
+            if name not in used and self._asking.takes_reasons:
+                self._asking.gaps.refuse(
+                    each.gap, RefusedProposal(each.text, "it can be carried out, but no plan came of it")
+                )
+
+    def _ask(self, now: _Moment) -> Method | None:
+        gap = Gap.of(now.task, now.facts, now.numbers)
+        repeats = self._asking.takes_reasons
+        refused = list(self._asking.gaps.refused(gap)) if repeats else []
+        while len(refused) < (self._asking.rounds if repeats else 1):
+            if self._left == 0:
+                self._note(now.task, "the model was asked often enough")
+                return None
+            self._left -= 1
+            self.counts["asked"] += 1
+            with self._clock.paused():
+                answer = self._answer(now, refused)
+            try:
+                return self._accept(answer, now, gap, refused)
+            except Rejected as rejected:
+                self.counts["rejected"] += 1
+                self._note(now.task, f"proposal rejected: {rejected}")
+                refused.append(RefusedProposal(_short(answer), str(rejected)))
+                if answer is None:
+                    return None  # it has nothing to say, now
+                if repeats:
+                    self._asking.gaps.refuse(gap, refused[-1])
+        if refused and not self.counts["asked"]:
+            tries = counted(len(refused), "time")
+            self._note(now.task, f"the model was asked {tries} in this very state before: {refused[-1].reason}")
+        return None
+
+    def _note(self, task: Term, words: str) -> None:
+        self._notes.add(Reason("proposal", f"{term_text(task)}: {words}", term_text(task)))
+
+    def _answer(self, now: _Moment, refused: Sequence[RefusedProposal]) -> Any:
+        why = tuple(str(reason) for reason in self._notes.reasons() if reason.code != "proposal")
+        if (ask := self._asking.whole) is not None:
+            return ask(self._question(now, why, refused))
+        decompose: Any = self._asking.decompose
+        task, view = TaskText(now.task), StateView(dict(now.facts), "text")
+        if not self._asking.takes_reasons:
+            return decompose(task, view)
+        told = [*why, *(f"{task}: proposal rejected: {each.reason}" for each in refused)]
+        return decompose(task, view, told)
+
+    def _question(self, now: _Moment, why: tuple[str, ...], refused: Sequence[RefusedProposal]) -> GapQuestion:
+        declared = {**self._domain.objects, **self._problem.objects}
+        objects = {name: declared.get(name, ROOT_TYPE) for name in now.members.get(ROOT_TYPE, {})}
+        return GapQuestion(
+            now.task,
+            declared_effects(self._domain, now.task),
+            tuple(now.facts),
+            dict(now.numbers),
+            objects,
+            self._domain,
+            self._learned,
+            why,
+            tuple(refused),
+        )
+
+    def _accept(self, answer: Any, now: _Moment, gap: Gap, refused: Sequence[RefusedProposal]) -> Method:
+        """Return the proposal as a method, or raise Rejected."""
+        if answer is not None and any(each.proposal == _short(answer) for each in refused):
+            raise Rejected("it was proposed before and refused")
+        subtasks = self._checked(answer, now)
+        effects = declared_effects(self._domain, now.task)
+        self._carry_out(subtasks, now)
+        self.counts["accepted"] += 1
+        method = Method(f"proposed_{now.task[0]}_{len(self.accepted) + 1}", now.task, (), subtasks, learned=True)
+        self.accepted[method.name] = Accepted(method, gap, digest_of(answer), _short(answer), bool(effects))
+        to_goal = with_goal(self._domain, now.task, subtasks)
+        return Method(method.name, now.task, (), spelled_out(to_goal), learned=True)
+
+    def _checked(self, answer: Any, now: _Moment) -> list[Term]:
+        subtasks = [_read(item) for item in _items(answer)]
+        for subtask in subtasks:
+            fault = fault_of(subtask, self._domain, self._learned, now.members)
+            if fault is not None:
+                raise Rejected(fault)
+            if subtask == now.task or subtask in now.ancestors:
+                raise Rejected(f"'{term_text(subtask)}' leads back to a task that is being done")
+        objection = self._asking.objection(now.task, subtasks)
+        if objection is not None:
+            raise Rejected(objection)
+        return subtasks
+
+    def _carry_out(self, subtasks: Sequence[Term], now: _Moment) -> None:
+        """Try the subtasks on a copy of the state, down to primitive steps and to the task's declared effects."""
+        wanted = with_goal(self._domain, now.task, subtasks)
+        found = self._attempt(wanted, now.facts, now.numbers)
+        if found.outcome == FOUND:
+            return
+        if len(wanted) > len(subtasks):
+            plain = self._attempt(subtasks, now.facts, now.numbers)
+            if plain.outcome == FOUND:
+                raise Rejected(self._missing(plain, now))
+            found = plain
+        raise Rejected(str(found.reasons[-1]) if found.reasons else "carrying it out never ends in steps")
+
+    def _missing(self, result: Result, now: _Moment) -> str:
+        """Return which declared effect a plan does not bring about."""
+        start = Problem(tasks=(), state=tuple(now.facts), numbers=dict(now.numbers), spelled=self._problem.spelled)
+        state = StepState(start, now.members)
+        state.follow(result.plan or (), self._domain.steps)
+        for effect in declared_effects(self._domain, now.task):
+            if not holds(effect, {}, state, ()):
+                return f"'{effect}' should be so afterwards and is not"
+        return "what should be so afterwards is so in some ways of carrying it out only"
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """A task that the search stands before, and the state it stands in."""
+
+    task: Term
+    facts: Mapping[Term, None]
+    numbers: Mapping[Term, Any]
+    members: Members
+    ancestors: Sequence[Term]
+
+
+def digest_of(answer: Any) -> str:
+    """Return a digest of what a model answered, the same in every process."""
+    return hashlib.sha256(_canonical(answer).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _canonical(answer: Any) -> str:
+    try:
+        return json.dumps(answer, ensure_ascii=False, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return f"{type(answer).__name__}, not to be written down"
+
+
+def _short(answer: Any) -> str:
+    """Return an answer as text for the next question, cut where it is long; then its digest tells it apart."""
+    text = _canonical(answer)
+    return text if len(text) <= LONGEST_SUBTASK else f"{text[:200]}… ({len(text)} characters, {digest_of(answer)[:12]})"
+
+
+def _items(answer: Any) -> Sequence[Any]:
+    if isinstance(answer, Mapping):
+        strange = [str(key) for key in answer if key != "subtasks"]
+        if strange:
+            raise Rejected(f"it has the key {strange[0][:80]!r}; it is a list of subtasks, or that under 'subtasks'")
+        answer = answer.get("subtasks")
+    if not isinstance(answer, list | tuple):
+        raise Rejected(f"it is {type(answer).__name__}, not a list of subtasks")
+    if not answer:
+        raise Rejected("it has no subtasks")
+    if len(answer) > MOST_SUBTASKS:
+        raise Rejected(f"it has {len(answer)} subtasks; {MOST_SUBTASKS} is the most")
+    return answer
+
+
+def _read(item: Any) -> Term:
+    if isinstance(item, str) and len(item) > LONGEST_SUBTASK:
+        raise Rejected(f"a subtask is {len(item)} characters long")
+    if not isinstance(item, str | tuple | list | Mapping):
+        raise Rejected(f"a subtask is {type(item).__name__}, not a text or a tuple")
+    if isinstance(item, Mapping) and set(item) - {"name", "args"}:
+        raise Rejected("a subtask that is a map has the keys name and args, and no others")
+    try:
+        term = parse_term(item)
+    except (HtnError, RecursionError) as error:
+        raise Rejected(getattr(error, "message", "a subtask is nested too deep")) from None
+    length = sum(len(str(part)) + 1 for part in term) - 1
+    if length > LONGEST_SUBTASK:
+        raise Rejected(f"a subtask is {length} characters long")
+    if any(is_variable(part) for part in term):
+        raise Rejected(f"'{term_text(term)}' has a variable; subtasks name objects")
+    return term

@@ -1,0 +1,312 @@
+"""Regression: what must hold before a sequence of steps so that all of them can be done and a goal holds at the end.
+
+The steps are first carried out as they were in the example, which says which part of a disjunction held, which object
+an "exists" stood for, and which conditional effects happened; these choices become conditions, so that the result may
+be stronger than needed and never weaker. Then the conditions are taken backwards over the effects of each step
+(Waldinger 1977; for learning methods arXiv 2511.12901).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from ..interface import Step
+from ..language.conditions import Check, Compare, Condition, Equal, Every, Exists, Literal, Some, bound, negated, walk
+from ..language.methods import Method
+from ..language.operators import RECKONED, Change, Operator, When
+from ..language.terms import Arithmetic, Number, Parameter, Term, fluents_of, ground, with_values
+from ..verification.evaluation import Binding, StepState, arguments, holds, occurrences, witness
+
+_LARGEST_SUM = 12
+"""Fluents and literals of one side of a comparison; a longer one says nothing that a person could review."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A step of the example."""
+
+    operator: Operator
+    step: Step
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A method of the example, with the values of its variables."""
+
+    method: Method
+    binding: Binding
+    args: Term
+
+
+@dataclass
+class Regressed:
+    """What must hold at the start."""
+
+    conditions: list[Condition]
+    """Facts, equalities, comparisons and "for all", about the objects of the example."""
+    apart: list[tuple[Term, Term]]
+    """Facts that must not become the same one when other objects take the place of the example's."""
+    kinds: list[tuple[Any, str]]
+    """Objects with types that the steps, the methods in between, "exists" and "for all" effects want of them."""
+    notes: list[str]
+    """What could not be taken back over the steps, so that it is only tested when the method is used."""
+
+
+@dataclass
+class _Seen:
+    """What is noticed on the way through the example."""
+
+    notes: dict[str, None] = field(default_factory=dict)
+    kinds: dict[tuple[Any, str], None] = field(default_factory=dict)
+
+    def bind(self, parameters: Iterable[Parameter], row: Binding) -> None:
+        """Notice of which types the objects in the places of parameters have to be."""
+        self.kinds.update(((row[each.name], each.type), None) for each in parameters if each.name in row)
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """A part of what a step did, or would have done had its condition held."""
+
+    because: tuple[Condition, ...]
+    happened: bool
+    added: frozenset[Term] = frozenset()
+    removed: frozenset[Term] = frozenset()
+    changes: Mapping[Term, Number] = field(default_factory=dict)
+    """The value that each fluent has afterwards, in fluents before."""
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """One point of the example: what had to hold there, and what then changed."""
+
+    needs: tuple[Condition, ...]
+    effects: tuple[_Effect, ...] = ()
+    loose: frozenset[Any] = frozenset()
+    """Predicates and functions that effects on all objects of a type may touch."""
+
+
+def regress(example: Sequence[Applied | Chosen], goal: Sequence[Condition], state: StepState) -> Regressed:
+    """Return what must hold before the example; ``state`` stands at its start and is moved to its end."""
+    seen = _Seen()
+    moments = [_moment(each, state, seen) for each in example]
+    found = _Backwards(seen.notes)
+    found.need(_told(goal, {}, state, (), seen))
+    for moment in reversed(moments):
+        found.step_back(moment)
+        found.need(moment.needs)
+    return Regressed(_without_repetition(found.needed), list(found.apart), list(seen.kinds), list(seen.notes))
+
+
+def _without_repetition(conditions: Iterable[Condition]) -> list[Condition]:
+    """Return conditions without those that a fluent has a value where another one compares the fluent."""
+    given = list(conditions)
+    compared = [each for each in given if isinstance(each, Compare) and each.left != each.right]
+    told = {fluent for each in compared for side in (each.left, each.right) for fluent in fluents_of(side)}
+    return [each for each in given if not (isinstance(each, Compare) and each.left == each.right and each.left in told)]
+
+
+def _moment(part: Applied | Chosen, state: StepState, seen: _Seen) -> _Moment:
+    """Return what happened at one point, and move the state past it."""
+    if isinstance(part, Chosen):
+        head = part.method.head
+        seen.bind((Parameter(name, kind) for name, kind in (head.types or {}).items()), _over_args(part))
+        seen.bind(part.method.variables, part.binding)
+        return _Moment(tuple(_told(part.method.preconditions, part.binding, state, part.args, seen)))
+    operator, step = part.operator, part.step
+    binding = arguments(operator, step)
+    seen.bind(operator.parameters, binding)
+    needs = [*_told(operator.preconditions, binding, state, step.args, seen)]
+    plain = [each for each in operator.effects_more if isinstance(each, Change)]
+    effects = [_effect((), True, operator.effects_add, operator.effects_remove, plain, binding)]
+    loose: set[Any] = set()
+    for each in operator.effects_more:
+        if isinstance(each, When):
+            effects += _conditional(each, binding, state, step.args, seen)
+            loose |= _touched(each) if each.parameters else set()
+    state.advance(operator, step)
+    values = (value for effect in effects if effect.happened for value in effect.changes.values())
+    needs += [each for value in values for each in _reckonable(value)]
+    return _Moment(tuple(needs), tuple(effects), frozenset(loose))
+
+
+def _over_args(part: Chosen) -> Binding:
+    return dict(zip(part.method.head.args, part.args, strict=False))
+
+
+def _reckonable(number: Number) -> Iterator[Condition]:
+    """Yield what a number needs to come to something: fluents that have a value, and no division by zero."""
+    yield from (Compare("=", fluent, fluent) for fluent in fluents_of(number))
+    yield from (Compare("=", divisor, 0, positive=False) for divisor in _divisors(number))
+
+
+def _divisors(number: Number) -> Iterator[Number]:
+    if isinstance(number, Arithmetic):
+        yield from (*_divisors(number.left), *_divisors(number.right))
+        if number.operator == "/":
+            yield number.right
+
+
+def _conditional(effect: When, binding: Binding, state: StepState, args: Term, seen: _Seen) -> Iterator[_Effect]:
+    rows = occurrences(effect, binding, state, args)
+    for row in rows:
+        seen.bind(effect.parameters, row)
+        because = tuple(_told([effect.condition], row, state, args, seen))
+        yield _effect(because, True, effect.add, effect.remove, effect.changes, row)
+    if not rows and not effect.parameters:
+        because = tuple(_told([negated(effect.condition)], binding, state, args, seen))
+        yield _effect(because, False, effect.add, effect.remove, effect.changes, binding)
+
+
+def _effect(
+    because: tuple[Condition, ...],
+    happened: bool,
+    added: Iterable[Term],
+    removed: Iterable[Term],
+    changes: Iterable[Change],
+    binding: Binding,
+) -> _Effect:
+    new = frozenset(ground(fact, binding) for fact in added)
+    gone = frozenset(ground(fact, binding) for fact in removed) - new
+    return _Effect(because, happened, new, gone, dict(_new_value(change, binding) for change in changes))
+
+
+def _new_value(change: Change, binding: Binding) -> tuple[Term, Number]:
+    fluent, value = ground(change.fluent, binding), with_values(change.value, binding)
+    return fluent, value if change.operator == "assign" else Arithmetic(RECKONED[change.operator], fluent, value)
+
+
+def _touched(effect: When) -> set[Any]:
+    return {term[0] for term in (*effect.add, *effect.remove, *(change.fluent for change in effect.changes))}
+
+
+def _told(
+    conditions: Iterable[Condition], binding: Binding, state: StepState, args: Term, seen: _Seen
+) -> Iterator[Condition]:
+    """Yield the ground conditions that made these hold in this state."""
+    for condition in conditions:
+        if isinstance(condition, Check):
+            seen.notes[f"{condition} is a Python function, which cannot be taken back over steps"] = None
+        elif isinstance(condition, Every):
+            yield from _told(condition.conditions, binding, state, args, seen)
+        elif isinstance(condition, Some):
+            held = [each for each in condition.conditions if holds(each, binding, state, args)]
+            yield from _told(held[:1], binding, state, args, seen)
+        elif isinstance(condition, Exists):
+            row = witness(condition, binding, state, args)
+            if row is not None:
+                seen.bind(condition.parameters, row)
+                yield from _told([condition.condition], row, state, args, seen)
+        else:
+            yield bound(condition, binding)
+
+
+class _Backwards:
+    """The conditions that are needed, from the end of the example to its start."""
+
+    def __init__(self, notes: dict[str, None]) -> None:
+        self.needed: dict[Condition, None] = {}
+        self.apart: dict[tuple[Term, Term], None] = {}
+        self._notes = notes
+
+    def need(self, conditions: Iterable[Condition]) -> None:
+        """Put conditions before those that come later."""
+        self.needed = dict.fromkeys([*conditions, *self.needed])
+
+    def step_back(self, moment: _Moment) -> None:
+        """Replace what is needed after a moment by what is needed before it."""
+        if not moment.effects:
+            return
+        changed = [fluent for each in moment.effects if each.happened for fluent in each.changes]
+        once = (fluent for fluent in changed if fluent[0] not in moment.loose)
+        # A number that would be changed twice keeps the step from being taken.
+        self.apart.update((pair, None) for pair in combinations(once, 2) if _alike(*pair))
+        later, self.needed = self.needed, {}
+        for condition in later:
+            kept = self._taken_back(condition, moment)
+            self.needed.update(dict.fromkeys(kept))
+
+    def _taken_back(self, condition: Condition, moment: _Moment) -> Sequence[Condition]:
+        if isinstance(condition, Equal):
+            return [condition]
+        names = _names(condition)
+        if names & moment.loose:
+            self._note(condition)
+        if isinstance(condition, Literal):
+            return self._literal(condition, moment.effects)
+        if isinstance(condition, Compare):
+            return self._comparison(condition, moment.effects)
+        # A "for all" has one meaning for each set of objects, so it is kept only where nothing touches it.
+        if any(names & {term[0] for term in (*each.added, *each.removed, *each.changes)} for each in moment.effects):
+            self._note(condition)
+            return []
+        return [condition]
+
+    def _note(self, condition: Condition) -> None:
+        self._notes[f"'{condition}' is touched by effects on many objects"] = None
+
+    def _literal(self, condition: Literal, effects: Sequence[_Effect]) -> Sequence[Condition]:
+        """Return what is needed of a fact before effects, of which those that add win."""
+        fact, because = condition.atom, list[Condition]()
+        makers = [(each.added if condition.positive else each.removed, each) for each in effects]
+        breakers = [(each.removed if condition.positive else each.added, each) for each in effects]
+        maker = next((each for facts, each in makers if each.happened and fact in facts), None)
+        for facts, effect in breakers:
+            near = [other for other in facts if other != fact and _alike(other, fact)]
+            if effect.happened and not (condition.positive and maker):
+                self.apart.update(((fact, other), None) for other in near)
+            elif not effect.happened and (near or fact in facts):
+                because += effect.because
+        if maker is not None:
+            return [*maker.because, *because]
+        return [condition, *because]
+
+    def _comparison(self, condition: Compare, effects: Sequence[_Effect]) -> Sequence[Condition]:
+        because: list[Condition] = []
+        values: dict[Term, Number] = {}
+        fluents = [*fluents_of(condition.left), *fluents_of(condition.right)]
+        for effect in effects:
+            near = [(fluent, other) for fluent in fluents for other in effect.changes if _alike(fluent, other)]
+            if near:
+                because += effect.because
+            if effect.happened:
+                values |= {fluent: effect.changes[fluent] for fluent, other in near if fluent == other}
+                self.apart.update(((fluent, other), None) for fluent, other in near if fluent != other)
+        left, right = (_with_fluents(side, values) for side in (condition.left, condition.right))
+        if _size(left) + _size(right) > _LARGEST_SUM:
+            self._notes[f"'{condition}' depends on a sum that is too long to write down"] = None
+            return because
+        if condition.operator == "=" and left == right:
+            return [*_reckonable(left), *because]
+        return [Compare(condition.operator, left, right, condition.positive), *because]
+
+
+def _names(condition: Condition) -> set[Any]:
+    """Return the predicates and functions that a condition speaks of."""
+    found: set[Any] = set()
+    for each in walk([condition]):
+        if isinstance(each, Literal):
+            found.add(each.atom[0])
+        elif isinstance(each, Compare):
+            found |= {fluent[0] for side in (each.left, each.right) for fluent in fluents_of(side)}
+    return found
+
+
+def _alike(one: Term, other: Term) -> bool:
+    """Return whether two ground terms could become the same one with other objects in them."""
+    return one[0] == other[0] and len(one) == len(other)
+
+
+def _with_fluents(number: Number, values: Mapping[Term, Number]) -> Number:
+    if isinstance(number, tuple):
+        return values.get(number, number)
+    if isinstance(number, Arithmetic):
+        return Arithmetic(number.operator, _with_fluents(number.left, values), _with_fluents(number.right, values))
+    return number
+
+
+def _size(number: Number) -> int:
+    return _size(number.left) + _size(number.right) if isinstance(number, Arithmetic) else 1

@@ -1,0 +1,314 @@
+"""The search: depth-first decomposition with full backtracking, on an explicit stack.
+
+A task network is a chain of shared cells, so that (network, state) is compared by identity and key. What was decided
+is one list of decisions in preorder; from it the plan and the decomposition tree are read off at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from sys import maxsize
+from typing import NamedTuple
+
+from ..compiling.codegen import Own
+from ..compiling.compiled import CompiledDomain, CompiledMethod, CompiledOperator, Notes
+from ..compiling.functions import Costs, Expansion, Functions
+from ..compiling.state import World
+from ..language.terms import Term
+
+Propose = Callable[[Term, "Search"], Iterator[Expansion]]
+Reorder = Callable[[Term, list[Expansion], World], Iterable[Expansion]]
+
+
+@dataclass(eq=False, slots=True)
+class Cell:
+    """The first task of a network and the rest of it; equal networks are the same cell."""
+
+    task: Term
+    rest: Cell | None
+    length: int
+    least: float = 0.0
+    """What it costs at least to do all of it, where costs matter."""
+
+
+END = Cell((), None, 0)
+
+
+@dataclass(eq=False, slots=True)
+class OpenTask:
+    """A task that is being decomposed: an ancestor of what comes first in the network."""
+
+    task: Term
+    rest_length: int
+    version: int
+    """How long the trail of changes was when it was decomposed."""
+    frame: int
+    previous: OpenTask | None
+    completed: bool = False
+    passed_on: bool = False
+    """Whether a network below it was met before, so that it may have completed there."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """A choice point: a task with the expansions that were not tried yet."""
+
+    expansions: Iterator[Expansion]
+    rest: Cell
+    opened: OpenTask
+    mark: int
+    decided: int
+    key: tuple[Cell, int]
+    paid: float
+    tainted: int = maxsize
+    """The lowest frame that a cut below this one depended on; a tainted failure is not remembered."""
+
+
+class SearchDecision(NamedTuple):
+    """An operator that was applied, or a method that was chosen, for a task."""
+
+    source: CompiledOperator | CompiledMethod
+    task: Term
+    values: Term
+    """The values of the variables of the source."""
+    width: int
+    """How many subtasks follow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchLimits:
+    """Where a search turns back; a search that never did has seen everything."""
+
+    repeats: int = 0
+    """How often a task may be its own ancestor while nothing changes."""
+    length: int | None = None
+    """Most tasks in a network."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSetting:
+    """What all searches of one problem have in common."""
+
+    compiled: CompiledDomain
+    tasks: Sequence[Term]
+    new_world: Callable[[], World]
+    goal: CompiledMethod | None = None
+    depth: int | None = None
+    """Most decisions in one line of a search."""
+    notes: Notes | None = None
+    propose: Propose | None = None
+    reorder: Reorder | None = None
+
+
+class Search:
+    """One pass over the space of decompositions, which can be interrupted and goes on where it was."""
+
+    def __init__(
+        self,
+        setting: SearchSetting,
+        world: World,
+        limits: SearchLimits,
+        *,
+        reorder: Reorder | None = None,
+        costs: Costs | None = None,
+    ) -> None:
+        self.compiled = setting.compiled
+        self.world = world
+        self.notes = setting.notes
+        self.limits = limits
+        self.depth = setting.depth
+        self.propose = setting.propose
+        self.reorder = reorder or setting.reorder
+        self.costs = costs
+        self.nodes = 0
+        self.failures = 0
+        """How often it had to turn back."""
+        self.cut_by_depth = False
+        self.cut_by_length = False
+        self.decisions: list[SearchDecision] = []
+        self.opened: OpenTask | None = None
+        self._functions = Functions(
+            setting.compiled, world, setting.notes, setting.goal, None if costs is None else costs.charging
+        )
+        self._frames: list[Frame] = []
+        self._cells: dict[tuple[Term, Cell], Cell] = {}
+        self._visited: dict[tuple[Cell, int], float] = {}
+        """Networks with the states they were met in, and the least that had been paid then."""
+        self._pruned: list[OpenTask] = []
+        self._passed_on: list[OpenTask] = []
+        self._start = len(world.facts.trail)
+        self._network: Cell | None = self._push(setting.tasks, END)
+
+    @property
+    def found(self) -> bool:
+        """Return whether the tasks are done; then ``decisions`` says how."""
+        return self._network is END
+
+    @property
+    def exhausted(self) -> bool:
+        """Return whether there is nothing left to try."""
+        return self._network is None
+
+    def advance(self, nodes: int) -> None:
+        """Look at so many nodes, or fewer if the search ends."""
+        steps, last = self._functions.steps, self.nodes + nodes
+        network = self._network
+        while network is not None and network is not END and self.nodes < last:
+            self.nodes += 1
+            if self.opened is not None and self.opened.rest_length >= network.length:
+                self._close(network.length)
+            step = steps[network.task[0]]
+            values = None if step is None else step[0](network.task)
+            if step is not None and values is not None:
+                self.decisions.append(SearchDecision(step[1], network.task, values, 0))
+                network = network.rest
+                continue
+            if step is not None or not self._branch(network):
+                self.failures += 1
+            network = self._next()
+        self._network = network
+
+    def look_on(self) -> None:
+        """Go on after a plan was found, for one that costs less."""
+        self._close(0)
+        self._network = self._next()
+
+    def leave(self) -> None:
+        """Take back all changes of the state."""
+        self.world.facts.undo(self._start)
+
+    def ancestors(self) -> Iterator[Term]:
+        """Return the tasks that are being decomposed, innermost first."""
+        opened = self.opened
+        while opened is not None:
+            if not isinstance(opened.task[0], Own):
+                yield opened.task
+            opened = opened.previous
+
+    def recursion_may_matter(self) -> bool:
+        """Return whether a task that was cut as its own ancestor can be done at all: a deeper pass may help then."""
+        for opened in self._passed_on:
+            below: OpenTask | None = opened
+            while below is not None and not below.completed:
+                below.completed = True
+                below = below.previous
+        return any(opened.completed for opened in self._pruned)
+
+    def _push(self, tasks: Sequence[Term], rest: Cell) -> Cell:
+        for task in reversed(tasks):
+            key = (task, rest)
+            cell = self._cells.get(key)
+            if cell is None:
+                least = 0.0 if self.costs is None else self.costs.least(task) + rest.least
+                cell = self._cells[key] = Cell(task, rest, rest.length + 1, least)
+            rest = cell
+        return rest
+
+    def _close(self, length: int) -> None:
+        """Leave the ancestors that are done once the network is this short."""
+        while self.opened is not None and self.opened.rest_length >= length:
+            self.opened.completed = True
+            self.opened = self.opened.previous
+
+    def _branch(self, network: Cell) -> bool:
+        """Open a choice point for the first task and return True, unless it leads nowhere new."""
+        facts, paid = self.world.facts, 0.0 if self.costs is None else self.costs.paid
+        if self.costs is not None and paid + network.least >= self.costs.most:
+            return False
+        key = (network, facts.key)
+        if key in self._visited and self._visited[key] <= paid:
+            self._note_passed_on()
+            return False
+        if self._is_cut(network):
+            return False
+        self._visited[key] = paid
+        rest, changes = network.rest or END, len(facts.trail)
+        opened = OpenTask(network.task, rest.length, changes, len(self._frames), self.opened)
+        self._frames.append(
+            Frame(self._expansions(network.task), rest, opened, changes, len(self.decisions), key, paid)
+        )
+        return True
+
+    def _note_passed_on(self) -> None:
+        if self.opened is not None and not self.opened.passed_on:
+            self.opened.passed_on = True
+            self._passed_on.append(self.opened)
+
+    def _is_cut(self, network: Cell) -> bool:
+        limits = self.limits
+        if limits.length is not None and network.length > limits.length:
+            # Whoever meets this network in this search meets the same limit, so nothing is tainted.
+            self.cut_by_length = True
+            return True
+        if self.depth is not None and len(self.decisions) >= self.depth:
+            self.cut_by_depth = True
+            self._taint(-1)
+            return True
+        same = self._same_ancestors(network.task)
+        if len(same) <= limits.repeats:
+            return False
+        if self.notes is not None:
+            self.notes.loop(network.task)
+        self._pruned.extend(same)
+        self._taint(same[-1].frame)
+        return True
+
+    def _same_ancestors(self, task: Term) -> list[OpenTask]:
+        """Return the same task where it was met above in this very state, innermost first."""
+        found = []
+        opened, version = self.opened, len(self.world.facts.trail)
+        while opened is not None and opened.version == version:
+            if opened.task == task:
+                found.append(opened)
+            opened = opened.previous
+        return found
+
+    def _taint(self, frame: int) -> None:
+        if self._frames:
+            self._frames[-1].tainted = min(self._frames[-1].tainted, frame)
+
+    def _next(self) -> Cell | None:
+        """Return to the last choice point that has an expansion left, and return the network it leads to."""
+        while self._frames:
+            frame = self._frames[-1]
+            self.world.facts.undo(frame.mark)
+            del self.decisions[frame.decided :]
+            self.opened = frame.opened.previous
+            if self.costs is not None:
+                self.costs.paid = frame.paid
+            expansion = next(frame.expansions, None)
+            if expansion is not None:
+                source, values, subtasks, width = expansion
+                self.opened = frame.opened
+                if source is not None:
+                    self.decisions.append(SearchDecision(source, frame.key[0].task, values, width))
+                return self._push(subtasks, frame.rest)
+            self._drop(self._frames.pop())
+            self.failures += 1
+        self.leave()
+        return None
+
+    def _drop(self, frame: Frame) -> None:
+        """Remember a failure only if it did not hang on a cut further up."""
+        if frame.tainted < len(self._frames):
+            self._visited.pop(frame.key, None)
+            self._taint(frame.tainted)
+
+    def _expansions(self, task: Term) -> Iterator[Expansion]:
+        """Return the ways to do a task, each worked out when it is asked for."""
+        found: Iterator[Expansion] = chain.from_iterable([each(task) for each in self._functions.expanders[task[0]]])
+        if self.reorder is not None:
+            found = iter(self.reorder(task, list(found), self.world))
+        if self.notes is not None and not isinstance(task[0], Own) and task[0] not in self.compiled.methods:
+            self.notes.unknown(task)
+        return found if self.propose is None else self._or_proposed(task, found)
+
+    def _or_proposed(self, task: Term, found: Iterator[Expansion]) -> Iterator[Expansion]:
+        applies = False
+        for expansion in found:
+            applies = True
+            yield expansion
+        if not applies and self.propose is not None and not isinstance(task[0], Own):
+            yield from self.propose(task, self)

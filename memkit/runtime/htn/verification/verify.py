@@ -1,0 +1,431 @@
+"""Check a plan against domain and problem without any of the code that searches for plans.
+
+First the steps are carried out one by one, and the goal is looked at. Then it is asked whether the tasks decompose into
+exactly these steps, as a parser finds out whether a sentence has a derivation.
+
+Every task at every position of the plan keeps the positions at which it can end, and whoever waits for it is told of
+new ones (Earley 1970). Because the plan is given, the state at each position is known, so this works for recursion of
+any shape and needs no stack. A task that calls itself last is not told of every end of its successors one by one: the
+first that can do something with an end is told directly (Leo 1991), so such plans take linear time too. A variable that
+only subtasks name keeps its place until the first of them is to be done: a step finds its value in the plan.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, TypeVar
+
+from ..errors import HtnError, PlanError, counted, one_of
+from ..interface import Budget, Reason, Step
+from ..language.conditions import Condition, Literal, bound, condition_variables, conjuncts
+from ..language.domain import Domain, Problem
+from ..language.methods import Method, Ordering, computed_subtasks, done_before
+from ..language.objects import typed_objects
+from ..language.operators import Operator
+from ..language.terms import ROOT_TYPE, Members, Term, ground, is_variable, parse_term, term_text, variables_of
+from .evaluation import Binding, Impossible, StepState, arguments, holds, shortfall
+
+_UNBOUNDED = Budget(nodes=None, seconds=None)
+
+
+def read_plan(value: object) -> list[Step]:
+    """Return the steps of a plan given as texts, tuples, or mappings with ``name`` and ``args``."""
+    items = value.get("plan") if isinstance(value, Mapping) else value
+    if not isinstance(items, list | tuple):
+        raise PlanError("A plan is a list of steps, such as [{name: go, args: [home, shop]}].")
+    steps = []
+    for number, item in enumerate(items, 1):
+        try:
+            name, *args = parse_term(item)
+        except HtnError as error:
+            raise PlanError(f"Step {number}: {error}") from None
+        steps.append(Step(name, tuple(args)))
+    return steps
+
+
+def verify(
+    domain: Domain,
+    problem: Problem,
+    plan: Sequence[Step],
+    *,
+    decomposition: bool = True,
+    extra: Sequence[Method] = (),
+    budget: Budget | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Reason]:
+    """Return what is wrong with a plan; an empty list means that it is a solution.
+
+    ``extra`` are further methods that may be used, such as learned ones; with ``decomposition=False`` only the steps
+    are carried out. Where the ``budget`` is spent, the one reason has the code ``budget``, and the plan may be a
+    solution; nodes are ways to begin a task or to go on with it.
+    """
+    objects = typed_objects(domain, problem)
+    wrong = list(_execute(domain, problem, plan, objects))
+    if wrong or not decomposition:
+        return wrong
+    return Parser(domain, problem, plan, objects, extra, budget or _UNBOUNDED, clock).run()
+
+
+def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members) -> Iterator[Reason]:
+    operators = domain.steps
+    state = StepState(problem, objects)
+    for number, step in enumerate(plan, 1):
+        operator = operators.get(step.name)
+        fault = step_fault(operator, step, state, objects)
+        if operator is not None and fault is None:
+            try:
+                state.advance(operator, step)
+            except Impossible as error:
+                fault = str(error)
+        if fault is not None:
+            yield Reason("step", f"step {number}, {step}: {fault}", str(step))
+            return
+    for condition in problem.goal:
+        unmet = shortfall(condition, {}, state, ())
+        if unmet is not None:
+            yield Reason("goal", f"the goal is not reached: {unmet}", condition=str(condition))
+
+
+def step_fault(operator: Operator | None, step: Step, state: StepState, objects: Members) -> str | None:
+    """Return why a step cannot be taken in a state, or None."""
+    if operator is None:
+        return f"no operator is called {step.name}"
+    misfit = call_fault(operator, step, objects)
+    if misfit is not None:
+        return misfit[1]
+    unmet = unmet_condition(operator, step, state)
+    return None if unmet is None else unmet[1]
+
+
+def call_fault(operator: Operator, step: Step, objects: Members) -> tuple[str, str] | None:
+    """Return a code and words for why the arguments of a step do not fit its operator, or None where they do."""
+    if operator.any_arguments:
+        return None
+    if len(step.args) != len(operator.parameters):
+        return "arity", f"{step.name} takes {len(operator.parameters)} arguments, not {len(step.args)}"
+    for parameter, arg in zip(operator.parameters, step.args, strict=True):
+        if parameter.type != ROOT_TYPE and arg not in objects.get(parameter.type, {}):
+            return "type", f"{arg} is not {one_of(parameter.type)}"
+    return None
+
+
+def unmet_condition(operator: Operator, step: Step, state: StepState) -> tuple[str, str] | None:
+    """Return the first precondition that a step lacks, as text and in words, or None where it lacks none."""
+    binding = arguments(operator, step)
+    for condition in operator.preconditions:
+        words = shortfall(condition, binding, state, step.args)
+        if words is not None:
+            return str(bound(condition, binding)), words
+    return None
+
+
+Place = tuple[Term, int]
+_ROOT: Place = (("", "root"), 0)
+_LOOK_AT_CLOCK_EVERY = 256
+_Item = TypeVar("_Item")
+
+
+class _Stopped(Exception):
+    """Stop because the budget is spent."""
+
+
+class _Meter:
+    """Counts what is looked at, and stops at the bound."""
+
+    def __init__(self, budget: Budget, clock: Callable[[], float]) -> None:
+        self._budget, self._clock = budget, clock
+        self._end = None if budget.seconds is None else clock() + budget.seconds
+        self._count = 0
+
+    def each(self, items: Iterable[_Item]) -> Iterator[_Item]:
+        """Yield items, each of them counted."""
+        for item in items:
+            self._count += 1
+            if self._budget.nodes is not None and self._count > self._budget.nodes:
+                raise _Stopped(f"gave up after {counted(self._budget.nodes, 'node')}")
+            if self._end is not None and self._count % _LOOK_AT_CLOCK_EVERY == 0 and self._clock() >= self._end:
+                raise _Stopped(f"gave up after {self._budget.seconds:g} seconds")
+            yield item
+
+
+@dataclass(eq=False)
+class _Network:
+    """What the subtasks of one task have in common, however far they are done."""
+
+    owner: Place
+    before: Sequence[int] | None = None
+    """For each subtask those done before it, as bits; None where all stand in one line."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The types of variables that may still stand in subtasks."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A network of which some subtasks are done: how many of a line, or which, as bits."""
+
+    network: _Network
+    subtasks: tuple[Term, ...]
+    done: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether nothing is left to do."""
+        return self.done == (len(self.subtasks) if self.network.before is None else (1 << len(self.subtasks)) - 1)
+
+    def next(self) -> Iterator[tuple[Term, _Row]]:
+        """Yield each subtask that may come next, with the row after it."""
+        before, done = self.network.before, self.done
+        if before is None:
+            yield self.subtasks[done], _Row(self.network, self.subtasks, done + 1)
+            return
+        for position, subtask in enumerate(self.subtasks):
+            if not done >> position & 1 and before[position] & ~done == 0:
+                yield subtask, _Row(self.network, self.subtasks, done | 1 << position)
+
+    def bound(self, binding: Binding) -> _Row:
+        """Return the row with values in the place of variables."""
+        return _Row(self.network, tuple(ground(each, binding) for each in self.subtasks), self.done)
+
+
+def _begun(
+    owner: Place, subtasks: Sequence[Term], ordering: Ordering | None, kinds: Mapping[str, str] | None = None
+) -> _Row:
+    before = None if ordering is None else done_before(ordering, subtasks)
+    return _Row(_Network(owner, before, kinds or {}), tuple(subtasks))
+
+
+@dataclass
+class _Entry:
+    """A task at a position of the plan: where it can end, and the rows that wait for that."""
+
+    ends: dict[int, None] = field(default_factory=dict)
+    waiting: list[_Row] = field(default_factory=list)
+    told: Place | None = None
+    """Who is told of ends in the place of this task, once all that wait for it are known."""
+
+
+class Parser:
+    """Works through a plan from its first position to its last, the state moving along."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        problem: Problem,
+        plan: Sequence[Step],
+        objects: Members,
+        extra: Sequence[Method],
+        budget: Budget,
+        clock: Callable[[], float],
+    ) -> None:
+        """Set up; ``budget`` bounds what is looked at, and the time on ``clock``."""
+        self.operators = domain.steps
+        self.methods: dict[str, list[Method]] = {}
+        for method in (*domain.methods, *extra):
+            self.methods.setdefault(method.task, []).append(method)
+        self.root = _begun(_ROOT, problem.tasks, problem.ordering)
+        self.steps = plan
+        self.plan = [(step.name, *step.args) for step in plan]
+        self.objects = objects
+        self.state = StepState(problem, objects)
+        self.entries: dict[Place, _Entry] = {_ROOT: _Entry()}
+        self.agenda: list[deque[_Row]] = [deque() for _ in range(len(plan) + 1)]
+        self._meter = _Meter(budget, clock)
+        self.met: set[_Row] = set()
+        """Rows of networks without a fixed order met at this position; other orders lead to the same row."""
+
+    def run(self) -> list[Reason]:
+        """Return nothing if the tasks decompose into the plan, else how far they do, or that the budget is spent."""
+        tasks = ", ".join(term_text(task) for task in self.root.subtasks)
+        try:
+            furthest = self._furthest()
+        except _Stopped as stopped:
+            words = f"{stopped}: every step can be done, and whether methods decompose '{tasks}' into them is not known"
+            return [Reason("budget", words, tasks)]
+        if len(self.plan) in self.entries[_ROOT].ends:
+            return []
+        agree = f"they agree with the plan up to step {furthest}" if furthest else "not even the first step fits"
+        words = f"every step can be done, but no methods decompose '{tasks}' into these steps; {agree}"
+        return [Reason("decomposition", words, tasks)]
+
+    def _furthest(self) -> int:
+        """Work through the plan, and return the last position that some decomposition comes to."""
+        furthest = 0
+        self.agenda[0].append(self.root)
+        for position, rows in enumerate(self.agenda):
+            self.met.clear()
+            for row in self._meter.each(_taken(rows)):
+                furthest = position
+                self._proceed(row, position)
+            if position < len(self.plan):
+                self.state.advance(self.operators[self.steps[position].name], self.steps[position])
+        return furthest
+
+    def _proceed(self, row: _Row, position: int) -> None:
+        if row.network.before is not None:
+            if row in self.met:
+                return
+            self.met.add(row)
+        if row.is_complete:
+            self._end(row.network.owner, position)
+            return
+        for task, following in row.next():
+            for binding in self._values(task, row.network.kinds, position):
+                if binding:
+                    self._do(ground(task, binding), following.bound(binding), position)
+                else:
+                    self._do(task, following, position)
+
+    def _values(self, task: Term, kinds: Mapping[str, str], position: int) -> Iterator[Binding]:
+        """Yield values for the variables that are left in a task: those of the plan's step, or all that there are."""
+        names = variables_of(task)
+        if not names:
+            yield {}
+        elif task[0] not in self.operators:
+            yield from self._assigned(names, {}, kinds)
+        elif position < len(self.plan):
+            binding = _unified(task, self.plan[position], {})
+            # What occurs nowhere but in the plan is no object.
+            if binding is not None and all(
+                self._is_a(value, kinds.get(name, ROOT_TYPE)) and value in self.objects[ROOT_TYPE]
+                for name, value in binding.items()
+            ):
+                yield binding
+
+    def _do(self, task: Term, following: _Row, position: int) -> None:
+        """Go on with ``following`` wherever ``task``, begun here, can end."""
+        if task[0] in self.operators:
+            if position < len(self.plan) and self.plan[position] == task:
+                self.agenda[position + 1].append(following)
+            return
+        entry = self._entry(task, position)
+        entry.waiting.append(following)
+        for end in entry.ends:
+            self.agenda[end].append(following)
+
+    def _entry(self, task: Term, position: int) -> _Entry:
+        key = (task, position)
+        if key not in self.entries:
+            self.entries[key] = _Entry()
+            found = self._decompositions(task, position)
+            self.agenda[position].extend(_begun(key, subtasks, order, kinds) for subtasks, order, kinds in found)
+        return self.entries[key]
+
+    def _end(self, owner: Place, position: int) -> None:
+        entry = self.entries[owner if position == owner[1] else self._told(owner)]
+        if position not in entry.ends:
+            entry.ends[position] = None
+            self.agenda[position].extend(entry.waiting)
+
+    def _told(self, place: Place) -> Place:
+        """Return who is to be told that a task ended, where every end is an end of that one too.
+
+        Only for tasks that began further back: what else waits for a task comes while its first position is at work.
+        """
+        passed: dict[Place, None] = {}
+        while place not in passed:
+            entry = self.entries[place]
+            if entry.told is not None:
+                place = entry.told
+                break
+            passed[place] = None
+            owners = {row.network.owner if row.is_complete else None for row in entry.waiting}
+            owner = owners.pop() if len(owners) == 1 else None
+            if owner is None:
+                break
+            place = owner
+        for each in passed:
+            self.entries[each].told = place
+        return place
+
+    def _decompositions(
+        self, task: Term, position: int
+    ) -> Iterator[tuple[Sequence[Term], Ordering | None, Mapping[str, str]]]:
+        """Yield the subtasks of every way to do a task from here, their order, and the types of what is not bound."""
+        for method in self.methods.get(task[0], ()):
+            kinds = {p.name: p.type for p in method.variables}
+            binding = self._with_first_steps(method, self._head_binding(method, task[1:]), position)
+            for each in () if binding is None else self._bindings(method, binding, kinds, task[1:]):
+                if not callable(method.subtasks):
+                    yield [ground(step, each) for step in method.subtasks], method.ordering, kinds
+                    continue
+                given = computed_subtasks(self.state.ask(method.subtasks, task[1:]), method.name)
+                if given is not None:
+                    yield given, None, {}
+
+    def _head_binding(self, method: Method, args: Term) -> Binding | None:
+        if method.any_arguments:
+            return {}
+        if len(args) != len(method.head.args):
+            return None
+        binding = _unified(method.head.args, args, {})
+        fits = binding is not None and all(self._is_a(binding[p.name], p.type) for p in method.head.parameters)
+        return binding if fits else None
+
+    def _with_first_steps(self, method: Method, binding: Binding | None, position: int) -> Binding | None:
+        """Return a binding with what the plan says of the operators that a method begins with, None if it says no."""
+        if binding is None or callable(method.subtasks) or method.ordering is not None:
+            return binding
+        for at, subtask in enumerate(method.subtasks, position):
+            if subtask[0] not in self.operators:
+                break
+            binding = _unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
+            if binding is None:
+                return None
+        # What occurs nowhere but in the plan is no object.
+        return binding if all(value in self.objects[ROOT_TYPE] for value in binding.values()) else None
+
+    def _is_a(self, value: Any, kind: str) -> bool:
+        return kind == ROOT_TYPE or value in self.objects.get(kind, {})
+
+    def _bindings(self, method: Method, binding: Binding, kinds: Mapping[str, str], args: Term) -> Iterator[Binding]:
+        """Yield every extension of a binding under which the method's preconditions hold now."""
+        rows: list[Binding] = [binding]
+        left = list(conjuncts(method.preconditions))
+        while left and rows:
+            condition = min(left, key=lambda each: _cost(each, rows[0]))
+            left = [each for each in left if each is not condition]
+            rows = [wider for row in rows for wider in self._meter.each(self._satisfied(condition, row, args, kinds))]
+        for row in rows:
+            if all(self._is_a(row[name], kind) for name, kind in kinds.items() if name in row):
+                yield row
+
+    def _satisfied(self, condition: Condition, row: Binding, args: Term, kinds: Mapping[str, str]) -> Iterable[Binding]:
+        if isinstance(condition, Literal) and condition.positive:
+            return self.state.matches(condition.atom, row)
+        rows = self._assigned(condition_variables(condition), row, kinds)
+        return (wider for wider in rows if holds(condition, wider, self.state, args))
+
+    def _assigned(self, names: Iterable[str], row: Binding, kinds: Mapping[str, str]) -> Iterator[Binding]:
+        """Yield the row with every unbound variable set to every object of its type in turn."""
+        free = [name for name in dict.fromkeys(names) if name not in row]
+        members = (self.objects.get(kinds.get(name, ROOT_TYPE), {}) for name in free)
+        for values in self._meter.each(product(*members)):
+            yield {**row, **dict(zip(free, values, strict=True))}
+
+
+def _taken(rows: deque[_Row]) -> Iterator[_Row]:
+    """Yield the first of the rows as long as there are any; more may come meanwhile."""
+    while rows:
+        yield rows.popleft()
+
+
+def _unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
+    """Return a binding with what else makes a pattern the same as a term, None where nothing does."""
+    if len(pattern) != len(term):
+        return None
+    wider = dict(binding)
+    for wanted, part in zip(pattern, term, strict=True):
+        if (wider.setdefault(wanted, part) if is_variable(wanted) else wanted) != part:
+            return None
+    return wider
+
+
+def _cost(condition: Condition, row: Binding) -> tuple[bool, int]:
+    """Return what to look at first: tests, then facts that bind few variables, then what holds of many objects."""
+    unbound = sum(name not in row for name in dict.fromkeys(condition_variables(condition)))
+    finds = isinstance(condition, Literal) and condition.positive
+    return unbound > 0 and not finds, unbound
