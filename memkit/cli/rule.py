@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 from memkit.cli.output import Front, MemkitCommand
@@ -21,4 +19,4 @@ def rule(front: Front, code: str | None) -> None:
         front.answer({"rules": rules}, [f"{each.code}  {each.name:28} {each.what}" for each in RULES.values()])
     else:
         found, page = explain_rule(code)
-        front.answer(asdict(found), page.rstrip("\n"))
+        front.answer(found.told(), page.rstrip("\n"))

@@ -16,17 +16,16 @@ from typing import Any
 
 from memkit import __version__
 from memkit.errors import MemkitError
-from memkit.lint.interface import Edit, Finding
-from memkit.lint.suppressions import Suppression
+from memkit.lint.interface import Edit, Finding, Suppression
 from memkit.store.files import whole_file
 from memkit.store.layout import cache_folder
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_DECIDING = (
-    ".", "lint", "lint/planning", "lint/security", "store", "runtime/guard", "policies", "skills", "runtime/memory",
-    "runtime/htn", "hddl", "learned", "data/schemas",
-)  # fmt: skip
-"""The folders whose code decides what is found."""
+_UNDECIDING = frozenset(
+    """__pycache__ cli drawing embeddings equivalence evolution evolve generate interchange llm loop pytest_plugin
+    review sandbox templates testing use_cases""".split()  # noqa: SIM905
+)
+"""Folders of whose code lint runs nothing; any other one may decide what is found, wherever it moves."""
 
 
 class LintCache:
@@ -70,14 +69,17 @@ def digest(content: bytes) -> str:
 
 
 def program_key() -> str:
-    """Return what changes with every release and every edit of the code that decides."""
+    """Return what changes with every release and every edit of the code that may decide what is found."""
     parts = [__version__]
-    for folder in _DECIDING:
-        with os.scandir(_PACKAGE / folder) as entries:
+    folders = [_PACKAGE]
+    for folder in folders:
+        with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 if entry.name.endswith((".py", ".json")):
                     about = entry.stat()
-                    parts.append(f"{folder}/{entry.name}:{about.st_size}:{about.st_mtime_ns}")
+                    parts.append(f"{entry.path}:{about.st_size}:{about.st_mtime_ns}")
+                elif entry.name not in _UNDECIDING and entry.is_dir():
+                    folders.append(Path(entry.path))
     return digest("\n".join(parts).encode())
 
 

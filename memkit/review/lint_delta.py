@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memkit.errors import MemkitError
-from memkit.lint.interface import LintReport
-from memkit.lint.rules import RULES, chosen_codes
+from memkit.lint.files import sources_of_store
+from memkit.lint.interface import LintReport, Selection
+from memkit.lint.rules import RULES
 from memkit.lint.run import lint
-from memkit.lint.sources import sources_of_store
 from memkit.review.file_changes import KINDS
 from memkit.review.review import LintDelta, LintFinding
 from memkit.review.sides import LINK, Side
 from memkit.store.layout import MANIFEST
 
 _FOLDERS = tuple(f"{folder}/" for folder in KINDS)
-_OTHERS = frozenset({"MKA005"})
+_OTHERS = ("MKA005",)
 """Rules that need every shard; of unchanged ones nothing is laid out, and fsck asks this of all of them."""
 
 
@@ -59,7 +59,7 @@ def _found(side: Side, shards: Sequence[str], earlier: Mapping[str, bytes] | Non
         root = Path(folder).resolve()
         _lay_out(side, [path for path in side.files if _is_checked(path) or path in shards], root)
         sources = list(sources_of_store(root))
-        report = lint(sources, chosen_codes(ignore=_OTHERS), root, since=since, earlier=earlier, cached=False)
+        report = lint(sources, Selection(ignore=_OTHERS), root, since=since, earlier=earlier, cached=False)
         return [_plain(report, place) for place in range(len(report.findings))]
 
 

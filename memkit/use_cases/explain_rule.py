@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memkit.lint.interface import Rule
-from memkit.lint.pages import rule_page
+from memkit.lint.reports import rule_page
 from memkit.lint.rules import get_rule
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memkit.errors import NegativeAnswer, UsageError
-from memkit.lint.security.check import Danger, skill_dangers
+from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.skills.changes import skill_changes, version_key
 from memkit.skills.sheet_file import SheetFile, open_sheet
 from memkit.skills.sheet_import import Reading, is_same, sheet_name, skill_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memkit.lint import cache, yaml_files
+from memkit.lint import cache, rules
 from memkit.lint.rules import RULES
 from memkit.store.git import Git
 from memkit.store.head import head_id
@@ -35,8 +35,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which files are checked anew."""
     names: list[str] = []
-    check = yaml_files.check_file
-    monkeypatch.setattr(yaml_files, "check_file", lambda *of: (names.append(of[0].path.name), check(*of))[1])
+    check = rules.check_file
+    monkeypatch.setattr(rules, "check_file", lambda *of: (names.append(of[0].path.name), check(*of))[1])
     return names
 
 
@@ -168,7 +168,7 @@ def test_a_clean_run_from_the_cache_loads_no_parser(store: Path, put: Put) -> No
         "git",
         "jinja2",
         "memkit.runtime.guard.core",
-        "memkit.lint.yaml_files",
+        "memkit.lint.rules",
         "difflib",
         "subprocess",
     }

@@ -8,8 +8,8 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.stores import store_if_any
-from memkit.lint.formats.text import text_report
 from memkit.lint.interface import Finding, LintReport
+from memkit.lint.reports import text_report
 from memkit.lint.rules import RULES
 from memkit.use_cases.check_domain import check_domain
 
