@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.errors import PolicySetError
-from memkit.runtime.guard.policy import policy_faults
+from memkit.runtime.guard.core import Guard, policy_faults
+from memkit.runtime.guard.interface import PolicySetError
 from memkit.store.kind import Kind
 from memkit.store.layout import NAME, require_inside
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion

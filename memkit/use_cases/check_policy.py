@@ -9,7 +9,7 @@ from typing import Any
 
 from memkit.policies.files import FOLDER, PolicySet, load_set
 from memkit.runtime.guard.core import Call, Verdict
-from memkit.runtime.guard.grounds import Ground, find_grounds
+from memkit.runtime.guard.proof import Ground, find_grounds
 
 
 @dataclass(frozen=True)

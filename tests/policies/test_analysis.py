@@ -16,8 +16,8 @@ from memkit.policies.analysis.conflicts import DangerousTool, find_conflicts
 from memkit.policies.analysis.findings import Conflict
 from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.languages import NUMBER, find_text, glob_pattern, language
+from memkit.runtime.guard.checks import glob_test
 from memkit.runtime.guard.core import Call, Guard
-from memkit.runtime.guard.globs import glob_test
 from memkit.runtime.guard.interface import contribution, strength
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from memkit.lint.families.skills import OTHER, PLACE, SKILL, code_spans, is_shell_tool
 from memkit.lint.interface import Checked, Collection, Finding, Rule
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.errors import PolicySetError
 from memkit.runtime.guard.interface import Finding as Verdict
+from memkit.runtime.guard.interface import PolicySetError
 from memkit.store.yaml import KeyPath
 
 K1, B = 1.5, 0.75

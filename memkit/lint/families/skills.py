@@ -9,7 +9,7 @@ from typing import Any
 
 from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import Checked, Finding, Rule
-from memkit.runtime.guard.shell_view import read_shell
+from memkit.runtime.guard.shell import read_shell
 from memkit.skills.skill import skill_findings
 
 PLACE = "skills/walk.yaml"

@@ -15,12 +15,10 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from memkit.policies.analysis.languages import Language, escaped, glob_pattern, language
-from memkit.runtime.guard.checks import Check
-from memkit.runtime.guard.conditions import compile_condition
-from memkit.runtime.guard.globs import has_wildcards, literal_head
+from memkit.runtime.guard.checks import Check, has_wildcards, literal_head, text_of
 from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.match import compile_condition
 from memkit.runtime.guard.regex import Anchor, Chars, Node, Sequence, parse_regex
-from memkit.runtime.guard.texts import text_of
 
 SURE, POSSIBLE = "sure", "possible"
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memkit.policies.analysis.alphabet import NEWLINE, WORDY, representatives
-from memkit.runtime.guard.automaton import Automaton, State, compile_regex
-from memkit.runtime.guard.errors import PolicySetError
-from memkit.runtime.guard.regex import Chars
+from memkit.runtime.guard.interface import PolicySetError
+from memkit.runtime.guard.regex import Automaton, Chars, State, compile_regex
 
 MAX_CONFIGURATIONS = 3_000
 """So many places are visited before the answer is that nobody knows."""

@@ -32,8 +32,8 @@ from memkit.policies.analysis.languages import TooComplex, find_text
 from memkit.policies.analysis.numbers import sample_numbers
 from memkit.policies.analysis.plain import constant, plain_values, written
 from memkit.policies.analysis.views import glob_sample, guesses
+from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.interface import JSON
-from memkit.runtime.guard.texts import text_of
 
 TOO_LARGE = "the conditions are too large to look through"
 _ORDINARY = ("x", "a b", "0", "1", "/tmp/x", "ls", "")

@@ -28,9 +28,8 @@ from memkit.policies.export.interface import (
     state_of,
     without_verdict,
 )
-from memkit.runtime.guard.globs import has_wildcards
+from memkit.runtime.guard.checks import has_wildcards, text_of
 from memkit.runtime.guard.interface import JSON
-from memkit.runtime.guard.texts import text_of
 from memkit.terminal import one_line
 
 ACTIONS: Mapping[str, Sequence[str]] = {

@@ -22,8 +22,8 @@ from memkit.policies.export.interface import (
     state_of,
     without_verdict,
 )
-from memkit.runtime.guard.conditions import compile_condition
 from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.match import compile_condition
 from memkit.terminal import one_line
 
 OWN_TOOLS: Mapping[str, tuple[str, ...]] = {

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.interface import JSON
 from memkit.runtime.guard.shell import SYNONYMS
-from memkit.runtime.guard.texts import text_of
 
 _MOST = 400
 """Patterns of one condition; a settings file is read by people too."""

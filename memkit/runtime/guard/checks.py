@@ -1,4 +1,4 @@
-"""Compiled conditions and how their answers combine.
+"""What conditions are made of: how values of a call are read and shown, globs, and answers that combine.
 
 Answers are three-valued: a view that cannot read its text answers "unknown", and unknown survives ``any``, ``all`` and
 ``not`` so that it reaches the policy, which counts it as a match when it is hard.
@@ -6,11 +6,77 @@ Answers are three-valued: a view that cannot read its text answers "unknown", an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import fnmatch
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from .errors import Path
-from .interface import JSON, Outcome
+from .interface import JSON, Outcome, Path
+
+_SHOWN = 60
+_LISTED = 6
+
+
+def text_of(value: JSON) -> str | None:
+    """Return the text a string condition looks at, or ``None`` where a value has none.
+
+    Numbers and booleans read as in JSON, so that a call cannot slip past by changing a type. A list reads as the
+    command line it would be.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, (list, tuple)):
+        return shlex.join(text_of(item) or "" for item in value)
+    return None
+
+
+def shown(text: str | None) -> str:
+    """Return text of a call for a reason: shortened, on one line, control characters escaped."""
+    if text is None:
+        return "the value"
+    safe = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: _SHOWN + 1])
+    return safe if len(text) <= _SHOWN else f"{safe[:_SHOWN]}…"
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text as a set; a long list of words reads best as prose."""
+    return frozenset(text.split())
+
+
+def bracketed(values: Iterable[JSON]) -> str:
+    """Return values as people write a list: ``[rm, shred, dd]``; a long one is cut."""
+    texts = [text_of(value) or "" for value in values]
+    rest = [f"… {len(texts)} in all"] if len(texts) > _LISTED else []
+    return f"[{', '.join(texts[:_LISTED] + rest)}]"
+
+
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def has_wildcards(pattern: str) -> bool:
+    """Return whether a pattern can match more than its own text."""
+    return _WILDCARD.search(pattern) is not None
+
+
+def literal_head(pattern: str) -> str:
+    """Return the text before the first wildcard."""
+    return _WILDCARD.split(pattern, maxsplit=1)[0]
+
+
+@lru_cache(maxsize=4096)
+def glob_test(pattern: str) -> Callable[[str], bool]:
+    """Return a matcher for one glob, in time bounded by text times pattern."""
+    if not has_wildcards(pattern):
+        return pattern.__eq__
+    compiled = re.compile(fnmatch.translate(pattern))
+    return lambda text: compiled.match(text) is not None
+
 
 NO = Outcome(False)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from .shell_quotes import read_document, read_double_bracket, read_word, skip_brackets
 from .shell_words import (
     ASSIGNED,
     BLANK,
@@ -22,6 +21,10 @@ from .shell_words import (
     Spelling,
     Word,
     literal,
+    read_document,
+    read_double_bracket,
+    read_word,
+    skip_brackets,
 )
 
 _LEADERS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "}", "fi", "done", "esac"})

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from .checks import NO, Check, first_of
-from .errors import Path, PolicySetError
-from .globs import glob_test
-from .interface import JSON, Outcome
-from .shell_code import INTERPRETER, strings_of
-from .shell_view import Command, ShellView, read_shell
+from .checks import NO, Check, bracketed, first_of, glob_test, shown, words_of
+from .interface import JSON, Outcome, Path, PolicySetError
+from .shell import Command, ShellView, read_shell
 from .shell_words import SYNTAX, Word, literal
+from .shell_wrappers import INTERPRETER, strings_of
 from .sql_text import SqlView, Statement, read_sql
-from .texts import bracketed, shown, words_of
 
 _CLIENTS = words_of(
     "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
-from .texts import words_of
+from .checks import words_of
 
 _MAX_TEXT = 200_000
 _MAX_NESTED = 3

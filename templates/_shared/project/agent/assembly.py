@@ -13,8 +13,7 @@ from agent.journalled_toolbox import JournalledToolbox
 from agent.offered import OfferedTools
 from agent.settings import Settings
 from evolve.core import EvolutionarySearcher, fitness_mean_squared_error
-from guard.core import Guard
-from guard.errors import PolicySetError
+from guard.core import Guard, PolicySetError
 from htn.core import HTNPlanner
 from loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals
 from memory.archive import ArchivalStore
