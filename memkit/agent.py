@@ -13,7 +13,7 @@ from typing import Any
 from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
 from memkit.agent_session import AgentSession, Place
 from memkit.errors import UsageError
-from memkit.policies.recorded_calls import recordable
+from memkit.policies.verdict_diff import recordable
 from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.runtime.guard.core import Judge
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method

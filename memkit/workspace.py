@@ -23,7 +23,7 @@ from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
 if TYPE_CHECKING:
     from memkit.embeddings.local import LocalEmbedder
     from memkit.embeddings.nearest import NearestIndex
-    from memkit.interchange.machine import Machine
+    from memkit.interchange.memkit import Machine
     from memkit.llm.patience import Patience
     from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
@@ -257,7 +257,7 @@ class Workspace:
     @property
     def machine(self) -> Machine:
         """Return what this machine alone holds on people."""
-        from memkit.interchange.machine import Machine
+        from memkit.interchange.memkit import Machine
         from memkit.runtime.memory.recall import RecallMemory
         from memkit.store.checkpoints import Checkpoints
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.review.formats.data import difference_data
-from memkit.review.formats.text import difference_lines
 from memkit.review.interface import Difference
+from memkit.review.text import difference_data, difference_lines
 from memkit.store.layout import find_store
 from memkit.use_cases.compare_commits import compare_commits
 

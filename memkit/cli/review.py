@@ -9,11 +9,9 @@ import click
 from memkit.cli.diff import SHOWN, warnings
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.review.formats.data import review_data
-from memkit.review.formats.markdown import markdown
-from memkit.review.formats.page import page
-from memkit.review.formats.text import review_lines
-from memkit.review.review import Review
+from memkit.review.interface import Review
+from memkit.review.pages import markdown, page
+from memkit.review.text import review_data, review_lines
 from memkit.store.files import write_whole
 from memkit.store.layout import find_store
 from memkit.use_cases.review_commits import review_commits

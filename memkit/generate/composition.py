@@ -18,7 +18,7 @@ from memkit.generate.quoting import as_json
 from memkit.generate.releases import Releases, installed_releases
 from memkit.generate.source import RELEASES, TESTING, digest_of, files_of
 from memkit.generate.targets import QUESTIONS, Target, questions_of
-from memkit.skills import kebab_case
+from memkit.skills.sheet import kebab_case
 
 COMPILED = "agent/compiled"
 SERVER = "tests/model_server"

@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any
 
 from memkit.errors import UsageError
+from memkit.interchange.containers import BOM, is_json_lines, is_sqlite, numbered_objects, tables, whole_document
 from memkit.interchange.interface import Reader, Source
-from memkit.interchange.json_text import BOM, is_json_lines, numbered_objects, whole_document
-from memkit.interchange.sqlite_file import is_sqlite, tables
 from memkit.runtime.memory.interface import Reason
 
 FORMATS: Mapping[str, str] = {
@@ -18,7 +17,7 @@ FORMATS: Mapping[str, str] = {
     "mem0": "memkit.interchange.mem0:Mem0Reader",
     "letta": "memkit.interchange.letta:LettaReader",
     "langgraph": "memkit.interchange.langgraph:LangGraphReader",
-    "claude": "memkit.interchange.claude:ClaudeReader",
+    "claude": "memkit.interchange.markdown:ClaudeReader",
     "markdown": "memkit.interchange.markdown:MarkdownReader",
 }
 """Name → ``module:Class``, imported when asked for."""

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.interchange.found import foreign
-from memkit.interchange.interface import Item, Source, Unfit, Wishes
-from memkit.interchange.json_text import Line, objects, parsed_object
-from memkit.interchange.sqlite_file import is_sqlite, opened_table
+from memkit.interchange.containers import Line, is_sqlite, objects, opened_table, parsed_object
+from memkit.interchange.interface import Item, Source, Unfit, Wishes, foreign
 from memkit.runtime.memory.interface import Reason
 from memkit.runtime.memory.record import JSON
 

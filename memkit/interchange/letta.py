@@ -12,11 +12,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.interchange.folder import pages
+from memkit.interchange.containers import whole_document
 from memkit.interchange.interface import Item, Passed, Source, Wishes
-from memkit.interchange.json_text import whole_document
-from memkit.interchange.markdown import memory
-from memkit.interchange.markdown_lists import Bullet, read_lists
+from memkit.interchange.markdown import Bullet, memory, pages, read_lists
 
 LEFT = {
     "messages": "Conversations are no facts.",

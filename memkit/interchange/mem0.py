@@ -7,10 +7,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from memkit.interchange.found import foreign
-from memkit.interchange.interface import Item, Passed, Source, Unfit, Wishes
-from memkit.interchange.json_text import objects
-from memkit.interchange.sqlite_file import is_sqlite, opened_table
+from memkit.interchange.containers import is_sqlite, objects, opened_table
+from memkit.interchange.interface import Item, Passed, Source, Unfit, Wishes, foreign
 from memkit.runtime.memory.interface import Reason
 from memkit.runtime.memory.record import JSON
 

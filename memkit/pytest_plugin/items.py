@@ -9,8 +9,7 @@ import pytest
 
 from memkit.errors import MemkitError, UsageError
 from memkit.policies.files import load_policies, load_policy
-from memkit.policies.proving import find_orphans
-from memkit.policies.tables import load_table
+from memkit.policies.proving import find_orphans, load_table
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import Finding
 from memkit.runtime.guard.proof import Case, TestResult, cases_of, guard_of_one

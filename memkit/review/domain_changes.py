@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.review.interface import Change
-from memkit.review.quoting import quoted, value
-from memkit.review.versions import list_changes, reworded
-from memkit.skills.alignment import edits
+from memkit.review.wording import list_changes, quoted, reworded, value
+from memkit.skills.changes import edits
 
 Data = Mapping[str, Any]
 _MAPPINGS = {"types": "type", "predicates": "predicate", "constants": "constant", "objects": "object", "tasks": "task"}

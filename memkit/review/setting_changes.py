@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.review.interface import Change
-from memkit.review.quoting import quoted, value
-from memkit.review.versions import reworded
+from memkit.review.wording import quoted, reworded, value
 from memkit.store.config import DEFAULTS, flat
 
 Data = Mapping[str, Any]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.review.file_changes import KINDS
+from memkit.review.difference import KINDS
 from memkit.review.interface import Change
 from memkit.skills.changes import version_key
 from memkit.store.bump import Part, bumped, next_version

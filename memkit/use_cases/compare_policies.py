@@ -7,9 +7,16 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.policies.files import FOLDER
-from memkit.policies.policy_set import PolicySet, policies_at, policies_in, policies_where_parted
-from memkit.policies.recorded_calls import Replay, replay
-from memkit.policies.verdict_diff import VerdictComparison, compare_verdicts
+from memkit.policies.verdict_diff import (
+    PolicySet,
+    Replay,
+    VerdictComparison,
+    compare_verdicts,
+    policies_at,
+    policies_in,
+    policies_where_parted,
+    replay,
+)
 from memkit.store.audit import AuditLog
 from memkit.store.git import Git
 from memkit.store.layout import state_folder

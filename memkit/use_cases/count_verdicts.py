@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memkit.errors import NotFound
 from memkit.policies.files import FOLDER
-from memkit.policies.usage import Usage, usages
+from memkit.policies.overview import Usage, usages
 from memkit.store.layout import checked_name
 from memkit.store.schema import suggestion
 from memkit.workspace import Workspace

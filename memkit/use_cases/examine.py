@@ -18,7 +18,7 @@ from memkit.runtime.memory.errors import ArchiveError
 from memkit.runtime.memory.sealing import clear_lines
 from memkit.runtime.memory.tokens import counter
 from memkit.sandbox import SandboxUnavailable, available, usable_runtime
-from memkit.skills import load_skills
+from memkit.skills.skill import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
 from memkit.store.session_repair import damaged_sessions

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from memkit.errors import NotFound
-from memkit.interchange.machine import KINDS
+from memkit.interchange.memkit import KINDS
 from memkit.runtime.memory.lines import encode_data
 from memkit.runtime.memory.record import JSON, is_sealed
 from memkit.workspace import Workspace

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
+from memkit.policies.export import Export, PolicyData
 from memkit.policies.export.cedar import to_cedar
 from memkit.policies.export.claude_code import to_claude_code
-from memkit.policies.export.interface import Export, PolicyData
 from memkit.policies.files import FOLDER, load_policies
 from memkit.store.files import write_whole
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.skills import agent_skill, kebab_case, load_named_skill, sheet_problems
-from memkit.skills.sheet import left_out
+from memkit.skills.sheet import agent_skill, kebab_case, left_out, sheet_problems
+from memkit.skills.skill import load_named_skill
 from memkit.store.files import write_whole
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.policies.files import FOLDER, load_policies
-from memkit.policies.search import FoundPolicy, search_policies
+from memkit.policies.overview import FoundPolicy, search_policies
 
 
 def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:

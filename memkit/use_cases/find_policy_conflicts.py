@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.policies.analysis.conflicts import DangerousTool, find_conflicts
-from memkit.policies.analysis.findings import Analysis
+from memkit.policies.analysis.conflicts import Analysis, DangerousTool, find_conflicts
 from memkit.policies.files import FOLDER, PolicyFile, load_policies
 from memkit.store.config import load_settings
 

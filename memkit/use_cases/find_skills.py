@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.skills import Found, load_skills, search_skills
+from memkit.skills.procedures import Found, search_skills
+from memkit.skills.skill import load_skills
 
 
 def find_skills(root: Path, query: str, limit: int = 5) -> list[Found]:

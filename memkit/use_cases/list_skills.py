@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.skills import Skill, load_skills
+from memkit.skills.skill import Skill, load_skills
 
 
 def list_skills(root: Path) -> list[Skill]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import MutationReport, mutate
-from memkit.policies.proving import SetProof, TableResult
-from memkit.policies.tables import TableCase
+from memkit.policies.proving import SetProof, TableCase, TableResult
 from memkit.runtime.guard.interface import contribution, strength
 
 

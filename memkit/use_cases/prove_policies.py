@@ -7,8 +7,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault
 from memkit.policies.files import FOLDER, get_policy, load_policies
-from memkit.policies.proving import SetProof, prove_set
-from memkit.policies.tables import TABLES, load_tables
+from memkit.policies.proving import TABLES, SetProof, load_tables, prove_set
 
 
 def prove_policies(root: Path, names: Sequence[str] = ()) -> SetProof:

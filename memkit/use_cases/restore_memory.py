@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from memkit.errors import NegativeAnswer
+from memkit.interchange.containers import numbered_objects
 from memkit.interchange.interface import Source, Unfit
-from memkit.interchange.json_text import numbered_objects
-from memkit.interchange.machine import KINDS, problem
+from memkit.interchange.memkit import KINDS, problem
 from memkit.runtime.memory.interface import Reason
 from memkit.runtime.memory.masking import masked
 from memkit.runtime.memory.record import JSON

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.review.assessment import assess
+from memkit.review.assessment import assess, changed_verdicts, lint_delta
 from memkit.review.difference import changed_paths, difference
-from memkit.review.lint_delta import lint_delta
-from memkit.review.review import Review
+from memkit.review.interface import Review
 from memkit.review.sides import sides_of
-from memkit.review.verdicts import changed_verdicts
 from memkit.use_cases.compare_commits import opener
 
 

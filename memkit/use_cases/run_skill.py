@@ -13,12 +13,9 @@ from memkit.agent import Parts, ReferenceAgent
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.loop.bound import AnsweredErrors
 from memkit.runtime.loop.interface import Approval, ToolSpec
-from memkit.skills.following import COMPLETED, Step, follow
-from memkit.skills.instructions import instructions
-from memkit.skills.request import Request, filled_steps
+from memkit.skills.running import COMPLETED, REFUSED, Request, SkillRun, Step, filled_steps, follow, instructions
 from memkit.skills.runs import SUCCEEDED, OpenRun, Run, statistics, steps_digest
 from memkit.skills.skill import Skill, load_named_skill
-from memkit.skills.skill_run import REFUSED, SkillRun
 from memkit.store.schema import suggestion
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace

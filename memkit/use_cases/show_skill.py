@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.skills import Skill, load_named_skill
+from memkit.skills.skill import Skill, load_named_skill
 
 
 def show_skill(root: Path, name: str) -> Skill:

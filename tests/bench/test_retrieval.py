@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from conversations import conversations
 
-from memkit.bench.datasets import load_dataset
-from memkit.bench.interface import Dialogue, Question
-from memkit.bench.measure import measure
-from memkit.bench.modes import MEANING, MODES, RECIPES, ranker
+from memkit.bench.datasets import Dialogue, Question, load_dataset
+from memkit.bench.measure import MEANING, MODES, RECIPES, measure, ranker
 from memkit.cli import bench as command
 from memkit.cli.main import run
 from memkit.runtime.memory.conversation import Recipe, Utterance

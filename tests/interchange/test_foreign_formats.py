@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of, open_reader
 from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
-from memkit.interchange.markdown_lists import read_lists
+from memkit.interchange.markdown import read_lists
 
 Memkit = Callable[..., dict[str, Any]]
 DATA = Path(__file__).parent / "data"

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_strategies import SHELL_RM, SHELL_RM_RF, Data, calls, policy, rich_conditions, rich_policies, values, words
 
-from memkit.policies.analysis.conflicts import DangerousTool, find_conflicts
-from memkit.policies.analysis.findings import Conflict
+from memkit.policies.analysis.conflicts import Conflict, DangerousTool, find_conflicts
 from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.languages import NUMBER, find_text, glob_pattern, language
 from memkit.runtime.guard.checks import glob_test

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.skills.alignment import edits
-from memkit.skills.changes import skill_changes, version_key
+from memkit.skills.changes import edits, skill_changes, version_key
 from memkit.skills.skill import Change, Check, Example, Generated, Skill
 
 TEA = Skill(

@@ -15,10 +15,9 @@ from memkit.cli.main import run
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.memory.recall import Turn
-from memkit.skills.draft import draft_text
-from memkit.skills.request import placeholders
+from memkit.skills.draft import Asked, Call, draft_text, worked
+from memkit.skills.running import placeholders
 from memkit.skills.skill import load_skill, read_skill, skill_findings
-from memkit.skills.worked import Asked, Call, worked
 from memkit.store.yaml import load_yaml
 
 

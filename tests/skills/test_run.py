@@ -16,8 +16,7 @@ import yaml
 
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer
-from memkit.skills.following import follow
-from memkit.skills.request import Request
+from memkit.skills.running import Request, follow
 from memkit.use_cases.run_skill import run_skill
 from memkit.workspace import open_workspace
 

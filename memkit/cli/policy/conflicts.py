@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.policies.analysis.findings import Conflict
-from memkit.policies.calls import call_data, check_line
+from memkit.policies.analysis.conflicts import Conflict
+from memkit.policies.verdict_diff import call_data, check_line
 from memkit.terminal import counted
 from memkit.use_cases.find_policy_conflicts import PolicyConflicts, find_policy_conflicts
 

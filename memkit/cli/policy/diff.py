@@ -10,10 +10,7 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.policies.calls import call_data, check_line
-from memkit.policies.policy_set import PolicySet
-from memkit.policies.recorded_calls import Replay
-from memkit.policies.verdict_diff import VerdictChange
+from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange, call_data, check_line
 from memkit.terminal import counted
 from memkit.use_cases.compare_policies import PolicyComparison, compare_policies, compare_policy_folders
 

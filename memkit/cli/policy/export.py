@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.policies.export.interface import ExportedPolicy
+from memkit.policies.export import ExportedPolicy
 from memkit.use_cases.export_policies import FORMATS, LOSSES, ExportedPolicies, Losses, export_policies
 
 _SAID = {

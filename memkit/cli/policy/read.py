@@ -8,7 +8,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand
 from memkit.policies.files import PolicyFile
-from memkit.policies.usage import Usage
+from memkit.policies.overview import Usage
 from memkit.runtime.guard.interface import EFFECTS
 from memkit.terminal import one_line
 from memkit.use_cases.count_verdicts import count_verdicts

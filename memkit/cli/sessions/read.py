@@ -11,7 +11,7 @@ from memkit.cli.memory.options import record_line, user_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.sessions.words import Session, card_data, card_line
 from memkit.runtime.memory.recall import Turn
-from memkit.skills.worked import read_call
+from memkit.skills.draft import read_call
 from memkit.terminal import one_line
 from memkit.use_cases.search_sessions import search_sessions
 from memkit.use_cases.show_session import SessionAccount, show_session

@@ -10,7 +10,7 @@ import click
 
 from memkit.cli.file_history import detached_findings
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.skills import PROFILES
+from memkit.skills.sheet import PROFILES
 from memkit.terminal import one_line
 from memkit.use_cases.export_skill import export_skill
 from memkit.use_cases.import_skill import ImportedSkill, import_skill

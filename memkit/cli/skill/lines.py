@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memkit.skills import Skill
+from memkit.skills.skill import Skill
 from memkit.terminal import one_line
 
 

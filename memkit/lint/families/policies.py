@@ -9,7 +9,7 @@ from memkit.errors import UsageError
 from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import Checked, Collection, Finding, Rule
 from memkit.policies.files import policy_findings
-from memkit.policies.tables import load_table
+from memkit.policies.proving import load_table
 
 POLICY = (
     "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"

@@ -21,21 +21,57 @@ from functools import partial
 
 from memkit.policies.analysis.calls import (
     Applies,
+    Box,
     CallAnswer,
     CallFound,
+    Lift,
     Lifted,
     Matches,
     NotLifted,
     OfTool,
+    PolicyData,
     Spared,
+    Subject,
+    SubjectSet,
     Wish,
     find_call,
 )
-from memkit.policies.analysis.findings import KINDS, Analysis, Conflict, Open
-from memkit.policies.analysis.subjects import Box, Lift, PolicyData, Subject, SubjectSet
 from memkit.policies.analysis.values import TOO_LARGE, Nothing, Unknown
 from memkit.policies.analysis.views import other_commands
 from memkit.runtime.guard.interface import JSON, Call
+
+KINDS = ("contradiction", "shadowed", "redundant", "dead", "unreachable_exception", "gap")
+"""What can be wrong with a set, in the order in which it is told."""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Something in a set of policies that cannot be as it was meant."""
+
+    kind: str
+    policies: tuple[str, ...]
+    """The policy it is about, then those that make it so."""
+    witness: Call | None
+    """A call that shows it; ``policy check`` decides it as the proof says."""
+    proof: str
+
+
+@dataclass(frozen=True)
+class Open:
+    """A question that was neither shown nor ruled out."""
+
+    kind: str
+    policies: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that was shown, and what stays open."""
+
+    conflicts: tuple[Conflict, ...]
+    unknown: tuple[Open, ...]
+
 
 MAX_COVERING = 40
 """So many other policies are taken together to cover one."""
@@ -77,9 +113,6 @@ def find_conflicts(policies: Sequence[PolicyData], tools: Sequence[DangerousTool
     return Analysis(tuple(conflicts), tuple(one for one in told if isinstance(one, Open)))
 
 
-# Dead
-
-
 def _dead(subjects: SubjectSet, subject: Subject) -> Told | None:
     applies = find_call([Applies(subject)], partial(subjects.applies, subject))
     if isinstance(applies, Unknown):
@@ -109,9 +142,6 @@ def _only_unread(subjects: SubjectSet, subject: Subject, call: Call) -> Conflict
 
 def _is_lifted(subjects: SubjectSet, subject: Subject, call: Call) -> bool:
     return any(finding.name == subject.name for finding in subjects.decide(call).exempted)
-
-
-# Exceptions
 
 
 def _unreachable(subjects: SubjectSet, subject: Subject) -> Iterator[Told]:
@@ -145,9 +175,6 @@ def _unreachable_lift(subjects: SubjectSet, subject: Subject, lift: Lift, earlie
 
 def _called(lift: Lift) -> str:
     return f"exception {lift.index + 1}" + (f" ({lift.text})" if lift.text else "")
-
-
-# Contradictions
 
 
 def _contradictions(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[Told]:
@@ -219,9 +246,6 @@ def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Confli
     return Conflict("contradiction", (one.name, other.name), answer.call, proof)
 
 
-# Shadowed and redundant
-
-
 def _needless(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[Told]:
     """Yield what could be left out; of two that say the same, the later one."""
     needless: set[Subject] = set()
@@ -287,9 +311,6 @@ def _needless_conflict(subject: Subject, covering: Sequence[Subject], witness: C
         proof = f"Wherever {subject.label} applies, {names} applies too: without it every verdict is the same."
     kind = "shadowed" if stronger else "redundant"
     return Conflict(kind, (subject.name, *(other.name for other in covering)), witness, proof)
-
-
-# Gaps
 
 
 def _gaps(subjects: SubjectSet, tools: Sequence[DangerousTool]) -> Iterator[Told]:

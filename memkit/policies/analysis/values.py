@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
-from memkit.policies.analysis.cases import cases
 from memkit.policies.analysis.formulas import (
     POSSIBLE,
     All,
@@ -29,8 +28,7 @@ from memkit.policies.analysis.formulas import (
     listed,
 )
 from memkit.policies.analysis.languages import TooComplex, find_text
-from memkit.policies.analysis.numbers import sample_numbers
-from memkit.policies.analysis.plain import constant, plain_values, written
+from memkit.policies.analysis.plain import cases, constant, plain_values, sample_numbers, written
 from memkit.policies.analysis.views import glob_sample, guesses
 from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.interface import JSON

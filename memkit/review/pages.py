@@ -1,24 +1,42 @@
-"""A review as Markdown for a comment on a pull request.
-
-Nothing of the store can become a link, a mention, an image or HTML there: its texts stand in code spans, where none of
-these exists, and everything else is escaped as GitHub Flavored Markdown reads it.
-"""
+"""A review as Markdown for a comment, and as a page."""
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
 
+from memkit import __version__
 from memkit.policies.verdict_diff import VerdictChange
-from memkit.review.formats.sentences import parts
-from memkit.review.formats.text import bounded, end_name, lint_summary, subject_title, summary, verdict_call
-from memkit.review.interface import Subject
-from memkit.review.review import LintFinding, Review
-from memkit.terminal import counted, one_line
+from memkit.review.interface import LintFinding, Review, Subject
+from memkit.review.text import bounded, end_name, lint_summary, subject_title, summary, verdict_call
+from memkit.terminal import counted, harmless, one_line
+
+_QUOTED = re.compile("“([^“”]*)”")
+
+
+def parts(sentence: str) -> Iterator[tuple[str, bool]]:
+    """Yield each stretch of a sentence on one line, harmless, with whether it is a text of the store between its marks.
+
+    >>> list(parts("step 1 inserted: “Pour”"))
+    [('step 1 inserted: ', False), ('Pour', True)]
+    """
+    start = 0
+    line = one_line(sentence)
+    for match in _QUOTED.finditer(line):
+        if match.start() > start:
+            yield line[start : match.start()], False
+        yield match[1], True
+        start = match.end()
+    if start < len(line):
+        yield line[start:], False
+
 
 LONGEST = 60_000
 """Characters; a comment on GitHub can have 65,536."""
-TITLES = {"stop": "🛑 Stop and answer", "look": "👀 Look twice", "clear": "✅ Clear"}
+_COMMENT_TITLES = {"stop": "🛑 Stop and answer", "look": "👀 Look twice", "clear": "✅ Clear"}
 
 _ACTIVE = re.compile(r"[\\`*_\[\]<>|~&$]|:(?=\S)|(?<=[Ww]{3})\.")
 _CALLING = re.compile(r"[@#]|(?<=\b[Gg][Hh])-(?=\d)")
@@ -64,7 +82,7 @@ def plain(text: str) -> str:
 
 def _lines(found: Review, limit: int) -> Iterator[str]:
     difference = found.difference
-    yield f"### {TITLES[found.assessment.level]}"
+    yield f"### {_COMMENT_TITLES[found.assessment.level]}"
     yield ""
     yield sentence(found.assessment.summary)
     yield ""
@@ -130,3 +148,35 @@ def _lint(found: Review, limit: int) -> Iterator[str]:
 
 def _finding(finding: LintFinding) -> str:
     return f"{finding.code} at {code(f'{finding.path}:{finding.line}')}: {code(finding.message)}"
+
+
+_PAGE_TITLES = {"stop": "Stop and answer", "look": "Look twice", "clear": "Clear"}
+
+_HERE = Path(__file__).resolve().parent
+
+
+def page(found: Review, limit: int) -> str:
+    """Return the page, at most ``limit`` changes of each file or user on it.
+
+    Its policy for browsers allows one style sheet, by its digest, and nothing else.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"parts": parts, "end_name": end_name, "call": verdict_call, "line": one_line}
+    return environment.get_template("page.html.jinja").render(
+        review=found,
+        difference=found.difference,
+        title=_PAGE_TITLES[found.assessment.level],
+        subjects=[(each, subject_title(each), *bounded(each.changes, limit)) for each in found.difference.subjects],
+        summary=summary(found.difference),
+        lint_summary=lint_summary(found.lint),
+        limit=limit,
+        counted=counted,
+        version=__version__,
+        style=harmless(style),
+        digest=base64.b64encode(sha256(harmless(style).encode()).digest()).decode("ascii"),
+    )
