@@ -15,7 +15,7 @@ from memkit.agent_session import AgentSession, Place
 from memkit.errors import UsageError
 from memkit.policies.verdict_diff import recordable
 from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
-from memkit.runtime.guard.core import Judge
+from memkit.runtime.guard.core import PolicyJudge
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method
 from memkit.runtime.loop.chores import Chore, Chores
 from memkit.runtime.loop.consent import RecordedConsent
@@ -55,7 +55,7 @@ class Parts:
     sessions: Path
     clock: Callable[[], datetime]
     model: Model
-    guard: Judge
+    guard: PolicyJudge
     persona: str
     domains: Mapping[str, Domain] = field(default_factory=dict)
     learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)

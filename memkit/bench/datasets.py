@@ -26,7 +26,7 @@ from memkit.runtime.memory.text import words
 
 
 @dataclass(frozen=True)
-class Question:
+class BenchQuestion:
     """Something asked about a dialogue, with where the answer stands."""
 
     text: str
@@ -46,7 +46,7 @@ class Dialogue:
 
     name: str
     turns: tuple[Utterance, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[BenchQuestion, ...]
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,16 @@ DAY_FORMATS = ("%I:%M %p on %d %B, %Y", "%d %B, %Y", "%d %B %Y")
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """Where in a file a value stands: the line of its dialogue or entry, and the way to it from there."""
 
     path: Path
     line: int
     way: str = ""
 
-    def __truediv__(self, step: str | int) -> Place:
+    def __truediv__(self, step: str | int) -> FilePlace:
         """Return the place of a part of this value."""
-        return Place(self.path, self.line, f"{self.way}[{step}]" if isinstance(step, int) else f"{self.way}.{step}")
+        return FilePlace(self.path, self.line, f"{self.way}[{step}]" if isinstance(step, int) else f"{self.way}.{step}")
 
     def wrong(self, message: str) -> UsageError:
         """Return the error that says what is wrong here."""
@@ -80,21 +80,21 @@ class Place:
         return UsageError(f"{self.path}:{self.line}:{where} {message}", path=str(self.path), line=self.line)
 
 
-def mapping(value: Any, place: Place) -> Mapping[str, Any]:
+def mapping(value: Any, place: FilePlace) -> Mapping[str, Any]:
     """Return ``value``, which must be an object."""
     if not isinstance(value, dict):
         raise place.wrong(f"expected an object, not {value!r:.40}.")
     return value
 
 
-def items(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
+def items(value: Any, place: FilePlace) -> Iterator[tuple[Any, FilePlace]]:
     """Yield the elements of ``value``, which must be a list, with their places."""
     if not isinstance(value, list):
         raise place.wrong(f"expected a list, not {value!r:.40}.")
     yield from ((element, place / number) for number, element in enumerate(value))
 
 
-def text(data: Mapping[str, Any], key: str, place: Place, default: str | None = None) -> str:
+def text(data: Mapping[str, Any], key: str, place: FilePlace, default: str | None = None) -> str:
     """Return the text under ``key``; without a default it must be there."""
     value = data.get(key, default)
     if value is None and default is not None:
@@ -104,7 +104,7 @@ def text(data: Mapping[str, Any], key: str, place: Place, default: str | None = 
     return value
 
 
-def day_of(value: Any, place: Place) -> date | None:
+def day_of(value: Any, place: FilePlace) -> date | None:
     """Return the day that a benchmark's date names, None for none."""
     if value in (None, ""):
         return None
@@ -146,7 +146,7 @@ def load_dataset(path: Path) -> Dataset:
     digest = hashlib.sha256(data).hexdigest()
     if not content.lstrip().startswith("["):
         return Dataset("jsonl", digest, _read_lines(path, content))
-    first, place = next(_elements(path, content), (None, Place(path, 1)))
+    first, place = next(_elements(path, content), (None, FilePlace(path, 1)))
     if first is None:
         raise place.wrong("the list is empty.")
     data_of_first = mapping(first, place)
@@ -156,7 +156,7 @@ def load_dataset(path: Path) -> Dataset:
     raise place.wrong("no known benchmark: LoCoMo has 'conversation' here, LongMemEval 'haystack_sessions'.")
 
 
-def _elements(path: Path, content: str) -> Iterator[tuple[Any, Place]]:
+def _elements(path: Path, content: str) -> Iterator[tuple[Any, FilePlace]]:
     """Yield the elements of the list that is the whole file, one at a time, with the lines they begin on."""
     decoder, position, line, counted = json.JSONDecoder(), content.index("[") + 1, 1, 0
     blank = re.compile(r"[\s,]*")
@@ -171,10 +171,10 @@ def _elements(path: Path, content: str) -> Iterator[tuple[Any, Place]]:
             at = error.lineno if isinstance(error, json.JSONDecodeError) else line
             why = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
             raise UsageError(f"{path}:{at}: not JSON: {why}.", path=str(path), line=at) from None
-        yield element, Place(path, line)
+        yield element, FilePlace(path, line)
 
 
-def _locomo(element: Any, place: Place) -> Dialogue:
+def _locomo(element: Any, place: FilePlace) -> Dialogue:
     sample = mapping(element, place)
     spoken = mapping(sample.get("conversation"), place / "conversation")
     turns: list[Utterance] = []
@@ -198,7 +198,7 @@ def _locomo(element: Any, place: Place) -> Dialogue:
         named = [TURN_ID.findall(str(one)) for one in asked.get("evidence") or ()]
         places = frozenset(numbers[a, b] for pairs in named for a, b in _pairs(pairs) if (a, b) in numbers)
         kind = LOCOMO_KINDS.get(asked.get("category", 0), "other")
-        questions.append(Question(text(asked, "question", where), kind, places, _sessions(turns, places), last))
+        questions.append(BenchQuestion(text(asked, "question", where), kind, places, _sessions(turns, places), last))
     return Dialogue(str(sample.get("sample_id", "")), tuple(turns), tuple(questions))
 
 
@@ -206,7 +206,7 @@ def _pairs(found: list[tuple[str, str]]) -> Iterator[tuple[int, int]]:
     return ((int(session), int(turn)) for session, turn in found)
 
 
-def _longmemeval(element: Any, place: Place) -> Dialogue:
+def _longmemeval(element: Any, place: FilePlace) -> Dialogue:
     asked = mapping(element, place)
     names = [str(name) for name, _ in items(asked.get("haystack_session_ids"), place / "haystack_session_ids")]
     dates = [given for given, _ in items(asked.get("haystack_dates"), place / "haystack_dates")]
@@ -224,7 +224,7 @@ def _longmemeval(element: Any, place: Place) -> Dialogue:
             role = text(turn, "role", spot)
             speakers = frozenset({"i", "me", "my", "user"} if role == "user" else {"you", "your", role})
             turns.append(Utterance(text(turn, "content", spot), name, day, speakers))
-    question = Question(
+    question = BenchQuestion(
         text(asked, "question", place),
         text(asked, "question_type", place, "other"),
         frozenset(evidence),
@@ -237,11 +237,11 @@ def _longmemeval(element: Any, place: Place) -> Dialogue:
 def _read_lines(path: Path, content: str) -> Iterator[Dialogue]:
     turns: dict[str, list[Utterance]] = {}
     numbers: dict[str, dict[str, int]] = {}
-    asked: list[tuple[str, Mapping[str, Any], Place]] = []
+    asked: list[tuple[str, Mapping[str, Any], FilePlace]] = []
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
-        place = Place(path, number)
+        place = FilePlace(path, number)
         try:
             entry = mapping(json.loads(line), place)
         except (json.JSONDecodeError, RecursionError) as error:
@@ -265,7 +265,7 @@ def _read_lines(path: Path, content: str) -> Iterator[Dialogue]:
             raise place.wrong(f"the dialogue {dialogue!r:.40} has no turns.")
 
 
-def _turn(entry: Mapping[str, Any], place: Place) -> Utterance:
+def _turn(entry: Mapping[str, Any], place: FilePlace) -> Utterance:
     return Utterance(
         text(entry, "turn", place),
         text(entry, "session", place, ""),
@@ -275,14 +275,16 @@ def _turn(entry: Mapping[str, Any], place: Place) -> Utterance:
     )
 
 
-def _question(entry: Mapping[str, Any], place: Place, turns: list[Utterance], numbers: Mapping[str, int]) -> Question:
+def _question(
+    entry: Mapping[str, Any], place: FilePlace, turns: list[Utterance], numbers: Mapping[str, int]
+) -> BenchQuestion:
     ids = [str(id) for id, _ in items(entry.get("evidence"), place / "evidence")]
     lost = next((id for id in ids if id not in numbers), None)
     if lost is not None:
         raise (place / "evidence").wrong(f"there is no turn {lost!r:.40} in this dialogue.")
     places = frozenset(numbers[id] for id in ids)
     kind, asked_on = text(entry, "type", place, "other"), day_of(entry.get("at"), place / "at")
-    return Question(text(entry, "question", place), kind, places, _sessions(turns, places), asked_on)
+    return BenchQuestion(text(entry, "question", place), kind, places, _sessions(turns, places), asked_on)
 
 
 def _sessions(turns: list[Utterance], places: frozenset[int]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NoReturn
 
 from memkit.errors import UsageError
-from memkit.interchange.interface import Source
+from memkit.interchange.interface import ImportSource
 from memkit.runtime.memory.interface import Reason
 from memkit.runtime.memory.record import JSON, MAX_LINE_BYTES
 
@@ -57,7 +57,7 @@ def parsed(text: bytes) -> Any:
         raise ValueError(f"The text is not JSON: {error}.") from None
 
 
-def whole_document(source: Source) -> Any:
+def whole_document(source: ImportSource) -> Any:
     """Return the one JSON value that a file holds; raises ``UsageError`` where it holds none."""
     with source.opened() as file:
         text = file.read(LARGEST_DOCUMENT + 1)
@@ -69,7 +69,7 @@ def whole_document(source: Source) -> Any:
         raise UsageError(f"{source.name} cannot be read: {error}") from None
 
 
-def objects(source: Source, *lists: str) -> Iterator[Line]:
+def objects(source: ImportSource, *lists: str) -> Iterator[Line]:
     """Yield the objects of a JSON array, of the array under one of ``lists``, or of JSON lines, with their numbers.
 
     Raises:
@@ -90,7 +90,7 @@ def objects(source: Source, *lists: str) -> Iterator[Line]:
         yield number, entry if isinstance(entry, dict) else Reason("schema", f"Entry {number} is not an object.")
 
 
-def is_json_lines(source: Source) -> bool:
+def is_json_lines(source: ImportSource) -> bool:
     """Return whether the first line of a file that is not blank is an object of its own, and not the only line."""
     with source.opened() as file:
         found = list(islice(numbered_objects(file), 2))
@@ -131,7 +131,7 @@ DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, pa
 MAGIC = b"SQLite format 3\x00"
 
 
-def is_sqlite(source: Source) -> bool:
+def is_sqlite(source: ImportSource) -> bool:
     """Return whether a file is a SQLite database."""
     if source.path is not None and source.path.is_dir():
         return False
@@ -140,7 +140,9 @@ def is_sqlite(source: Source) -> bool:
 
 
 @contextmanager
-def opened_table(source: Source, table: str, needed: frozenset[str]) -> Iterator[tuple[sqlite3.Connection, set[str]]]:
+def opened_table(
+    source: ImportSource, table: str, needed: frozenset[str]
+) -> Iterator[tuple[sqlite3.Connection, set[str]]]:
     """Give the database and the columns of ``table``.
 
     Raises:
@@ -158,7 +160,7 @@ def opened_table(source: Source, table: str, needed: frozenset[str]) -> Iterator
         raise UsageError(f"{source.name} cannot be read as a database: {error}.") from None
 
 
-def tables(source: Source) -> set[str]:
+def tables(source: ImportSource) -> set[str]:
     """Return the names of the tables of a database; none of one that is damaged."""
     try:
         with closing(_connected(source)) as sql:
@@ -167,7 +169,7 @@ def tables(source: Source) -> set[str]:
         return set()
 
 
-def _connected(source: Source) -> sqlite3.Connection:
+def _connected(source: ImportSource) -> sqlite3.Connection:
     assert source.path is not None
     path = source.path.resolve()
     journal = path.with_name(f"{path.name}-wal")

@@ -9,7 +9,7 @@ from typing import Any
 
 from memkit.errors import UsageError
 from memkit.interchange.containers import BOM, is_json_lines, is_sqlite, numbered_objects, tables, whole_document
-from memkit.interchange.interface import Reader, Source
+from memkit.interchange.interface import ImportSource, Reader
 from memkit.runtime.memory.interface import Reason
 
 FORMATS: Mapping[str, str] = {
@@ -35,7 +35,7 @@ def open_reader(name: str) -> Reader:
     return reader
 
 
-def format_of(source: Source) -> str:
+def format_of(source: ImportSource) -> str:
     """Return the format that a file or folder shows to be in; raises ``UsageError`` where it shows none."""
     found = _by_shape(source)
     if found is None:
@@ -43,7 +43,7 @@ def format_of(source: Source) -> str:
     return found
 
 
-def _by_shape(source: Source) -> str | None:
+def _by_shape(source: ImportSource) -> str | None:
     if source.path is not None and source.path.is_dir():
         if (source.path / "system").is_dir():
             return "letta"
@@ -64,12 +64,12 @@ def _by_shape(source: Source) -> str | None:
     return None
 
 
-def _sample(source: Source) -> Any:
+def _sample(source: ImportSource) -> Any:
     """Return the first object of JSON lines, or the whole document."""
     return _first_object(source) if is_json_lines(source) else whole_document(source)
 
 
-def _first_object(source: Source) -> Any:
+def _first_object(source: ImportSource) -> Any:
     with source.opened() as file:
         lines = islice(numbered_objects(file), LOOKED_AT)
         return next((data for _, data in lines if not isinstance(data, Reason)), None)

@@ -18,7 +18,7 @@ from memkit.runtime.memory.record import JSON, MAX_LINE_BYTES, RECORD_FIELDS, Dr
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMemory:
     """A memory that a file holds, ready to be offered."""
 
     line: int
@@ -48,7 +48,7 @@ class Passed:
     count: int = 1
 
 
-Item = Found | Unfit | Passed
+Item = FoundMemory | Unfit | Passed
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Source:
+class ImportSource:
     """What is imported: a file or a folder, or standard input kept in a file without a name."""
 
     name: str
@@ -95,7 +95,7 @@ class Source:
 class Reader(Protocol):
     """Reads one format."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield what ``source`` holds, in its order.
 
         Raises:
@@ -111,13 +111,13 @@ FOREIGN_CONFIDENCE = 0.8
 """Of what another system stored without saying how sure it was."""
 
 
-def foreign(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> Found | Unfit:
+def foreign(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> FoundMemory | Unfit:
     """Return the memory of another system: its owner is who it names, else who the person who imports names."""
     owner = data.get("user_id") or wishes.user or wishes.fallback
     return found(line, {"confidence": FOREIGN_CONFIDENCE, **data, "user_id": owner}, wishes, replaces=replaces)
 
 
-def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> Found | Unfit:
+def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> FoundMemory | Unfit:
     """Return the memory that ``data`` holds, in our own names of fields, or what is wrong with it."""
     problem = _problem(data, wishes)
     if problem:
@@ -130,7 +130,7 @@ def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool
     unknown = [key for key in data if key not in RECORD_FIELDS]
     extra = {key: data[key] for key in (*brought, *unknown)}
     draft = Draft(**known, tags=tuple(tags), extra=extra)  # type: ignore[arg-type]
-    return Found(line, str(given["user_id"]), draft, replaces)
+    return FoundMemory(line, str(given["user_id"]), draft, replaces)
 
 
 def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:

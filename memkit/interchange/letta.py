@@ -13,7 +13,7 @@ from typing import Any
 
 from memkit.errors import UsageError
 from memkit.interchange.containers import whole_document
-from memkit.interchange.interface import Item, Passed, Source, Wishes
+from memkit.interchange.interface import ImportSource, Item, Passed, Wishes
 from memkit.interchange.markdown import Bullet, memory, pages, read_lists
 
 LEFT = {
@@ -33,7 +33,7 @@ NOT_OF_THE_USER = ("persona", "system", "skills", "tool_usage_rules")
 class LettaReader:
     """Reads blocks of core memory."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory a line of each block."""
         if source.path is not None and source.path.is_dir():
             yield from _folder(source, wishes)
@@ -96,7 +96,7 @@ def _left(document: Mapping[str, Any]) -> Iterator[Passed]:
             yield Passed(name, why, count=count)
 
 
-def _folder(source: Source, wishes: Wishes) -> Iterator[Item]:
+def _folder(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     for page in pages(source):
         if isinstance(page, Passed):
             yield page

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.interchange.interface import Item, Passed, Source, Wishes, foreign
+from memkit.interchange.interface import ImportSource, Item, Passed, Wishes, foreign
 from memkit.runtime.memory.record import MAX_NAME
 from memkit.runtime.memory.values import fingerprint
 
@@ -123,7 +123,7 @@ LARGEST_TEXT = 16 * 1024 * 1024
 class MarkdownReader:
     """Reads bullets; what stands around them is no memory."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory a bullet."""
         with source.opened() as file:
             lists = read_lists(decoded(source.name, file.read(LARGEST_TEXT + 1)))
@@ -162,7 +162,7 @@ MOST_FILES = 10_000
 
 
 @dataclass(frozen=True)
-class Page:
+class FolderPage:
     """A text with the fields that stand before it."""
 
     name: str
@@ -171,7 +171,7 @@ class Page:
     text: str
 
 
-def pages(source: Source) -> Iterator[Page | Passed]:
+def pages(source: ImportSource) -> Iterator[FolderPage | Passed]:
     """Yield the Markdown files of a folder by name, or the one file; links are named and not followed."""
     if source.path is None or not source.path.is_dir():
         with source.opened() as file:
@@ -203,15 +203,15 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _page(name: str, text: str) -> Page:
+def _page(name: str, text: str) -> FolderPage:
     """Return a text without its front matter, whose lines become blank ones so that numbers stay true."""
     lines = text.splitlines()
     if not lines or lines[0].strip() != "---":
-        return Page(name, {}, text)
+        return FolderPage(name, {}, text)
     end = next((place for place, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
     pairs = (line.partition(":") for line in lines[1:end])
     fields = {key.strip(): value.strip().strip("'\"") for key, colon, value in pairs if colon}
-    return Page(name, fields, "\n".join([""] * (end + 1) + lines[end + 1 :]) if end else text)
+    return FolderPage(name, fields, "\n".join([""] * (end + 1) + lines[end + 1 :]) if end else text)
 
 
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
@@ -223,7 +223,7 @@ INCLUDE = re.compile(r"@\S+")
 class ClaudeReader:
     """Reads one memory a bullet, and one a paragraph of a topic that has no bullets."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield the memories of every file, by name."""
         for page in pages(source):
             if isinstance(page, Passed):
@@ -235,7 +235,7 @@ class ClaudeReader:
                 yield from _memories(page, wishes)
 
 
-def _memories(page: Page, wishes: Wishes) -> Iterator[Item]:
+def _memories(page: FolderPage, wishes: Wishes) -> Iterator[Item]:
     lists = read_lists(page.text)
     is_index = page.name.rpartition("/")[2] == "MEMORY.md"
     tags = [page.fields[key] for key in ("name", "type") if page.fields.get(key)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.interchange.containers import numbered_objects
-from memkit.interchange.interface import Found, Item, Passed, Source, Unfit, Wishes, found
+from memkit.interchange.interface import FoundMemory, ImportSource, Item, Passed, Unfit, Wishes, found
 from memkit.runtime.memory.access import Use
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.errors import InvalidRecord
@@ -38,7 +38,7 @@ MONTH = re.compile(r"\d{4}-\d{2}")
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineState:
     """The places outside of the archive where something about a user lies."""
 
     archive: ArchivalStore
@@ -181,7 +181,7 @@ ENDED = {
 class MemkitReader:
     """Reads records; what else an export holds is for a restore."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield the records of ``source``."""
         with source.opened() as file:
             events, passed = _events_of(numbered_objects(file))
@@ -225,10 +225,10 @@ def _present(number: int, data: Mapping[str, JSON], events: Events, wishes: Wish
         text=now.text, tags=now.tags, confidence=now.confidence, importance=now.importance,
         valid_from=now.valid_from, valid_until=now.valid_until,
     )  # fmt: skip
-    return Found(number, item.user_id, draft)
+    return FoundMemory(number, item.user_id, draft)
 
 
-def _as_it_was(item: Found, data: Mapping[str, JSON]) -> Record:
+def _as_it_was(item: FoundMemory, data: Mapping[str, JSON]) -> Record:
     draft: Draft = item.draft
     wanted = draft.to_data() | {"user_id": item.user_id, "trust": data.get("trust") or "candidate"}
     return Record.from_data({"id": f"line-{item.line}", "created_at": "1970-01-01"} | wanted)

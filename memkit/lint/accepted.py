@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import UsageError
-from memkit.lint.interface import Edit, Finding, LintReport, Selection, Suppression
+from memkit.lint.interface import Finding, LintReport, RuleSelection, Suppression, TextEdit
 from memkit.store.files import write_whole
 
 if TYPE_CHECKING:
@@ -26,7 +26,11 @@ _CODE = re.compile(r"MK[A-Z][0-9]{3}")
 
 
 def apply_suppressions(
-    findings: Sequence[Finding], comments: Iterable[Suppression], path: Path, chosen: Selection, known: Sequence[str]
+    findings: Sequence[Finding],
+    comments: Iterable[Suppression],
+    path: Path,
+    chosen: RuleSelection,
+    known: Sequence[str],
 ) -> list[Finding]:
     """Return the findings of one file that no comment switches off, and those about the comments themselves.
 
@@ -44,7 +48,7 @@ def apply_suppressions(
             kept = [finding for finding in kept if finding not in hit]
             if not hit and code in chosen:
                 message = f"Nothing on line {comment.covers} is a finding of {code}. Remove the suppression."
-                edit = Edit(comment.start, comment.end, "") if len(comment.codes) == 1 else None
+                edit = TextEdit(comment.start, comment.end, "") if len(comment.codes) == 1 else None
                 about.append(Finding("MKY012", message, path, comment.line, comment.column, edit))
     return kept + [finding for finding in about if finding.code in chosen]
 

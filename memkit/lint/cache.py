@@ -16,7 +16,7 @@ from typing import Any
 
 from memkit import __version__
 from memkit.errors import MemkitError
-from memkit.lint.interface import Edit, Finding, Suppression
+from memkit.lint.interface import Finding, Suppression, TextEdit
 from memkit.store.files import whole_file
 from memkit.store.layout import cache_folder
 
@@ -94,7 +94,7 @@ def packed_finding(finding: Finding) -> list[Any]:
 def unpacked_finding(data: list[Any], path: Path) -> Finding:
     """Return the finding in the file at ``path``."""
     code, message, (line, column, end_line, end_column, anchor), edit = data
-    return Finding(code, message, path, line, column, Edit(*edit) if edit else None, (end_line, end_column), anchor)
+    return Finding(code, message, path, line, column, TextEdit(*edit) if edit else None, (end_line, end_column), anchor)
 
 
 def packed_comment(comment: Suppression) -> list[Any]:

@@ -64,7 +64,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Selection:
+class RuleSelection:
     """Which rules count, by the beginnings of their codes."""
 
     select: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Edit:
+class TextEdit:
     """A replacement in a file's text, by offset in characters."""
 
     start: int
@@ -95,7 +95,7 @@ class Finding:
     path: Path
     line: int
     column: int = 1
-    edit: Edit | None = None
+    edit: TextEdit | None = None
     end: tuple[int, int] = (0, 0)
     """Line and column behind the last character, where that is known."""
     anchor: int = 0
@@ -173,7 +173,7 @@ class Checked:
         *,
         at_key: bool = False,
         part: tuple[int, int] | None = None,
-        edit: Edit | None = None,
+        edit: TextEdit | None = None,
     ) -> Finding:
         """Return a finding about the value (or the key) at ``path``, or about some characters of the text there."""
         document = self.document
@@ -185,7 +185,7 @@ class Checked:
         return Finding(code, message, self.source.path, line, column, edit, anchor=line)
 
     def between(
-        self, code: str, message: str, begin: int, end: int, path: KeyPath = (), edit: Edit | None = None
+        self, code: str, message: str, begin: int, end: int, path: KeyPath = (), edit: TextEdit | None = None
     ) -> Finding:
         """Return a finding about what stands between two offsets of the file's text, in the value at ``path``."""
         document = self.document
@@ -280,7 +280,7 @@ class LintReport:
     lines: Mapping[tuple[Path, int], str] = field(default_factory=dict)
     """The source lines that findings point at."""
 
-    def edit_of(self, finding: Finding) -> Edit | None:
+    def edit_of(self, finding: Finding) -> TextEdit | None:
         """Return the edit that --fix makes of a finding."""
         edit = finding.edit
         return edit if edit and (edit.is_safe or self.unsafe_fixes) else None

@@ -14,19 +14,19 @@ from memkit.errors import StoreFault, UsageError
 from memkit.lint import cache
 from memkit.lint.accepted import apply_suppressions
 from memkit.lint.files import lies_inside, shards_of, sources_of_store
-from memkit.lint.interface import Checked, Collection, Finding, LintReport, Selection, SourceFile, Suppression
+from memkit.lint.interface import Checked, Collection, Finding, LintReport, RuleSelection, SourceFile, Suppression
 from memkit.store.file_bytes import file_bytes, why_not
 from memkit.store.head import head_id
 
 
-def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Selection:
+def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> RuleSelection:
     """Return the rules whose codes begin with one of ``select`` (all when empty) and with none of ``ignore``.
 
     Raises:
         UsageError: Nothing begins with what was given, or no rule is left.
     """
-    chosen = Selection(_beginnings(select), _beginnings(ignore))
-    if chosen != Selection():
+    chosen = RuleSelection(_beginnings(select), _beginnings(ignore))
+    if chosen != RuleSelection():
         from memkit.lint.rules import RULES, check_beginnings
 
         check_beginnings([*chosen.select, *chosen.ignore])
@@ -41,7 +41,7 @@ def _beginnings(texts: Iterable[str]) -> tuple[str, ...]:
 
 def lint(
     sources: Sequence[SourceFile],
-    chosen: Selection,
+    chosen: RuleSelection,
     base: Path,
     *,
     since: str = "",
@@ -80,7 +80,7 @@ def lint(
 def _in_store(
     root: Path,
     given: Sequence[SourceFile],
-    chosen: Selection,
+    chosen: RuleSelection,
     *,
     since: str,
     earlier: Mapping[str, bytes] | None,
@@ -100,7 +100,7 @@ def _in_store(
 
 
 def _unsuppressed(
-    found: list[Finding], comments: Sequence[Suppression], path: Path, chosen: Selection
+    found: list[Finding], comments: Sequence[Suppression], path: Path, chosen: RuleSelection
 ) -> Sequence[Finding]:
     if not comments:
         return found

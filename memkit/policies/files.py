@@ -51,20 +51,20 @@ class PolicyFile:
 
 
 @dataclass(frozen=True)
-class PolicySet:
+class LoadedPolicies:
     """The policies of a folder, compiled: all of them, or none and a guard that denies every call."""
 
     guard: Guard
     files: tuple[PolicyFile, ...] = ()
 
 
-def load_set(folder: Path) -> PolicySet:
+def load_set(folder: Path) -> LoadedPolicies:
     """Return the policies in ``folder`` with their guard; a set that does not load denies every call."""
     try:
         files = load_policies(folder)
-        return PolicySet(Guard([policy.data for policy in files]), tuple(files))
+        return LoadedPolicies(Guard([policy.data for policy in files]), tuple(files))
     except (UsageError, PolicySetError) as error:
-        return PolicySet(Guard.broken(str(error)))
+        return LoadedPolicies(Guard.broken(str(error)))
 
 
 def load_guard(folder: Path) -> Guard:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.policies.analysis.calls import Applies, CallFound, Spared, Subject, SubjectSet, Wish, find_call
+from memkit.policies.analysis.calls import AnalysedPolicy, Applies, CallFound, Spared, SubjectSet, Wish, find_call
 from memkit.policies.analysis.values import Unknown
 from memkit.policies.files import FOLDER, load_policies, read_policy
 from memkit.runtime.guard.core import Call, Guard, Verdict
@@ -185,7 +185,12 @@ def change_of(call: Call, before: Verdict, after: Verdict, policy: str = "") -> 
 
 
 def _weaker(
-    strong: SubjectSet, weak: SubjectSet, one: Subject | None, other: Subject | None, *, backwards: bool = False
+    strong: SubjectSet,
+    weak: SubjectSet,
+    one: AnalysedPolicy | None,
+    other: AnalysedPolicy | None,
+    *,
+    backwards: bool = False,
 ) -> Iterator[VerdictChange | str]:
     """Yield for each way in which a policy matches a call that the other set decides weaker, the weakest there is.
 
@@ -217,10 +222,10 @@ def _change(strong: SubjectSet, weak: SubjectSet, call: Call, name: str, *, back
 
 
 def _decided_at_most(
-    strong: SubjectSet, weak: SubjectSet, wishes: Sequence[Wish], subject: Subject, level: int
+    strong: SubjectSet, weak: SubjectSet, wishes: Sequence[Wish], subject: AnalysedPolicy, level: int
 ) -> Call | str | None:
     """Return a call the policy applies to and that the other set decides at most at ``level``, or why none is known."""
-    around: list[Subject] = []
+    around: list[AnalysedPolicy] = []
     while len(around) < MAX_ROUNDS:
 
         def free(call: Call) -> bool:
@@ -239,7 +244,7 @@ def _decided_at_most(
     return _open(subject, level, "too many other policies decide the same calls")
 
 
-def _open(subject: Subject, level: int, reason: str) -> str:
+def _open(subject: AnalysedPolicy, level: int, reason: str) -> str:
     other = EFFECTS[level]
     return f"Whether a call that {subject.label} decides on one side is {other} on the other is not known: {reason}."
 

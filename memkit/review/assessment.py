@@ -11,14 +11,23 @@ from typing import Any
 
 from memkit.errors import MemkitError, UsageError
 from memkit.lint.files import sources_of_store
-from memkit.lint.interface import LintReport, Selection
+from memkit.lint.interface import LintReport, RuleSelection
 from memkit.lint.rules import RULES
 from memkit.lint.run import lint
 from memkit.policies.files import FOLDER, read_policy
 from memkit.policies.verdict_diff import PolicySet, VerdictChange, compare_verdicts
 from memkit.review.difference import KINDS
-from memkit.review.interface import Assessment, Difference, Level, LintDelta, LintFinding, Reason, Subject, Verdicts
-from memkit.review.sides import LINK, FileState, Side
+from memkit.review.interface import (
+    Assessment,
+    Difference,
+    Level,
+    LintDelta,
+    LintFinding,
+    ReviewReason,
+    ReviewSubject,
+    Verdicts,
+)
+from memkit.review.sides import LINK, FileState, StoreSide
 from memkit.review.wording import listed, quoted
 from memkit.store.layout import MANIFEST
 from memkit.terminal import counted
@@ -26,7 +35,7 @@ from memkit.terminal import counted
 _FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
 
 
-def changed_verdicts(before: Side, after: Side, changed: Iterable[str]) -> Verdicts:
+def changed_verdicts(before: StoreSide, after: StoreSide, changed: Iterable[str]) -> Verdicts:
     """Return which calls come out otherwise; a set that does not load denies every call, and is named."""
     if not any(_FILE.fullmatch(path) for path in changed):
         return Verdicts()
@@ -40,7 +49,7 @@ def changed_verdicts(before: Side, after: Side, changed: Iterable[str]) -> Verdi
     return Verdicts(found.changes, found.unknown)
 
 
-def _policies(side: Side, known: dict[tuple[str, FileState], Mapping[str, Any]]) -> list[Mapping[str, Any]] | str:
+def _policies(side: StoreSide, known: dict[tuple[str, FileState], Mapping[str, Any]]) -> list[Mapping[str, Any]] | str:
     """Return the policies of a side, or why they do not load; one that is ``known`` is not read again."""
     paths = sorted(path for path in side.files if _FILE.fullmatch(path))
     keys = [(path, side.files[path]) for path in paths]
@@ -62,7 +71,7 @@ _OTHERS = ("MKA005",)
 """Rules that need every shard; of unchanged ones nothing is laid out, and fsck asks this of all of them."""
 
 
-def lint_delta(before: Side, after: Side, changed: Sequence[str], renamed: Mapping[str, str]) -> LintDelta:
+def lint_delta(before: StoreSide, after: StoreSide, changed: Sequence[str], renamed: Mapping[str, str]) -> LintDelta:
     """Return what is new and what is gone; where a finding only moved to another line, it is the same.
 
     Args:
@@ -91,7 +100,9 @@ def _is_checked(path: str) -> bool:
     return path == MANIFEST or path.startswith(_FOLDERS)
 
 
-def _found(side: Side, shards: Sequence[str], earlier: Mapping[str, bytes] | None, since: str) -> list[LintFinding]:
+def _found(
+    side: StoreSide, shards: Sequence[str], earlier: Mapping[str, bytes] | None, since: str
+) -> list[LintFinding]:
     """Return what lint finds on a side; where there is no store yet, nothing."""
     if MANIFEST not in side.files:
         return []
@@ -99,11 +110,11 @@ def _found(side: Side, shards: Sequence[str], earlier: Mapping[str, bytes] | Non
         root = Path(folder).resolve()
         _lay_out(side, [path for path in side.files if _is_checked(path) or path in shards], root)
         sources = list(sources_of_store(root))
-        report = lint(sources, Selection(ignore=_OTHERS), root, since=since, earlier=earlier, cached=False)
+        report = lint(sources, RuleSelection(ignore=_OTHERS), root, since=since, earlier=earlier, cached=False)
         return [_plain(report, place) for place in range(len(report.findings))]
 
 
-def _lay_out(side: Side, paths: Iterable[str], root: Path) -> None:
+def _lay_out(side: StoreSide, paths: Iterable[str], root: Path) -> None:
     wanted = list(paths)
     for path, content in side.read(wanted).items():
         place = root / path
@@ -154,26 +165,28 @@ def assess(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Asses
     return Assessment(level, _paragraph(difference, lint, reasons), reasons)
 
 
-def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
+def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[ReviewReason]:
     weakened = [change for change in verdicts.changes if change.weakens_hard]
     if weakened:
         found = counted(len(weakened), "call")
         said = f"{found} that hard policies decided {'comes' if len(weakened) == 1 else 'come'} out weaker"
-        yield Reason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
+        yield ReviewReason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
     if verdicts.faulty == "after":
         said = "The policies do not load any more, so every call is denied"
-        yield Reason("stop", f"{said}: {_said(verdicts.fault)}.")
+        yield ReviewReason("stop", f"{said}: {_said(verdicts.fault)}.")
     for subject in difference.subjects:
         touched = [change for change in subject.changes if change.field == "archive" and change.kind in _INTEGRITY]
         if touched:
             said = f"{counted(len(touched), 'line')} of the archive {'was' if len(touched) == 1 else 'were'} taken out,"
-            yield Reason(
+            yield ReviewReason(
                 "stop", f"{said} edited or broken by hand ({_called(subject)}): {touched[0].message.removesuffix('.')}."
             )
     if lint.errors:
         first = lint.new[0]
         where = f"{first.code} at {quoted(f'{first.path}:{first.line}')}"
-        yield Reason("stop", f"Lint has {counted(lint.errors, 'new error')}, first {where}: {_said(first.message)}.")
+        yield ReviewReason(
+            "stop", f"Lint has {counted(lint.errors, 'new error')}, first {where}: {_said(first.message)}."
+        )
 
 
 def _verdict(change: VerdictChange) -> str:
@@ -184,33 +197,33 @@ def _verdict(change: VerdictChange) -> str:
     return f"{call} goes from {change.before} to {change.after}{by}"
 
 
-def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
+def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[ReviewReason]:
     if verdicts.faulty == "both":
         said = "The policies load on neither side, so every call is denied"
-        yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
+        yield ReviewReason("look", f"{said}: {_said(verdicts.fault)}.")
     if verdicts.faulty == "before":
         said = "The policies load again, so calls run that were all denied"
-        yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
+        yield ReviewReason("look", f"{said}: {_said(verdicts.fault)}.")
     weaker = [change for change in verdicts.changes if change.weakened and not change.weakens_hard]
     if weaker:
         said = f"{counted(len(weaker), 'call')} that no hard policy decided may do more"
-        yield Reason("look", f"{said}: {_verdict(weaker[0])}.")
+        yield ReviewReason("look", f"{said}: {_verdict(weaker[0])}.")
     for subject in difference.subjects:
         told = [change for change in subject.changes if change.attention]
         told = [change for change in told if change.field != "archive" or change.kind not in _INTEGRITY]
         if told:
             more = f", and {len(told) - 1:,} more" if len(told) > 1 else ""
-            yield Reason("look", _ended(f"{_called(subject)}: {told[0].message.removesuffix('.')}{more}"))
+            yield ReviewReason("look", _ended(f"{_called(subject)}: {told[0].message.removesuffix('.')}{more}"))
     if verdicts.unknown:
         said = f"{counted(len(verdicts.unknown), 'question')} about verdicts could not be answered"
-        yield Reason("look", f"{said}: {_said(verdicts.unknown[0])}.")
+        yield ReviewReason("look", f"{said}: {_said(verdicts.unknown[0])}.")
     if lint.fault:
-        yield Reason("look", f"Lint could not check both sides: {_said(lint.fault)}.")
+        yield ReviewReason("look", f"Lint could not check both sides: {_said(lint.fault)}.")
     warnings = [finding for finding in lint.new if finding.severity != "error"]
     if warnings:
         where = f"{warnings[0].code} at {quoted(f'{warnings[0].path}:{warnings[0].line}')}"
         said = f"Lint has {counted(len(warnings), 'new warning')}, first {where}: {_said(warnings[0].message)}."
-        yield Reason("look", said)
+        yield ReviewReason("look", said)
 
 
 def _said(message: str) -> str:
@@ -222,7 +235,7 @@ def _ended(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:].removesuffix('.')}."
 
 
-def _called(subject: Subject) -> str:
+def _called(subject: ReviewSubject) -> str:
     if subject.area == "memory":
         return f"memory of {quoted(subject.name)}"
     if subject.area == "settings":
@@ -230,7 +243,7 @@ def _called(subject: Subject) -> str:
     return f"{subject.area} {quoted(subject.name)}"
 
 
-def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[Reason, ...]) -> str:
+def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[ReviewReason, ...]) -> str:
     if not difference.subjects:
         return "Nothing changed."
     told = [reason.message for reason in reasons[:TOLD]]

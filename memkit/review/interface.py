@@ -13,7 +13,7 @@ AREAS = ("settings", "policy", "skill", "domain", "memory", "file")
 
 
 @dataclass(frozen=True)
-class Change:
+class SubjectChange:
     """One thing that differs."""
 
     field: str
@@ -31,14 +31,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReviewSubject:
     """One file, or the memory of one user, with everything that changed of it."""
 
     area: str
     name: str
     status: str
     """added | removed | renamed | changed | broken"""
-    changes: tuple[Change, ...]
+    changes: tuple[SubjectChange, ...]
     path: str | None = None
     """Where it stands; None for memory, which lies in many files."""
     was: str | None = None
@@ -76,7 +76,7 @@ class Difference:
 
     before: End
     after: End
-    subjects: tuple[Subject, ...]
+    subjects: tuple[ReviewSubject, ...]
     notes: tuple[Note, ...] = ()
 
     @property
@@ -90,7 +90,7 @@ class Difference:
         return sum(subject.attention for subject in self.subjects)
 
 
-def in_order(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
+def in_order(subjects: Sequence[ReviewSubject]) -> tuple[ReviewSubject, ...]:
     """Return subjects as they are told: what needs a second look first, then by area and name."""
     return tuple(
         sorted(subjects, key=lambda each: (not each.attention, AREAS.index(each.area), each.name, each.path or ""))
@@ -150,7 +150,7 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
-class Reason:
+class ReviewReason:
     """One thing to look at."""
 
     level: Level
@@ -166,7 +166,7 @@ class Assessment:
     """``stop``: a safeguard gives way or something breaks; ``look``: a person should look twice; ``clear``: neither."""
     summary: str
     """One paragraph."""
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReviewReason, ...]
     """In the order in which to look."""
 
 

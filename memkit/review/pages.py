@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memkit import __version__
 from memkit.policies.verdict_diff import VerdictChange
-from memkit.review.interface import LintFinding, Review, Subject
+from memkit.review.interface import LintFinding, Review, ReviewSubject
 from memkit.review.text import bounded, end_name, lint_summary, subject_title, summary, verdict_call
 from memkit.terminal import counted, harmless, one_line
 
@@ -108,7 +108,7 @@ def _closed(lines: list[str], last: list[str]) -> list[str]:
     return [*(["", "</details>"] if is_open else []), *last]
 
 
-def _subject(subject: Subject, limit: int) -> Iterator[str]:
+def _subject(subject: ReviewSubject, limit: int) -> Iterator[str]:
     title = subject_title(subject)
     yield from ("", f"**{plain(title.kind)}** {code(title.name)}{plain(title.rest)}", "")
     shown, left = bounded(subject.changes, limit)

@@ -98,7 +98,7 @@ class FileState:
 
 
 @dataclass(frozen=True)
-class Side:
+class StoreSide:
     """Everything that one side holds."""
 
     end: End
@@ -113,18 +113,18 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Sides:
+class StoreSides:
     """Both sides, and what to know about comparing them."""
 
-    before: Side
-    after: Side
+    before: StoreSide
+    after: StoreSide
     notes: tuple[Note, ...]
 
 
-NOTHING = Side(End("nothing"), {}, lambda files: {})
+NOTHING = StoreSide(End("nothing"), {}, lambda files: {})
 
 
-def sides_of(root: Path, span: str | None = None) -> Sides:
+def sides_of(root: Path, span: str | None = None) -> StoreSides:
     """Return what ``span`` names in the store at ``root``.
 
     A span is ``A..B``; ``A...B`` for what B did since it parted from A; or ``A``, for the work tree since A. An end
@@ -141,15 +141,17 @@ def sides_of(root: Path, span: str | None = None) -> Sides:
         raise UsageError(f"{span!r:.100} is no span. Write A..B, A...B or A, with branches, tags or ids of commits.")
     if since_parting:
         base = parting(git, start or "HEAD", end or "HEAD")
-        return Sides(_commit(git, base, f"where it parted from {start or 'HEAD'}"), _commit(git, end or "HEAD"), ())
+        return StoreSides(
+            _commit(git, base, f"where it parted from {start or 'HEAD'}"), _commit(git, end or "HEAD"), ()
+        )
     before = NOTHING if not start and _is_unborn(git) else _commit(git, start or "HEAD")
     if not end:
-        return Sides(before, _work_tree(git), tuple(_about_work_tree(git)))
+        return StoreSides(before, _work_tree(git), tuple(_about_work_tree(git)))
     after = _commit(git, end)
-    return Sides(before, after, tuple(_about_line(git, before.end, after.end)))
+    return StoreSides(before, after, tuple(_about_line(git, before.end, after.end)))
 
 
-def _commit(git: Git, name: str, shown: str | None = None) -> Side:
+def _commit(git: Git, name: str, shown: str | None = None) -> StoreSide:
     objects = GitObjects(git)
     commit = resolve(git, name)
     entries = {entry.path: entry for entry in objects.tree(commit) if is_ordinary(entry.path)}
@@ -159,7 +161,7 @@ def _commit(git: Git, name: str, shown: str | None = None) -> Side:
         return {path: contents[file.id] for path, file in files.items()}
 
     files = {path: FileState(entry.id, entry.size, entry.mode) for path, entry in entries.items()}
-    return Side(End(shown or name, commit), files, read)
+    return StoreSide(End(shown or name, commit), files, read)
 
 
 def is_ordinary(path: str) -> bool:
@@ -168,7 +170,7 @@ def is_ordinary(path: str) -> bool:
     return bool(parts) and not path.startswith("/") and not {"..", ".git"} & {part.lower() for part in parts}
 
 
-def _work_tree(git: Git) -> Side:
+def _work_tree(git: Git) -> StoreSide:
     """Return the files that git knows or would add, as they are now."""
     known, unmerged = _index(git)
     listed = git.run("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", ".").split("\0")
@@ -187,7 +189,7 @@ def _work_tree(git: Git) -> Side:
                 contents[path] = (git.root / path).read_bytes()
         return contents
 
-    return Side(End(WORK_TREE), files, read)
+    return StoreSide(End(WORK_TREE), files, read)
 
 
 def _index(git: Git) -> tuple[dict[str, FileState], set[str]]:

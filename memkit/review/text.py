@@ -9,7 +9,16 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from memkit.policies.verdict_diff import VerdictChange, call_data, check_line
-from memkit.review.interface import Change, Difference, End, LintDelta, LintFinding, Review, Subject, Verdicts
+from memkit.review.interface import (
+    Difference,
+    End,
+    LintDelta,
+    LintFinding,
+    Review,
+    ReviewSubject,
+    SubjectChange,
+    Verdicts,
+)
 from memkit.terminal import counted, one_line
 
 TITLES = {"stop": "STOP", "look": "LOOK TWICE", "clear": "CLEAR"}
@@ -69,7 +78,7 @@ def lint_summary(lint: LintDelta) -> str:
     return f"{counted(len(lint.new), 'new finding')} ({counted(lint.errors, 'error')}), {len(lint.fixed):,} fixed"
 
 
-def subject_title(subject: Subject) -> Title:
+def subject_title(subject: ReviewSubject) -> Title:
     """Return what a subject is called."""
     if subject.area == "memory" and subject.path:
         return Title("shards of the", subject.name, "")
@@ -78,7 +87,7 @@ def subject_title(subject: Subject) -> Title:
     return Title(kind, one_line(subject.name, 80), rest)
 
 
-def bounded(changes: Sequence[Change], limit: int) -> tuple[list[Change], str]:
+def bounded(changes: Sequence[SubjectChange], limit: int) -> tuple[list[SubjectChange], str]:
     """Return the changes to show, what needs a look first where not all are, and how many of which kind are left."""
     if len(changes) <= limit:
         return list(changes), ""
@@ -163,7 +172,7 @@ def _end(end: End) -> dict[str, str | None]:
     return {"name": end.name, "commit": end.commit}
 
 
-def _subject(subject: Subject, limit: int | None) -> dict[str, Any]:
+def _subject(subject: ReviewSubject, limit: int | None) -> dict[str, Any]:
     return {
         "area": subject.area,
         "name": subject.name,

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from memkit.skills.skill import Check, Skill
+from memkit.skills.skill import Skill, SkillCheck
 from memkit.terminal import one_line
 
 ALIKE = 0.5
@@ -21,7 +21,7 @@ MOST_PAIRS = 4096
 
 
 @dataclass(frozen=True)
-class Edit:
+class ListEdit:
     """One difference between two lists."""
 
     kind: Literal["inserted", "removed", "reworded", "moved"]
@@ -31,7 +31,7 @@ class Edit:
     """Where the text stands; None for one that is gone."""
 
 
-def edits(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
+def edits(before: Sequence[str], after: Sequence[str]) -> list[ListEdit]:
     """Return the differences between two lists of texts, in the order of the new list; equal texts are none.
 
     >>> edits(["Boil water", "Pour"], ["Boil water", "Wait", "Pour"])
@@ -54,19 +54,19 @@ def _common_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]
     return start, next((place for place in range(rest) if before[-1 - place] != after[-1 - place]), rest)
 
 
-def _edit(before: Sequence[str], after: Sequence[str], pair: tuple[int | None, int | None]) -> Edit | None:
+def _edit(before: Sequence[str], after: Sequence[str], pair: tuple[int | None, int | None]) -> ListEdit | None:
     one, other = pair
     if one is None:
-        return Edit("inserted", None, other)
+        return ListEdit("inserted", None, other)
     if other is None:
-        return Edit("removed", one, None)
-    return None if before[one] == after[other] else Edit("reworded", one, other)
+        return ListEdit("removed", one, None)
+    return None if before[one] == after[other] else ListEdit("reworded", one, other)
 
 
-def _with_moves(before: Sequence[str], after: Sequence[str], found: Sequence[Edit]) -> list[Edit]:
+def _with_moves(before: Sequence[str], after: Sequence[str], found: Sequence[ListEdit]) -> list[ListEdit]:
     """Return the edits with a removal and an insertion of the same text told as one move."""
     gone = {before[edit.before]: edit for edit in reversed(found) if edit.kind == "removed" and edit.before is not None}
-    told: dict[Edit, Edit | None] = {}
+    told: dict[ListEdit, ListEdit | None] = {}
     for edit in found:
         if edit.kind == "inserted" and edit.after is not None and (source := gone.pop(after[edit.after], None)):
             told[edit] = replace(edit, kind="moved", before=source.before)
@@ -203,7 +203,7 @@ def _steps(before: Skill, after: Skill) -> Iterator[SkillChange]:
         yield _step(edit, before.steps, after.steps)
 
 
-def _step(edit: Edit, before: Sequence[str], after: Sequence[str]) -> SkillChange:
+def _step(edit: ListEdit, before: Sequence[str], after: Sequence[str]) -> SkillChange:
     one = None if edit.before is None else before[edit.before]
     other = None if edit.after is None else after[edit.after]
     number = (edit.before if edit.after is None else edit.after) or 0
@@ -293,7 +293,7 @@ def _changed(field: str, message: str, before: Any, after: Any, *, attention: bo
     return SkillChange(field, "changed", message, before, after, attention)
 
 
-def _check_text(check: Check) -> str:
+def _check_text(check: SkillCheck) -> str:
     if check.call is None:
         return shlex.join(check.run)
     return f"{json.dumps(check.call, sort_keys=True)} must be {check.expect}"

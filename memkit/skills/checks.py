@@ -9,7 +9,7 @@ from pathlib import Path
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.declared import ToolFailure, run_declared
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.skills.skill import FOLDER, Check, Skill
+from memkit.skills.skill import FOLDER, Skill, SkillCheck
 from memkit.terminal import one_line
 
 SECONDS = 60.0
@@ -36,7 +36,7 @@ def run_checks(skill: Skill, root: Path, guard: Guard) -> Iterator[CheckResult]:
         yield _command(check, skill, root) if check.call is None else _decision(check, guard)
 
 
-def _command(check: Check, skill: Skill, root: Path) -> CheckResult:
+def _command(check: SkillCheck, skill: Skill, root: Path) -> CheckResult:
     about = {"skill": skill.name, "version": skill.version, "path": f"{FOLDER}/{skill.name}.yaml"}
     tool = DeclaredTool(f"the check {check.name!r}", "", run=check.run, timeout=SECONDS)
     try:
@@ -46,7 +46,7 @@ def _command(check: Check, skill: Skill, root: Path) -> CheckResult:
     return CheckResult(check.name, True, one_line(printed, 400))
 
 
-def _decision(check: Check, guard: Guard) -> CheckResult:
+def _decision(check: SkillCheck, guard: Guard) -> CheckResult:
     call = check.call or {}
     verdict = guard.decide(call["tool"], call.get("args", {}), call.get("context", {}))
     passed = verdict.decision == check.expect

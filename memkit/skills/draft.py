@@ -25,7 +25,7 @@ _RESULT = re.compile(r'^<data \S+ from="(?P<name>[^"]+)">')
 
 
 @dataclass(frozen=True)
-class Call:
+class WorkedCall:
     """A tool call as the turns of a session tell of it."""
 
     tool: str
@@ -33,21 +33,21 @@ class Call:
 
 
 @dataclass
-class Asked:
+class WorkedRequest:
     """Something that was asked for, and what was done for it."""
 
     words: str
     """Empty where no user asked, as in the run of a skill."""
-    calls: list[Call] = field(default_factory=list)
+    calls: list[WorkedCall] = field(default_factory=list)
 
 
-def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[Asked]:
+def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[WorkedRequest]:
     """Return what was asked for in a session and led to calls of ``tools`` that worked, in order."""
-    asked = [Asked("")]
-    waiting: deque[Call] = deque()
+    asked = [WorkedRequest("")]
+    waiting: deque[WorkedCall] = deque()
     for turn in turns:
         if turn.role == "user":
-            asked.append(Asked(turn.text))
+            asked.append(WorkedRequest(turn.text))
             waiting.clear()
         elif turn.role == "assistant":
             waiting.extend(call for call in _calls(turn.text) if call.tool in tools)
@@ -61,11 +61,11 @@ def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[Asked]:
     return [one for one in asked if one.calls]
 
 
-def _calls(text: str) -> Iterator[Call]:
+def _calls(text: str) -> Iterator[WorkedCall]:
     return filter(None, map(read_call, text.splitlines()))
 
 
-def read_call(line: str) -> Call | None:
+def read_call(line: str) -> WorkedCall | None:
     """Return the call that a line of an assistant's turn tells of, without arguments where they cannot be read."""
     match = _CALL.match(line)
     if match is None:
@@ -74,7 +74,7 @@ def read_call(line: str) -> Call | None:
         args = ast.literal_eval(match["args"])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         args = {}  # cut or masked in the middle of a value
-    return Call(match["name"], args if isinstance(args, dict) else {})
+    return WorkedCall(match["name"], args if isinstance(args, dict) else {})
 
 
 def _is_about(text: str, tool: str) -> bool:
@@ -106,7 +106,7 @@ class _Names:
 
 
 def draft_text(
-    name: str, asked: Sequence[Asked], tools: Mapping[str, DeclaredTool], guard: Guard, *, quote: bool = False
+    name: str, asked: Sequence[WorkedRequest], tools: Mapping[str, DeclaredTool], guard: Guard, *, quote: bool = False
 ) -> str:
     """Return the text of a skill that does what ``asked`` did; with ``quote`` its examples are the user's own words."""
     calls = [call for one in asked for call in one.calls][:MOST_STEPS]
@@ -134,7 +134,7 @@ def draft_text(
     )
 
 
-def default_name(asked: Sequence[Asked]) -> str:
+def default_name(asked: Sequence[WorkedRequest]) -> str:
     """Return a name made of the tools, such as ``outbox-deploy``."""
     used = dict.fromkeys(call.tool.lower() for one in asked for call in one.calls)
     return "-".join(used).lstrip("-_")[:64] or "skill"
@@ -145,7 +145,7 @@ def _description(used: Sequence[str], tools: Mapping[str, DeclaredTool]) -> str:
     return f"Does in order what worked in a session, with {parts}."[:1024]
 
 
-def _step(call: Call, tool: DeclaredTool, names: _Names) -> str:
+def _step(call: WorkedCall, tool: DeclaredTool, names: _Names) -> str:
     schema = tool.parameters.get("properties") or {}
     pairs = [
         f"{argument}={_value(argument, value, schema, names)}"
@@ -161,7 +161,7 @@ def _value(argument: str, value: Any, schema: Mapping[str, Any], names: _Names) 
     return f'"{{{names.placeholder(argument, value)}}}"'
 
 
-def _safety(calls: Sequence[Call], guard: Guard) -> list[str]:
+def _safety(calls: Sequence[WorkedCall], guard: Guard) -> list[str]:
     """Return what the policies had to say on the calls."""
     found = {
         f"The policy {finding.name} {'denies' if finding.effect == 'deny' else finding.effect + 's'} "
@@ -178,7 +178,7 @@ def _rule(guard: Guard, name: str) -> str:
     return next((advice.rule for advice in guard.advice() if advice.name == name), name)
 
 
-def _examples(asked: Sequence[Asked]) -> Iterator[str]:
+def _examples(asked: Sequence[WorkedRequest]) -> Iterator[str]:
     quoted = [one for one in asked if one.words.strip()]
     if quoted:
         yield "examples:"

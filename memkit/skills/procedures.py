@@ -12,18 +12,18 @@ from memkit.terminal import harmless
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSkill:
     """A skill that fits a query, with its score."""
 
     skill: Skill
     score: float
 
 
-def search_skills(skills: Iterable[Skill], query: str, limit: int = 5) -> list[Found]:
+def search_skills(skills: Iterable[Skill], query: str, limit: int = 5) -> list[FoundSkill]:
     """Return the skills that share words with ``query``, best first by BM25, equals by name."""
     ordered = sorted(skills, key=lambda skill: skill.name)
     hits = ranked([_searchable(skill) for skill in ordered], query)
-    return [Found(ordered[place], score) for place, score in hits[:limit]]
+    return [FoundSkill(ordered[place], score) for place, score in hits[:limit]]
 
 
 def _searchable(skill: Skill) -> str:

@@ -11,7 +11,7 @@ from memkit.errors import UsageError
 from memkit.runtime.loop.bound import AnsweredErrors
 from memkit.runtime.loop.turn import AgentResponse
 from memkit.runtime.loop.verdicts import STOPPED
-from memkit.skills.runs import Statistics
+from memkit.skills.runs import RunStatistics
 from memkit.skills.skill import Skill
 from memkit.store.schema import suggestion
 
@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What a person wants from a run."""
 
     input: str | None = None
@@ -111,7 +111,7 @@ COMPLETED = ("done", "answered")
 
 
 @dataclass(frozen=True)
-class Step:
+class FollowedStep:
     """What became of one step."""
 
     number: int
@@ -141,24 +141,24 @@ class Follower(Protocol):
         ...
 
 
-def follow(agent: Follower, steps: Sequence[str], first: int = 1) -> Iterator[Step]:
+def follow(agent: Follower, steps: Sequence[str], first: int = 1) -> Iterator[FollowedStep]:
     """Carry out the steps from number ``first`` on, and yield each before the next one begins.
 
     After the first that does not succeed, the others are yielded as pending.
     """
     stopped = False
     for number, text in enumerate(steps[first - 1 :], start=first):
-        step = Step(number, text, "pending") if stopped else _carried_out(agent, number, text)
+        step = FollowedStep(number, text, "pending") if stopped else _carried_out(agent, number, text)
         stopped = step.status not in COMPLETED
         yield step
 
 
-def _carried_out(agent: Follower, number: int, text: str) -> Step:
+def _carried_out(agent: Follower, number: int, text: str) -> FollowedStep:
     with AnsweredErrors() as errors:
         reply = agent.carry_out(text)
         status, reason = _judged(reply, agent.max_tool_calls)
-        return Step(number, text, status, reply.message, reason, tuple(reply.tool_calls), tuple(reply.policy))
-    return Step(number, text, "failed", reason=errors.message or "")
+        return FollowedStep(number, text, status, reply.message, reason, tuple(reply.tool_calls), tuple(reply.policy))
+    return FollowedStep(number, text, "failed", reason=errors.message or "")
 
 
 def _judged(reply: AgentResponse, most_calls: int) -> tuple[str, str]:
@@ -194,7 +194,7 @@ class SkillRun:
     version: str | None
     outcome: str
     """succeeded | failed | denied | refused (it could not begin)"""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[FollowedStep, ...] = ()
     """From the first that this run had to do."""
     missing_tools: Mapping[str, str] = field(default_factory=dict)
     """Required tools that nobody offers, each with a hint."""
@@ -205,11 +205,11 @@ class SkillRun:
     session: str | None = None
     record: str | None = None
     """The outcome that long-term memory keeps, if it keeps one."""
-    statistics: Statistics | None = None
+    statistics: RunStatistics | None = None
     """With this run; None for one that left no trace."""
 
     @property
-    def stopped_at(self) -> Step | None:
+    def stopped_at(self) -> FollowedStep | None:
         """Return the step that did not succeed."""
         return next((step for step in self.steps if step.status in ("failed", "denied")), None)
 

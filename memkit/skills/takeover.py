@@ -86,7 +86,7 @@ _NOT_THEIRS = frozenset({"name", "version", "changelog", "checks", "generates"})
 
 
 @dataclass(frozen=True)
-class Conflict:
+class FieldConflict:
     """A field that both sides changed, each in its own way."""
 
     field: str
@@ -102,7 +102,7 @@ class Takeover:
 
     changes: Mapping[str, Any]
     """Field → its new value; None takes it out."""
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[FieldConflict, ...]
 
 
 def take_over(imported: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Takeover:
@@ -122,7 +122,7 @@ def take_over(imported: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapp
             continue
         joined = new if mine == base else _joined(base, mine, new)
         if joined is None and mine != base:
-            conflicts.append(Conflict(key, base, mine, new))
+            conflicts.append(FieldConflict(key, base, mine, new))
         else:
             changes[key] = joined
     return Takeover(changes, tuple(conflicts))

@@ -9,7 +9,7 @@ from pathlib import Path
 from memkit.domains import domain_file, is_file_name
 from memkit.errors import StoreFault, UsageError
 from memkit.lint.files import source_at, sources_of_store, store_above
-from memkit.lint.interface import LintReport, Selection, SourceFile
+from memkit.lint.interface import LintReport, RuleSelection, SourceFile
 from memkit.lint.run import lint
 from memkit.store.layout import MANIFEST
 
@@ -35,7 +35,7 @@ def check_domain(named: str | None = None, *, root: Path | None = None) -> LintR
     sources = list(_sources(named, root))
     base = root if root is not None and not (named and is_file_name(named)) else Path.cwd()
     stands_alone = not any((source.root / MANIFEST).is_file() for source in sources)
-    chosen = Selection(_FAMILIES, (_OTHER_NAME,) if stands_alone else ())
+    chosen = RuleSelection(_FAMILIES, (_OTHER_NAME,) if stands_alone else ())
     report = lint(sources, chosen, base, cached=not stands_alone)
     wanted = {source.path for source in sources}
     return replace(report, findings=tuple(finding for finding in report.findings if finding.path in wanted))

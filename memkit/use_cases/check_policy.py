@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.policies.files import FOLDER, PolicySet, load_set
+from memkit.policies.files import FOLDER, LoadedPolicies, load_set
 from memkit.runtime.guard.core import Call, Verdict
 from memkit.runtime.guard.proof import Ground, find_grounds
 
@@ -44,7 +44,7 @@ def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mappin
     return CheckedCall(verdict, tuple(ground for name in found for ground in _placed(policies, name, call)))
 
 
-def _placed(policies: PolicySet, name: str, call: Call) -> list[PlacedGround]:
+def _placed(policies: LoadedPolicies, name: str, call: Call) -> list[PlacedGround]:
     documents = {policy.name: policy.document for policy in policies.files}
     compiled = next((policy for policy in policies.guard.policies if policy.name == name), None)
     if compiled is None:  # the finding of a set that did not load

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from memkit.errors import NotFound
-from memkit.skills.runs import Statistics, statistics
+from memkit.skills.runs import RunStatistics, statistics
 from memkit.skills.skill import FOLDER
 from memkit.store.layout import checked_name
 from memkit.store.schema import suggestion
 from memkit.workspace import Workspace
 
 
-def count_runs(workspace: Workspace, name: str | None = None) -> list[Statistics]:
+def count_runs(workspace: Workspace, name: str | None = None) -> list[RunStatistics]:
     """Return the statistics of one skill or of all: those that the store has, and those that were run and are gone.
 
     They are of this machine alone.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from memkit.interchange.formats import OWNERLESS, open_reader
-from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
+from memkit.interchange.interface import FoundMemory, ImportSource, Passed, Unfit, Wishes
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record import Draft, Origin
@@ -55,7 +55,7 @@ class Imported:
 
 def import_memory(
     workspace: Workspace,
-    source: Source,
+    source: ImportSource,
     wishes: Wishes,
     *,
     format: str,
@@ -92,7 +92,12 @@ def import_memory(
 
 
 def _offer_all(
-    workspace: Workspace, archive: ArchivalStore, source: Source, wishes: Wishes, imported: Imported, progress: Progress
+    workspace: Workspace,
+    archive: ArchivalStore,
+    source: ImportSource,
+    wishes: Wishes,
+    imported: Imported,
+    progress: Progress,
 ) -> None:
     lines: deque[int] = deque()
     asks = workspace.settings["privacy.consent"] == "always"
@@ -100,7 +105,7 @@ def _offer_all(
 
     def pairs() -> Iterator[tuple[Draft, Origin]]:
         for item in open_reader(imported.format).read(source, wishes):
-            if isinstance(item, Found):
+            if isinstance(item, FoundMemory):
                 if item.user_id not in consents:
                     consents[item.user_id] = not asks or archive.consent(item.user_id) is True
                 lines.append(item.line)
@@ -116,7 +121,7 @@ def _offer_all(
     imported.refused.sort(key=lambda unfit: unfit.line)
 
 
-def _in_place(archive: ArchivalStore, item: Found) -> Draft:
+def _in_place(archive: ArchivalStore, item: FoundMemory) -> Draft:
     """Return the draft, superseding the record that an earlier import made of the same foreign memory."""
     draft = item.draft
     if not item.replaces or draft.source_url is None or draft.supersedes is not None:

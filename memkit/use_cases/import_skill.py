@@ -13,7 +13,7 @@ from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.skills.changes import skill_changes, version_key
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.skill import SKILL, read_skill, skill_findings
-from memkit.skills.takeover import Conflict, skill_text, take_over
+from memkit.skills.takeover import FieldConflict, skill_text, take_over
 from memkit.store.bump import bumped, next_version
 from memkit.store.change import change_file
 from memkit.store.file_history import FileHistory
@@ -56,7 +56,7 @@ class ImportedSkill:
     """Whether exporting the skill gives the same ``SKILL.md`` again."""
     losses: tuple[str, ...]
     findings: tuple[HostilePlace, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[FieldConflict, ...] = ()
 
 
 def import_skill(

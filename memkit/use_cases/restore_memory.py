@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from memkit.errors import NegativeAnswer
 from memkit.interchange.containers import numbered_objects
-from memkit.interchange.interface import Source, Unfit
+from memkit.interchange.interface import ImportSource, Unfit
 from memkit.interchange.memkit import KINDS, problem
 from memkit.runtime.memory.interface import Reason
 from memkit.runtime.memory.masking import masked
@@ -29,7 +29,7 @@ class Restored:
     refused: list[Unfit] = field(default_factory=list)
 
 
-def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dry_run: bool = False) -> Restored:
+def restore_memory(workspace: Workspace, source: ImportSource, *, user: str | None, dry_run: bool = False) -> Restored:
     """Write every line of an export as it is, or nothing where one of them may not come.
 
     The export says what was judged already, so nothing is judged again; each line is checked against the format, and
@@ -64,7 +64,7 @@ def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dr
     return restored
 
 
-def _first_user(source: Source) -> str:
+def _first_user(source: ImportSource) -> str:
     with source.opened() as file:
         for _, data in numbered_objects(file):
             if not isinstance(data, Reason) and isinstance(data.get("user_id"), str):
@@ -72,7 +72,7 @@ def _first_user(source: Source) -> str:
     raise NegativeAnswer(f"{source.name} holds no line of any user, so there is nothing to restore.")
 
 
-def _check(workspace: Workspace, source: Source, restored: Restored) -> None:
+def _check(workspace: Workspace, source: ImportSource, restored: Restored) -> None:
     numbers: deque[int] = deque()
 
     def archived() -> Iterator[Mapping[str, JSON]]:
@@ -103,7 +103,7 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
         )
 
 
-def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
+def _agreed(workspace: Workspace, source: ImportSource, user: str) -> bool:
     """Return whether the user agreed here, or did by the last word that the export has on it."""
     said = [data for data in _lines(source, local=False) if data.get("op") == "consent"]
     last = max(said, key=lambda data: parse_time(str(data["at"])), default=None)
@@ -111,7 +111,7 @@ def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
     return workspace.archive.consent(user) is True or (isinstance(fields, dict) and fields.get("granted") is True)
 
 
-def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
+def _write(workspace: Workspace, source: ImportSource, restored: Restored) -> None:
     person = workspace.person(restored.user_id)
     for written in workspace.archive.restore(restored.user_id, _lines(source, local=False), person):
         restored.counts.update("events" if "op" in data else "records" for data in written)
@@ -120,7 +120,7 @@ def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
     workspace.audit.append({"event": "restored", "actor": "person", "user_id": restored.user_id})
 
 
-def _lines(source: Source, *, local: bool) -> Iterator[Mapping[str, JSON]]:
+def _lines(source: ImportSource, *, local: bool) -> Iterator[Mapping[str, JSON]]:
     with source.opened() as file:
         for _, data in numbered_objects(file):
             if not isinstance(data, Reason) and _is_local(data) == local:

@@ -15,7 +15,7 @@ from memkit.cli.main import run
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.memory.recall import Turn
-from memkit.skills.draft import Asked, Call, draft_text, worked
+from memkit.skills.draft import WorkedCall, WorkedRequest, draft_text, worked
 from memkit.skills.running import placeholders
 from memkit.skills.skill import load_skill, read_skill, skill_findings
 from memkit.store.yaml import load_yaml
@@ -210,7 +210,7 @@ values = st.one_of(words, st.integers(), st.booleans(), st.lists(words, max_size
 def test_every_draft_is_a_valid_skill(calls: list[dict[str, Any]], about: str, asked: str) -> None:
     """Whatever the arguments are called and hold, and whatever was said."""
     tools = {"tool": DeclaredTool("tool", about)}
-    told = [Asked(asked, [Call("tool", args) for args in calls])]
+    told = [WorkedRequest(asked, [WorkedCall("tool", args) for args in calls])]
 
     document = load_yaml(draft_text("draft", told, tools, Guard([]), quote=True))
 

@@ -19,7 +19,7 @@ from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
-from memkit.interchange.interface import Passed, Source, Unfit, Wishes
+from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record import TYPES
 from memkit.store.files import whole_file
@@ -125,7 +125,7 @@ def import_command(
     _report_imported(front, imported, dry_run=dry_run)
 
 
-def _shown_format(front: Front, source: Source) -> str:
+def _shown_format(front: Front, source: ImportSource) -> str:
     found = format_of(source)
     if not front.json:
         front.note(f"{source.name} is read as {found}; --format says otherwise.")
@@ -150,14 +150,14 @@ def _print(lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def _source(name: str) -> Iterator[Source]:
+def _source(name: str) -> Iterator[ImportSource]:
     """Give what is imported; standard input is kept in a file without a name, because it is read twice."""
     if name != "-":
-        yield Source(name, Path(name))
+        yield ImportSource(name, Path(name))
         return
     with tempfile.TemporaryFile() as spooled:
         shutil.copyfileobj(sys.stdin.buffer, spooled)
-        yield Source("standard input", None, spooled)
+        yield ImportSource("standard input", None, spooled)
 
 
 def _progress(front: Front) -> Any:

@@ -11,7 +11,7 @@ import click
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.pairs import read_pairs
 from memkit.errors import UsageError
-from memkit.runtime.guard.core import Finding
+from memkit.runtime.guard.core import MatchedPolicy
 from memkit.terminal import one_line
 from memkit.use_cases.check_policy import CheckedCall, PlacedGround, check_policy
 
@@ -45,7 +45,7 @@ def _checked_data(checked: CheckedCall) -> dict[str, Any]:
     }
 
 
-def _finding_data(checked: CheckedCall, finding: Finding) -> dict[str, Any]:
+def _finding_data(checked: CheckedCall, finding: MatchedPolicy) -> dict[str, Any]:
     """Return a finding whose reason names the places it rests on."""
     places = [_place(placed) for placed in checked.of(finding.name) if placed.ground.holds is not False]
     reason = f"{finding.reason} ({'; '.join(places)})" if places else finding.reason
@@ -77,7 +77,7 @@ def _checked_lines(checked: CheckedCall) -> Iterator[str]:
         yield from _finding_lines("-", finding, checked)
 
 
-def _finding_lines(mark: str, finding: Finding, checked: CheckedCall) -> Iterator[str]:
+def _finding_lines(mark: str, finding: MatchedPolicy, checked: CheckedCall) -> Iterator[str]:
     yield f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
     for placed in checked.of(finding.name):
         yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"

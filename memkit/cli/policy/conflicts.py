@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.policies.analysis.conflicts import Conflict
+from memkit.policies.analysis.conflicts import PolicyConflict
 from memkit.policies.verdict_diff import call_data, check_line
 from memkit.terminal import counted
 from memkit.use_cases.find_policy_conflicts import PolicyConflicts, find_policy_conflicts
@@ -24,7 +24,7 @@ def conflicts(front: Front) -> None:
     front.answer(data, _lines(found), ok=not analysis.conflicts, diagnostics=list(_diagnostics(found)))
 
 
-def _finding(conflict: Conflict) -> dict[str, Any]:
+def _finding(conflict: PolicyConflict) -> dict[str, Any]:
     return {
         "kind": conflict.kind,
         "policies": list(conflict.policies),

@@ -12,7 +12,7 @@ from memkit.cli.policy.proof_data import mutation_data, proof_data
 from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import Mutant, MutationReport
 from memkit.policies.proving import SetProof, TableResult
-from memkit.runtime.guard.proof import REACH_KINDS, Proof, Reach, TestResult
+from memkit.runtime.guard.proof import REACH_KINDS, CoveredPart, Proof, TestResult
 from memkit.terminal import one_line
 from memkit.use_cases.prove_policies import prove_policies
 
@@ -96,7 +96,7 @@ def _row_text(row: TableResult) -> str:
     return (f"policy {row.row.policy}, " if row.row.policy else "") + _failure_text(row.result)
 
 
-def _gap_text(reach: Reach) -> str:
+def _gap_text(reach: CoveredPart) -> str:
     return f"{reach.kind} {reach.place} ({one_line(reach.text, 60)})"
 
 

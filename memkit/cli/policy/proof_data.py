@@ -8,7 +8,7 @@ from typing import Any
 from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import MutationReport
 from memkit.policies.proving import SetProof
-from memkit.runtime.guard.proof import REACH_KINDS, Proof, Reach, TestResult
+from memkit.runtime.guard.proof import REACH_KINDS, CoveredPart, Proof, TestResult
 
 
 def proof_data(proof: SetProof) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _coverage_data(proof: Proof, kind: str) -> dict[str, Any]:
     return _counts(reaches) | {"missing": missing}
 
 
-def _counts(reaches: Iterable[Reach]) -> dict[str, int]:
+def _counts(reaches: Iterable[CoveredPart]) -> dict[str, int]:
     reached = [reach.reached for reach in reaches]
     return {"total": len(reached), "reached": sum(reached)}
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 
 from memkit.errors import UsageError
-from memkit.lint.interface import Checked, Collection, Edit, Finding, Rule
+from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
 
 LAMP = (
     "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
@@ -111,7 +111,7 @@ def _placed(fault: Fault, file: Checked) -> Finding:
         for path in (fault.path, (*fault.path, "task"), (*fault.path, 0), (*fault.path, "task", 0)):
             if path in spans and str(value_at(file.document.data, path)).startswith(wrong):
                 offsets = file.document.offsets(path)
-                edit = Edit(offsets[0], offsets[len(wrong)], meant, is_safe=False)
+                edit = TextEdit(offsets[0], offsets[len(wrong)], meant, is_safe=False)
                 return file.found(fault.code, fault.message, path, part=(0, len(wrong)), edit=edit)
     return file.found(fault.code, fault.message, fault.path, at_key=fault.at_key)
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from memkit.lint.families.exfiltration import open_trifecta, sending_steps
-from memkit.lint.families.order_commands import DECODED, GRANT, PERSISTENT, PIPED, Order
+from memkit.lint.families.order_commands import DECODED, GRANT, PERSISTENT, PIPED, HostileOrder
 from memkit.lint.families.order_words import GOVERNED, OVERRIDE, REMOTE
 from memkit.lint.families.readings import (
     Text,
@@ -34,7 +34,7 @@ from memkit.store.yaml import Document, KeyPath
 from memkit.terminal import one_line
 
 _OTHERS = ("policy", "domain", "manifest", "learned", "problem", "table")
-_ORDERS: Mapping[str, tuple[Order, ...]] = {
+_ORDERS: Mapping[str, tuple[HostileOrder, ...]] = {
     "MKS101": OVERRIDE,
     "MKS105": PIPED,
     "MKS106": DECODED,
@@ -145,7 +145,7 @@ def _is_placeholder(text: str) -> bool:
     return _PLACEHOLDER.search(text.rpartition("@")[0] or text) is not None
 
 
-def _in_text(text: Text, orders: Sequence[tuple[str, Order]]) -> Iterator[tuple[str, str, int, int]]:
+def _in_text(text: Text, orders: Sequence[tuple[str, HostileOrder]]) -> Iterator[tuple[str, str, int, int]]:
     """Yield code, message and span of everything dangerous in one text."""
     for start, end, what in unseen_parts(text.value):
         yield "MKS103", f"{what} is read by a model and shown to nobody.", start, end
@@ -160,7 +160,7 @@ def _in_text(text: Text, orders: Sequence[tuple[str, Order]]) -> Iterator[tuple[
         yield from _disguised(text)
 
 
-def _ordered(order: Order, text: Text, code: str) -> tuple[int, int] | None:
+def _ordered(order: HostileOrder, text: Text, code: str) -> tuple[int, int] | None:
     """Return the first place at which a text gives an order."""
     reading = text.reading
     if not order.may_match(reading):
@@ -176,7 +176,7 @@ def _ordered(order: Order, text: Text, code: str) -> tuple[int, int] | None:
     return None
 
 
-def _over_two_steps(texts: Sequence[Text], orders: Sequence[Order]) -> Iterator[tuple[Text, str, int, int]]:
+def _over_two_steps(texts: Sequence[Text], orders: Sequence[HostileOrder]) -> Iterator[tuple[Text, str, int, int]]:
     """Yield where a step runs the file that the step before it fetched."""
     steps = [text for text in texts if text.path[:1] == ("steps",)]
     for before, text in pairwise(steps):

@@ -13,8 +13,7 @@ from typing import Any
 from memkit.lint.families.skills import OTHER, PLACE, SKILL, code_spans, is_shell_tool
 from memkit.lint.interface import Checked, Collection, Finding, Rule
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.interface import Finding as Verdict
-from memkit.runtime.guard.interface import PolicySetError
+from memkit.runtime.guard.interface import MatchedPolicy, PolicySetError
 from memkit.store.yaml import KeyPath
 
 K1, B = 1.5, 0.75
@@ -190,7 +189,7 @@ def _in_skill(file: Checked, guard: Guard) -> Iterator[Finding]:
             yield file.found("MKS501", f"The hard policy {verdict.name!r} denies this: {verdict.reason}.", path)
 
 
-def _denial(guard: Guard, calls: Sequence[Call]) -> Verdict | None:
+def _denial(guard: Guard, calls: Sequence[Call]) -> MatchedPolicy | None:
     """Return what surely denies one of the calls: prose that no shell could read is no command."""
     for tool, args in calls:
         for finding in guard.decide(tool, args, {}).policies:

@@ -7,7 +7,7 @@ from typing import Any
 
 from memkit.lint.families.domains import LAMP
 from memkit.lint.families.policies import POLICY, POLICY_PLACE
-from memkit.lint.interface import Checked, Collection, Edit, Finding, Rule
+from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
 from memkit.store.yaml import KeyPath
 
 MEMORY_TOOLS = frozenset(
@@ -93,7 +93,7 @@ def _unknown(file: Checked, code: str, message: str, path: KeyPath, near: str) -
         start, end = file.document.spans[path]
         written = file.document.text[start:end]
         quote = written[0] if written[0] in "'\"" else ""
-        edit = Edit(start, end, f"{quote}{near}{quote}", is_safe=False)
+        edit = TextEdit(start, end, f"{quote}{near}{quote}", is_safe=False)
     return file.found(code, f"{message}{f' Did you mean {near!r}?' if near else ''}", path, edit=edit)
 
 

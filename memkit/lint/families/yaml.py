@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from memkit.errors import StoreFault
-from memkit.lint.interface import Checked, Collection, Edit, Finding, Rule
+from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
 from memkit.store.config import FORMAT
 from memkit.store.schema import SchemaFinding, check, load_schema
 
@@ -63,16 +63,16 @@ def as_written(file: Checked) -> Iterator[Finding]:
     for finding in file.document.findings:
         edit = None
         if finding.code == "MKY005":
-            edit = Edit(-1, 0, "")
+            edit = TextEdit(-1, 0, "")
         elif finding.end > finding.start:
             quoted = f'"{file.document.text[finding.start : finding.end]}"'
-            edit = Edit(finding.start, finding.end, quoted, finding.quoting_is_safe)
+            edit = TextEdit(finding.start, finding.end, quoted, finding.quoting_is_safe)
         path, anchor = file.source.path, finding.line
         end = file.document.place(finding.end) if finding.end else (0, 0)
         yield Finding(finding.code, finding.message, path, finding.line, finding.column, edit, end, anchor)
 
 
-def _renamed(finding: SchemaFinding, file: Checked) -> Edit | None:
+def _renamed(finding: SchemaFinding, file: Checked) -> TextEdit | None:
     """Return the edit that gives a misspelt key its name, or a file's content the file's name."""
     document = file.document
     if finding.kind == "unknown_key" and finding.meant:
@@ -80,9 +80,9 @@ def _renamed(finding: SchemaFinding, file: Checked) -> Edit | None:
         start = document.offset((line, column))
         written = str(finding.path[-1])
         if document.text.startswith(written, start):
-            return Edit(start, start + len(written), finding.meant, is_safe=False)
+            return TextEdit(start, start + len(written), finding.meant, is_safe=False)
     if finding.kind == "name" and finding.path in document.spans:
-        return Edit(*document.spans[finding.path], file.name, is_safe=False)
+        return TextEdit(*document.spans[finding.path], file.name, is_safe=False)
     return None
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 
 from memkit.policies.analysis.formulas import POSSIBLE, SURE, Condition, condition
-from memkit.policies.analysis.values import Answer, Found, Nothing, Part, Unknown, solve
+from memkit.policies.analysis.values import Answer, Nothing, Unknown, ValuePart, ValuesFound, solve
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import JSON, Call, Verdict, contribution, strength
 
@@ -30,7 +30,7 @@ class Lift:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class AnalysedPolicy:
     """A policy that takes part in decisions."""
 
     name: str
@@ -72,7 +72,7 @@ class Subject:
         known = [tools for tools in listed if tools is not None]
         return frozenset[str]().union(*known) if len(known) == len(listed) else None
 
-    def decides_like(self, other: Subject) -> bool:
+    def decides_like(self, other: AnalysedPolicy) -> bool:
         """Return whether two policies say the same about every call, as they are written."""
         return self._decisive == other._decisive
 
@@ -92,11 +92,11 @@ class SubjectSet:
         self._by_name = {subject.name: subject for subject in self.subjects}
         self._decided: dict[str, Verdict] = {}
 
-    def __iter__(self) -> Iterator[Subject]:
+    def __iter__(self) -> Iterator[AnalysedPolicy]:
         """Yield the policies in order."""
         return iter(self.subjects)
 
-    def get(self, name: str) -> Subject | None:
+    def get(self, name: str) -> AnalysedPolicy | None:
         """Return the policy of a name."""
         return self._by_name.get(name)
 
@@ -107,22 +107,22 @@ class SubjectSet:
             self._decided[spelled] = self.guard.decide(call.tool, call.args, call.context)
         return self._decided[spelled]
 
-    def applying(self, call: Call) -> list[Subject]:
+    def applying(self, call: Call) -> list[AnalysedPolicy]:
         """Return the policies that apply to a call, by the engine."""
         return [self._by_name[finding.name] for finding in self.decide(call).policies if finding.name in self._by_name]
 
-    def applies(self, subject: Subject, call: Call) -> bool:
+    def applies(self, subject: AnalysedPolicy, call: Call) -> bool:
         """Return whether a policy applies to a call, by the engine."""
         return any(finding.name == subject.name for finding in self.decide(call).policies)
 
 
-def _subject(data: PolicyData) -> Subject:
+def _subject(data: PolicyData) -> AnalysedPolicy:
     lifts = (
         Lift(index, str(exception.get("text", "")), _boxes(exception["match"]))
         for index, exception in enumerate(data.get("exceptions", ()))
         if "match" in exception
     )
-    return Subject(
+    return AnalysedPolicy(
         name=data["name"],
         effect=data.get("effect") or "allow",
         enforcement=data["enforcement"],
@@ -145,7 +145,7 @@ MAX_STEPS = 1_500
 class Applies:
     """The policy matches, and no exception lifts it."""
 
-    subject: Subject
+    subject: AnalysedPolicy
     surely: bool = False
     """Whether it must match by what it says, and not because a hard policy counts what it cannot read."""
 
@@ -159,7 +159,7 @@ class Applies:
 class Spared:
     """The policy does not match, or an exception lifts it."""
 
-    subject: Subject
+    subject: AnalysedPolicy
 
 
 @dataclass(frozen=True)
@@ -229,9 +229,9 @@ class _TooLong(Exception):
 class _Draft:
     """A call that is being written: what each key must be like."""
 
-    wanted: Mapping[str, tuple[Part, ...]] = field(default_factory=lambda: {"tool": ()})
+    wanted: Mapping[str, tuple[ValuePart, ...]] = field(default_factory=lambda: {"tool": ()})
     """Of the keys that the call must have."""
-    refused: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    refused: Mapping[str, tuple[ValuePart, ...]] = field(default_factory=dict)
     """What a key must not be, if the call has it."""
 
     glance: bool = False
@@ -248,7 +248,7 @@ class _Draft:
         tool = ""
         for key in sorted(self.wanted, key=lambda key: key.count(".")):
             answer = self.value(key)
-            if not isinstance(answer, Found):
+            if not isinstance(answer, ValuesFound):
                 return f"{key}: {answer.reason if isinstance(answer, Unknown) else 'no value'}"
             if key == "tool":
                 tool = str(answer.value)
@@ -295,7 +295,7 @@ class _Search:
         for box in boxes:
             following: _Draft | None = draft
             for key, wanted in box.items():
-                following = self._with(following, key, Part(wanted, mode)) if following else None
+                following = self._with(following, key, ValuePart(wanted, mode)) if following else None
             if following:
                 yield following
 
@@ -307,11 +307,11 @@ class _Search:
         # A key that the call need not have is the cheapest to deny: it is left out.
         keys = sorted(boxes[0], key=lambda key: key in draft.wanted)
         for key in keys:
-            following = self._with(draft, key, Part(boxes[0][key], mode, wanted=False))
+            following = self._with(draft, key, ValuePart(boxes[0][key], mode, wanted=False))
             if following:
                 yield from self._denied(following, boxes[1:], mode)
 
-    def _with(self, draft: _Draft, key: str, part: Part) -> _Draft | None:
+    def _with(self, draft: _Draft, key: str, part: ValuePart) -> _Draft | None:
         """Return the draft with one more condition, or ``None`` when that leaves no value for some key."""
         self._steps += 1
         if self._steps > MAX_STEPS:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memkit.runtime.guard.interface import PolicySetError
-from memkit.runtime.guard.regex import Automaton, Chars, State, compile_regex
+from memkit.runtime.guard.regex import Automaton, AutomatonState, Chars, compile_regex
 
 WORDY = Chars(classes=("w",))
 NEWLINE = Chars((("\n", "\n"),))
@@ -255,7 +255,7 @@ class _Walk:
 
     def _closure(
         self, place: frozenset[int], before: str | None, char: str, final_newline: bool
-    ) -> tuple[bool, list[State]]:
+    ) -> tuple[bool, list[AutomatonState]]:
         """Return whether the pattern is found before ``char`` is read, and the states that wait to read it."""
         states, seen, waiting = self._automaton.states, set[int](), []
         pending = [*place, self._automaton.start]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 
-from memkit.policies.analysis.formulas import POSSIBLE, All, Any, Formula, Leaf, Literal, leaves
+from memkit.policies.analysis.formulas import POSSIBLE, All, Any, Formula, FormulaLiteral, Leaf, leaves
 from memkit.policies.analysis.languages import NUMBER, Language, TooComplex, Truth, find_text, language
 from memkit.policies.analysis.views import within
 from memkit.runtime.guard.interface import JSON
@@ -18,11 +18,11 @@ from memkit.runtime.guard.interface import JSON
 MAX_STEPS = 4_000
 """So many parts of a formula are looked at before the answer is that nobody knows."""
 
-Case = tuple[tuple[Literal, ...], tuple[Formula, ...]]
+Case = tuple[tuple[FormulaLiteral, ...], tuple[Formula, ...]]
 """Views, each wanted or not, and formulas without views."""
 
 
-def cases(formula: Formula) -> Iterator[tuple[tuple[Literal, ...], Formula]]:
+def cases(formula: Formula) -> Iterator[tuple[tuple[FormulaLiteral, ...], Formula]]:
     """Yield every way to fulfil a formula: views that must hold or must not, and a formula without views.
 
     Raises:
@@ -37,7 +37,7 @@ def _ways(formula: Formula, steps: Iterator[int]) -> Iterator[Case]:
         raise TooComplex
     if not any(leaf.is_view for leaf in leaves(formula)):
         yield (), (formula,)
-    elif isinstance(formula, Literal):
+    elif isinstance(formula, FormulaLiteral):
         yield (formula,), ()
     elif isinstance(formula, Any):
         for part in formula.parts:
@@ -66,12 +66,12 @@ def _joined(so_far: Case, parts: Sequence[Formula], steps: Iterator[int]) -> Ite
             yield from _joined(((*views, *more_views), (*plain, *more_plain)), parts[1:], steps)
 
 
-def _at_odds(views: Sequence[Literal], more: Sequence[Literal]) -> bool:
+def _at_odds(views: Sequence[FormulaLiteral], more: Sequence[FormulaLiteral]) -> bool:
     """Return whether one view is wanted and another that it lies within is not."""
     return any(_excludes(one, other) or _excludes(other, one) for one in views for other in more)
 
 
-def _excludes(one: Literal, other: Literal) -> bool:
+def _excludes(one: FormulaLiteral, other: FormulaLiteral) -> bool:
     weaker = one.mode == other.mode or other.mode == POSSIBLE
     return one.wanted and not other.wanted and weaker and within(one.leaf, other.leaf)
 
@@ -145,7 +145,7 @@ def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:
 
 def _settled(formula: Formula, number: float | None) -> Formula:
     """Return the formula with its conditions on numbers answered, for a number or for a text that is none."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         if formula.leaf.operator != "range":
             return formula
         holds = formula.leaf.holds({} if number is None else number, formula.mode)
@@ -155,7 +155,7 @@ def _settled(formula: Formula, number: float | None) -> Formula:
 
 def constant(formula: Formula) -> Truth:
     """Return whether a formula holds for every text, or for none, by its form alone."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         return None
     truths = [constant(part) for part in formula.parts]
     return _all(truths) if isinstance(formula, All) else _any(truths)
@@ -188,9 +188,9 @@ def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterat
         yield found
 
 
-def _conjuncts(formula: Formula) -> tuple[list[Literal], list[Formula]]:
+def _conjuncts(formula: Formula) -> tuple[list[FormulaLiteral], list[Formula]]:
     """Return the literals that must all hold, and what else must hold beside them."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         return [formula], []
     if isinstance(formula, Any):
         return [], [formula]
@@ -199,7 +199,7 @@ def _conjuncts(formula: Formula) -> tuple[list[Literal], list[Formula]]:
 
 
 def _value(formula: Formula, truths: Sequence[Truth], places: dict[Leaf, int]) -> Truth:
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         truth = truths[places[formula.leaf]]
         return None if truth is None else truth is formula.wanted
     values = [_value(part, truths, places) for part in formula.parts]

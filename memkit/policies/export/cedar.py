@@ -94,7 +94,7 @@ _LONGEST = 2**63 - 1
 _PLAIN_REGEX = re.compile(r"(?P<start>\^|\\A)?(?P<text>[A-Za-z0-9 _/@:,;<>=!\"'%&~#-]+)")
 
 
-class Bounds(NamedTuple):
+class CedarBounds(NamedTuple):
     """Two expressions between which a condition lies: wherever ``lower`` holds it does, and it only where ``upper``."""
 
     lower: str
@@ -106,7 +106,7 @@ class Bounds(NamedTuple):
         return self.lower == self.upper
 
 
-NOT_SAID = Bounds(FALSE, TRUE)
+NOT_SAID = CedarBounds(FALSE, TRUE)
 
 
 def to_cedar(policies: Sequence[PolicyData], *, tighten: bool = False) -> Export:
@@ -168,14 +168,14 @@ class _Writer:
             policy, effect, wanted, lifted
         )
 
-    def _match(self, match: JSON) -> Bounds:
+    def _match(self, match: JSON) -> CedarBounds:
         parts = [
             _both(every, [self._clause(key, condition) for key, condition in alternative.items()])
             for alternative in alternatives(match)
         ]
         return _both(some, parts)
 
-    def _clause(self, key: str, condition: JSON) -> Bounds:
+    def _clause(self, key: str, condition: JSON) -> CedarBounds:
         root, _, name = key.partition(".")
         if root == "tool":
             return self._condition(condition, "context.tool", "tool")
@@ -185,7 +185,7 @@ class _Writer:
         found = []
         for place in _places(root, name):
             bounds = self._condition(condition, place.value, key)
-            found.append(_both(every, [Bounds(place.there, place.there), bounds]))
+            found.append(_both(every, [CedarBounds(place.there, place.there), bounds]))
             self._read.setdefault(some([denied(place.there), self._typed(place.value, key)]))
         return _both(some, found)
 
@@ -193,20 +193,20 @@ class _Writer:
         """Return what holds for every value of the needed type, and fails for any other."""
         return f"{value} <= {_LONGEST}" if key in self.numbers else f'{value} like "*"'
 
-    def _condition(self, data: JSON, value: str, key: str) -> Bounds:
+    def _condition(self, data: JSON, value: str, key: str) -> CedarBounds:
         if isinstance(data, Mapping):
             return _both(every, [self._operator(name, operand, value, key) for name, operand in data.items()])
         if isinstance(data, list):
             return _both(some, [self._condition(item, value, key) for item in data])
         return self._operator("glob" if isinstance(data, str) else "equals", data, value, key)
 
-    def _operator(self, name: str, operand: JSON, value: str, key: str) -> Bounds:
+    def _operator(self, name: str, operand: JSON, value: str, key: str) -> CedarBounds:
         if name in ("any", "all"):
             parts = [self._condition(item, value, key) for item in operand]
             return _both(some if name == "any" else every, parts)
         if name == "not":
             inner = self._condition(operand, value, key)
-            return Bounds(denied(inner.upper), denied(inner.lower))
+            return CedarBounds(denied(inner.upper), denied(inner.lower))
         if (name == "range") is not (key in self.numbers):
             self._reasons.append(f"{key} is compared both as a number and as a text, and Cedar wants one type.")
             return NOT_SAID
@@ -230,8 +230,8 @@ def _rule(policy: PolicyData, effect: str, wanted: str, lifted: str) -> str:
     return "\n".join([*lines, *([f"unless {{ {lifted} }}"] if lifted != FALSE else [])]) + ";"
 
 
-def _both(combine: Callable[[Sequence[str]], str], parts: Sequence[Bounds]) -> Bounds:
-    return Bounds(combine([part.lower for part in parts]), combine([part.upper for part in parts]))
+def _both(combine: Callable[[Sequence[str]], str], parts: Sequence[CedarBounds]) -> CedarBounds:
+    return CedarBounds(combine([part.lower for part in parts]), combine([part.upper for part in parts]))
 
 
 def _places(root: str, name: str) -> Iterator[_Place]:
@@ -270,40 +270,40 @@ def _operators(data: JSON) -> Iterator[str]:
         yield "equals"
 
 
-def _exactly(expression: str) -> Bounds:
-    return Bounds(expression, expression)
+def _exactly(expression: str) -> CedarBounds:
+    return CedarBounds(expression, expression)
 
 
-def _equals(operand: JSON, value: str) -> Bounds:
+def _equals(operand: JSON, value: str) -> CedarBounds:
     return _exactly(f"{value} == {quoted(text_of(operand) or '')}")
 
 
-def _in(operand: JSON, value: str) -> Bounds:
+def _in(operand: JSON, value: str) -> CedarBounds:
     return _exactly(f"[{', '.join(quoted(text_of(item) or '') for item in operand)}].contains({value})")
 
 
-def _glob(operand: JSON, value: str) -> Bounds:
+def _glob(operand: JSON, value: str) -> CedarBounds:
     globs = operand if isinstance(operand, list) else [operand]
     return _both(some, [_one_glob(glob, value) for glob in globs])
 
 
-def _one_glob(glob: str, value: str) -> Bounds:
+def _one_glob(glob: str, value: str) -> CedarBounds:
     if not has_wildcards(glob):
         return _equals(glob, value)
     if glob in ("?*", "*?"):
         return _exactly(f'{value} != ""')
     if "?" in glob or "[" in glob:
         loose = re.sub(r"\*+", "*", re.sub(r"\[.*\]|\[|\?", "*", glob, flags=re.DOTALL))
-        return Bounds(FALSE, f"{value} like {like(loose)}")
+        return CedarBounds(FALSE, f"{value} like {like(loose)}")
     return _exactly(f"{value} like {like(glob)}")
 
 
-def _prefix(operand: JSON, value: str) -> Bounds:
+def _prefix(operand: JSON, value: str) -> CedarBounds:
     prefixes = operand if isinstance(operand, list) else [operand]
     return _exactly(some([f'{value} like "{literal_pattern(prefix)}*"' for prefix in prefixes]))
 
 
-def _range(operand: JSON, value: str) -> Bounds:
+def _range(operand: JSON, value: str) -> CedarBounds:
     limits = {
         "min": (">=", math.ceil), "max": ("<=", math.floor), "above": (">", math.floor), "below": ("<", math.ceil),
     }  # fmt: skip
@@ -317,7 +317,7 @@ def _range(operand: JSON, value: str) -> Bounds:
     return _exactly(every(parts))
 
 
-def _regex(operand: JSON, value: str) -> Bounds:
+def _regex(operand: JSON, value: str) -> CedarBounds:
     """Return a regular expression that is a text, at the start or anywhere; Cedar knows no other."""
     found = _PLAIN_REGEX.fullmatch(operand)
     if not found:
@@ -325,7 +325,7 @@ def _regex(operand: JSON, value: str) -> Bounds:
     return _exactly(f'{value} like "{"" if found["start"] else "*"}{literal_pattern(found["text"])}*"')
 
 
-_LEAVES: Mapping[str, Callable[[JSON, str], Bounds]] = {
+_LEAVES: Mapping[str, Callable[[JSON, str], CedarBounds]] = {
     "equals": _equals,
     "in": _in,
     "glob": _glob,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .interface import JSON, Outcome, Path
+from .interface import JSON, Path, Ternary
 
 _SHOWN = 60
 _LISTED = 6
@@ -78,18 +78,18 @@ def glob_test(pattern: str) -> Callable[[str], bool]:
     return lambda text: compiled.match(text) is not None
 
 
-NO = Outcome(False)
+NO = Ternary(False)
 
 
 @dataclass(frozen=True)
-class Check:
+class Predicate:
     """One condition on a value, compiled to a closure."""
 
-    test: Callable[[JSON], Outcome]
+    test: Callable[[JSON], Ternary]
     says: str
     """The condition in words, for the reason of a verdict."""
     path: Path
-    children: tuple[Check, ...] = ()
+    children: tuple[Predicate, ...] = ()
     """The conditions that ``any``, ``all`` or ``not`` combines; empty for a leaf."""
     whole: bool = False
     """Whether a list is given whole (as an argument vector) and not one element at a time."""
@@ -98,21 +98,21 @@ class Check:
     joint: str = ""
     """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
 
-    def leaves(self) -> Iterator[Check]:
+    def leaves(self) -> Iterator[Predicate]:
         """Yield the conditions that look at the value themselves."""
         if not self.children:
             yield self
         for child in self.children:
             yield from child.leaves()
 
-    def on(self, value: JSON) -> Outcome:
+    def on(self, value: JSON) -> Ternary:
         """Return what the condition says; on a list it holds when it holds for any element."""
         if self.whole or not isinstance(value, (list, tuple)):
             return NO if value is None else self.test(value)
         return first_of(self.on(element) for element in value)
 
 
-def first_of(outcomes: Iterator[Outcome]) -> Outcome:
+def first_of(outcomes: Iterator[Ternary]) -> Ternary:
     """Return the first match, else the first unknown, else no match."""
     unknown = NO
     for outcome in outcomes:
@@ -123,21 +123,21 @@ def first_of(outcomes: Iterator[Outcome]) -> Outcome:
     return unknown
 
 
-def any_check(children: Sequence[Check], path: Path) -> Check:
+def any_check(children: Sequence[Predicate], path: Path) -> Predicate:
     """Return a condition that holds when one of ``children`` does."""
     parts = tuple(children)
 
-    def test(value: JSON) -> Outcome:
+    def test(value: JSON) -> Ternary:
         return first_of(part.test(value) for part in parts)
 
     return _combined("any", test, " or ".join(part.says for part in parts), path, parts)
 
 
-def all_check(children: Sequence[Check], path: Path) -> Check:
+def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
     """Return a condition that holds when every one of ``children`` does."""
     parts = tuple(children)
 
-    def test(value: JSON) -> Outcome:
+    def test(value: JSON) -> Ternary:
         outcomes = []
         for part in parts:
             outcome = part.test(value)
@@ -145,24 +145,26 @@ def all_check(children: Sequence[Check], path: Path) -> Check:
                 return NO
             outcomes.append(outcome)
         state = None if any(outcome.state is None for outcome in outcomes) else True
-        return Outcome(state, " and ".join(outcome.reason for outcome in outcomes))
+        return Ternary(state, " and ".join(outcome.reason for outcome in outcomes))
 
     return _combined("all", test, " and ".join(part.says for part in parts), path, parts)
 
 
-def not_check(child: Check, path: Path) -> Check:
+def not_check(child: Predicate, path: Path) -> Predicate:
     """Return a condition that holds when ``child`` does not; unknown stays unknown."""
     says = f"not ({child.says})"
 
-    def test(value: JSON) -> Outcome:
+    def test(value: JSON) -> Ternary:
         outcome = child.test(value)
         if outcome.state is None:
             return outcome
-        return NO if outcome.state else Outcome(True, says)
+        return NO if outcome.state else Ternary(True, says)
 
     return _combined("not", test, says, path, (child,))
 
 
-def _combined(joint: str, test: Callable[[JSON], Outcome], says: str, path: Path, parts: tuple[Check, ...]) -> Check:
+def _combined(
+    joint: str, test: Callable[[JSON], Ternary], says: str, path: Path, parts: tuple[Predicate, ...]
+) -> Predicate:
     whole = any(part.whole for part in parts)
-    return Check(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint)
+    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint)

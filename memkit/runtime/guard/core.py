@@ -23,19 +23,19 @@ from .interface import (
     JSON,
     Advice,
     Call,
-    Finding,
     GuardError,
-    Judge,
-    Outcome,
+    MatchedPolicy,
     Path,
+    PolicyJudge,
     PolicySetError,
+    Ternary,
     Verdict,
     contribution,
     strength,
 )
 from .match import Alternative, Clause, Test, compile_match, suggestion
 
-__all__ = ["Advice", "Call", "Finding", "Guard", "GuardError", "Judge", "PolicySetError", "Verdict"]
+__all__ = ["Advice", "Call", "Guard", "GuardError", "MatchedPolicy", "PolicyJudge", "PolicySetError", "Verdict"]
 
 _FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 """What evaluating a condition on hostile input may raise; the guard must answer all the same."""
@@ -68,8 +68,8 @@ class Guard:
         if not _is_call(tool, args, context):
             return _denial("policy_set", "a tool is a name, arguments and context are mappings of names to values")
         call = Call(tool, args, context)
-        applying: list[tuple[str, Finding]] = []
-        exempted: list[Finding] = []
+        applying: list[tuple[str, MatchedPolicy]] = []
+        exempted: list[MatchedPolicy] = []
         for policy, test in self._reaching(tool):
             try:
                 outcome = test(call)
@@ -122,7 +122,7 @@ def _is_call(tool: JSON, args: JSON, context: JSON) -> bool:
 
 
 def _denial(name: str, reason: str) -> Verdict:
-    return Verdict("deny", (Finding(name, "deny", "hard", True, reason),))
+    return Verdict("deny", (MatchedPolicy(name, "deny", "hard", True, reason),))
 
 
 def _refuse_twins(policies: Sequence[Policy]) -> None:
@@ -133,13 +133,19 @@ def _refuse_twins(policies: Sequence[Policy]) -> None:
         seen.add(policy.name)
 
 
-def _failed(policy: Policy, error: Exception) -> tuple[str, Finding]:
+def _failed(policy: Policy, error: Exception) -> tuple[str, MatchedPolicy]:
     reason = f"evaluating it failed: {type(error).__name__}"
-    return contribution("deny", policy.enforcement), Finding(policy.name, "deny", policy.enforcement, False, reason)
+    return contribution("deny", policy.enforcement), MatchedPolicy(
+        policy.name, "deny", policy.enforcement, False, reason
+    )
 
 
 def _judge(
-    policy: Policy, call: Call, outcome: Outcome, applying: list[tuple[str, Finding]], exempted: list[Finding]
+    policy: Policy,
+    call: Call,
+    outcome: Ternary,
+    applying: list[tuple[str, MatchedPolicy]],
+    exempted: list[MatchedPolicy],
 ) -> None:
     """Add what a policy that may match finds; a hard one also matches when nobody can tell."""
     if outcome.state is False or (outcome.state is None and not policy.hard):
@@ -147,7 +153,7 @@ def _judge(
     effect, reason = policy.effect or "allow", outcome.reason
     if outcome.state is None:
         reason = f"{reason}, which a hard policy counts as a match"
-    finding = Finding(policy.name, effect, policy.enforcement, False, reason)
+    finding = MatchedPolicy(policy.name, effect, policy.enforcement, False, reason)
     try:
         lifted = _lift(policy, call)
     except _FAULTS as error:
@@ -159,15 +165,15 @@ def _judge(
         applying.append((contribution(effect, policy.enforcement), finding))
 
 
-def _lift(policy: Policy, call: Call) -> Outcome:
+def _lift(policy: Policy, call: Call) -> Ternary:
     for exception in policy.exceptions:
         outcome = exception.applies(call)
         if outcome.state:
             return outcome
-    return Outcome(False)
+    return Ternary(False)
 
 
-def _verdict(applying: Sequence[tuple[str, Finding]], exempted: Sequence[Finding]) -> Verdict:
+def _verdict(applying: Sequence[tuple[str, MatchedPolicy]], exempted: Sequence[MatchedPolicy]) -> Verdict:
     decision = max((effect for effect, _ in applying), key=strength, default="allow")
     findings = tuple(replace(finding, decides=effect == decision) for effect, finding in applying)
     return Verdict(decision, findings, tuple(exempted))
@@ -186,13 +192,13 @@ class CompiledException:
     """Empty when the exception is prose only; such a one never applies by itself."""
     path: Path
 
-    def applies(self, call: Call) -> Outcome:
+    def applies(self, call: Call) -> Ternary:
         """Return whether the host's context surely makes the exception hold."""
         for alternative in self.alternatives:
             outcome = alternative.test(call)
             if outcome.state:
-                return Outcome(True, f"{self.text or 'exception'} ({outcome.reason})")
-        return Outcome(False)
+                return Ternary(True, f"{self.text or 'exception'} ({outcome.reason})")
+        return Ternary(False)
 
 
 @dataclass(frozen=True)

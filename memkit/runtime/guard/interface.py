@@ -69,7 +69,7 @@ class Call:
     """What the host program set; never text of the model or the user."""
 
 
-class Outcome(NamedTuple):
+class Ternary(NamedTuple):
     """What a condition says about a call."""
 
     state: bool | None
@@ -78,7 +78,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Finding:
+class MatchedPolicy:
     """A policy that matched a call, and why."""
 
     name: str
@@ -95,12 +95,12 @@ class Verdict:
     """The decision on a call with every policy that matched."""
 
     decision: str
-    policies: tuple[Finding, ...] = ()
-    exempted: tuple[Finding, ...] = ()
+    policies: tuple[MatchedPolicy, ...] = ()
+    exempted: tuple[MatchedPolicy, ...] = ()
     """Policies that matched and were lifted by one of their exceptions."""
 
     @property
-    def deciding(self) -> Finding | None:
+    def deciding(self) -> MatchedPolicy | None:
         """Return the first finding that carries the decision, or ``None`` when no policy matched."""
         return next((finding for finding in self.policies if finding.decides), None)
 
@@ -118,7 +118,7 @@ class Advice:
     rule: str
 
 
-class Judge(Protocol):
+class PolicyJudge(Protocol):
     """Anything that decides tool calls."""
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:

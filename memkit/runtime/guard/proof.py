@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .checks import Check
+from .checks import Predicate
 from .core import CompiledException, Guard, Policy, compile_policy
-from .interface import JSON, Call, Outcome, Path, Verdict, contribution, spell_path
+from .interface import JSON, Call, Path, Ternary, Verdict, contribution, spell_path
 from .match import Alternative, Clause, make_clause
 
 
@@ -39,7 +39,7 @@ def _of_alternative(alternative: Alternative, call: Call) -> Iterator[Ground]:
         yield from _of_check(clause, clause.check, call)
 
 
-def _of_check(clause: Clause, check: Check, call: Call) -> Iterator[Ground]:
+def _of_check(clause: Clause, check: Predicate, call: Call) -> Iterator[Ground]:
     """Yield the conditions below one condition that carry what it says: for ``any`` the first that does."""
     outcome = make_clause(clause.key, check, check.path).test(call)
     if check.joint in ("any", "all"):
@@ -50,7 +50,7 @@ def _of_check(clause: Clause, check: Check, call: Call) -> Iterator[Ground]:
         yield Ground(check.path, outcome.state, outcome.reason)
 
 
-def _state(clause: Clause, check: Check, call: Call) -> bool | None:
+def _state(clause: Clause, check: Predicate, call: Call) -> bool | None:
     return make_clause(clause.key, check, check.path).test(call).state
 
 
@@ -110,7 +110,7 @@ class TestResult:
 
 
 @dataclass(frozen=True)
-class Reach:
+class CoveredPart:
     """One clause, exception or effect, and whether a test reached it."""
 
     kind: str
@@ -131,7 +131,7 @@ class Proof:
 
     name: str
     results: tuple[TestResult, ...]
-    coverage: tuple[Reach, ...]
+    coverage: tuple[CoveredPart, ...]
 
     @property
     def passed(self) -> bool:
@@ -139,7 +139,7 @@ class Proof:
         return all(result.passed for result in self.results)
 
     @property
-    def unreached(self) -> tuple[Reach, ...]:
+    def unreached(self) -> tuple[CoveredPart, ...]:
         """Return what no test reaches."""
         return tuple(reach for reach in self.coverage if not reach.reached)
 
@@ -173,31 +173,31 @@ def prove(data: Mapping[str, JSON], more: Sequence[Call] = ()) -> Proof:
     return Proof(policy.name, tuple(case.decided_by(guard) for case in cases), coverage)
 
 
-def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
+def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     for clause in policy.clauses():
         for leaf in clause.check.leaves():
             alone = make_clause(clause.key, leaf, leaf.path)
             reached = any(alone.test(call).state for call in calls)
-            yield Reach("clause", f"{clause.key}: {leaf.says}", leaf.path, reached)
+            yield CoveredPart("clause", f"{clause.key}: {leaf.says}", leaf.path, reached)
 
 
-def _exceptions(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
+def _exceptions(policy: Policy, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     for exception in policy.exceptions:
         reached = any(_matches(policy, call) and exception.applies(call).state for call in calls)
         if exception.alternatives:
-            yield Reach("exception", exception.text, exception.path, reached)
+            yield CoveredPart("exception", exception.text, exception.path, reached)
 
 
 def _matches(policy: Policy, call: Call) -> bool:
-    outcomes: list[Outcome] = [alternative.test(call) for alternative in policy.alternatives]
+    outcomes: list[Ternary] = [alternative.test(call) for alternative in policy.alternatives]
     return any(outcome.state for outcome in outcomes)
 
 
-def _effect(policy: Policy, guard: Guard, calls: Sequence[Call]) -> Iterator[Reach]:
+def _effect(policy: Policy, guard: Guard, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     if policy.alternatives:
         effect = contribution(policy.effect or "allow", policy.enforcement)
         reached = any(_takes_effect(guard, call) for call in calls)
-        yield Reach("effect", effect, ("effect",), reached)
+        yield CoveredPart("effect", effect, ("effect",), reached)
 
 
 def _takes_effect(guard: Guard, call: Call) -> bool:

@@ -63,7 +63,7 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternation:
     """One of several parts."""
 
     parts: tuple[Node, ...]
@@ -78,7 +78,7 @@ class Repeat:
     high: int | None
 
 
-Node = Chars | Anchor | Sequence | Choice | Repeat
+Node = Chars | Anchor | Sequence | Alternation | Repeat
 
 
 def in_class(letter: str, char: str) -> bool:
@@ -139,7 +139,7 @@ class _Parser:
         while self._peek() == "|":
             self.position += 1
             branches.append(self._sequence())
-        return branches[0] if len(branches) == 1 else Choice(tuple(branches))
+        return branches[0] if len(branches) == 1 else Alternation(tuple(branches))
 
     def _sequence(self) -> Node:
         parts: list[Node] = []
@@ -300,7 +300,7 @@ _MAX_STATES = 4000
 
 
 @dataclass
-class State:
+class AutomatonState:
     """A state of the automaton: it reads one character, tests a position, or forks at once."""
 
     reads: Chars | None = None
@@ -312,7 +312,7 @@ class State:
 class Automaton:
     """A compiled pattern."""
 
-    states: tuple[State, ...]
+    states: tuple[AutomatonState, ...]
     start: int
     accept: int
 
@@ -364,7 +364,7 @@ class Automaton:
 def compile_regex(pattern: str, path: Path = ()) -> Automaton:
     """Return the automaton of a pattern; raise ``PolicySetError`` for what the subset leaves out."""
     builder = _Builder(pattern, path)
-    accept = builder.add(State())
+    accept = builder.add(AutomatonState())
     start = builder.build(parse_regex(pattern, path), accept)
     return Automaton(tuple(builder.states), start, accept)
 
@@ -375,9 +375,9 @@ class _Builder:
 
     pattern: str
     path: Path
-    states: list[State] = field(default_factory=list)
+    states: list[AutomatonState] = field(default_factory=list)
 
-    def add(self, state: State) -> int:
+    def add(self, state: AutomatonState) -> int:
         if len(self.states) >= _MAX_STATES:
             raise PolicySetError(f"regex {self.pattern!r} is too large: over {_MAX_STATES} states", path=self.path)
         self.states.append(state)
@@ -385,24 +385,24 @@ class _Builder:
 
     def build(self, node: Node, follow: int) -> int:
         if isinstance(node, Chars):
-            return self.add(State(reads=node, follows=[follow]))
+            return self.add(AutomatonState(reads=node, follows=[follow]))
         if isinstance(node, Anchor):
-            return self.add(State(anchor=node.kind, follows=[follow]))
-        if isinstance(node, Choice):
-            return self.add(State(follows=[self.build(part, follow) for part in node.parts]))
+            return self.add(AutomatonState(anchor=node.kind, follows=[follow]))
+        if isinstance(node, Alternation):
+            return self.add(AutomatonState(follows=[self.build(part, follow) for part in node.parts]))
         if isinstance(node, Sequence):
             for part in reversed(node.parts):
                 follow = self.build(part, follow)
-            return self.add(State(follows=[follow]))
+            return self.add(AutomatonState(follows=[follow]))
         return self._repeat(node, follow)
 
     def _repeat(self, node: Repeat, follow: int) -> int:
         if node.high is None:
-            fork = self.add(State(follows=[follow]))
+            fork = self.add(AutomatonState(follows=[follow]))
             self.states[fork].follows.append(self.build(node.part, fork))
             follow = fork
         for _ in range((node.high or node.low) - node.low):
-            follow = self.add(State(follows=[self.build(node.part, follow), follow]))
+            follow = self.add(AutomatonState(follows=[self.build(node.part, follow), follow]))
         for _ in range(node.low):
             follow = self.build(node.part, follow)
         return follow

@@ -18,7 +18,7 @@ RUN_TIME = "run time"
 
 
 @dataclass(frozen=True)
-class Doubt:
+class ShellDoubt:
     """Something the reader could not follow."""
 
     kind: str
@@ -27,7 +27,7 @@ class Doubt:
 
 
 @dataclass(frozen=True)
-class Word:
+class ShellWord:
     """One word with its quotes removed; what only the running shell knows keeps its spelling."""
 
     text: str
@@ -48,8 +48,8 @@ class Word:
 class Simple:
     """A simple command as it was written: words, what it reads, what is piped into it."""
 
-    words: list[Word] = field(default_factory=list)
-    inputs: list[Word] = field(default_factory=list)
+    words: list[ShellWord] = field(default_factory=list)
+    inputs: list[ShellWord] = field(default_factory=list)
     """Here-documents and here-strings."""
     piped: bool = False
     begun: bool = False
@@ -58,9 +58,9 @@ class Simple:
     """The command whose output is piped in, when it is a simple one."""
 
 
-def literal(text: str) -> Word:
+def literal(text: str) -> ShellWord:
     """Return a word that is certain."""
-    return Word(text, len(text))
+    return ShellWord(text, len(text))
 
 
 @dataclass
@@ -79,10 +79,10 @@ class Spelling:
             self.globbed = False
         self.text += text
 
-    def word(self, *, bare: bool) -> Word:
+    def word(self, *, bare: bool) -> ShellWord:
         """Return the finished word."""
         fixed = len(self.text) if self.fixed is None else self.fixed
-        return Word(self.text, fixed, self.globbed, bare)
+        return ShellWord(self.text, fixed, self.globbed, bare)
 
 
 class Cursor(Protocol):
@@ -93,7 +93,7 @@ class Cursor(Protocol):
     glued: int
     """A place that only an expansion parts from what stands before it, so that no comment starts there."""
     commands: list[Simple]
-    doubts: list[Doubt]
+    doubts: list[ShellDoubt]
 
     def read_list(self, closing: str) -> None:
         """Read the commands of a substitution up to ``closing``."""
@@ -117,14 +117,14 @@ _ROUND = re.compile(r"[()]")
 _MAX_ARITHMETIC = 1000
 
 
-def read_word(cursor: Cursor) -> Word | None:
+def read_word(cursor: Cursor) -> ShellWord | None:
     """Read one word; ``None`` when only a blank made by ``$IFS`` stood there."""
     spelling, start = Spelling(), cursor.position
     while (char := _peek(cursor)) and (char not in BREAKS or _opens_process(cursor, char)):
         if found := _SPLITTER.match(cursor.text, cursor.position):
             cursor.position = cursor.glued = found.end()
             if ASSIGNED.match(spelling.text):  # a variable is set without parting words
-                cursor.doubts.append(Doubt(RUN_TIME, "a blank made by $IFS in what may set a variable"))
+                cursor.doubts.append(ShellDoubt(RUN_TIME, "a blank made by $IFS in what may set a variable"))
             return spelling.word(bare=False) if found.start() > start else None
         _spell(cursor, spelling, char)
     if cursor.position == start:
@@ -175,7 +175,7 @@ def _expands(cursor: Cursor, char: str) -> bool:
 def _single_quotes(cursor: Cursor, spelling: Spelling) -> None:
     end = cursor.text.find("'", cursor.position + 1)
     if end < 0:
-        cursor.doubts.append(Doubt(SYNTAX, "an unclosed quote"))
+        cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed quote"))
         end = len(cursor.text)
     spelling.text += cursor.text[cursor.position + 1 : end]
     cursor.position = end + 1
@@ -185,7 +185,7 @@ def _double_quotes(cursor: Cursor, spelling: Spelling) -> None:
     cursor.position += 1
     while (char := _peek(cursor)) != '"':
         if not char:
-            cursor.doubts.append(Doubt(SYNTAX, "an unclosed quote"))
+            cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed quote"))
             return
         _spell_inside_quotes(cursor, spelling)
     cursor.position += 1
@@ -242,7 +242,7 @@ def _substitution(cursor: Cursor, spelling: Spelling, opening: int) -> None:
 def _backticks(cursor: Cursor, spelling: Spelling) -> None:
     found = _BACKTICKS.match(cursor.text, cursor.position)
     if found is None:
-        cursor.doubts.append(Doubt(SYNTAX, "an unclosed backtick"))
+        cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed backtick"))
     inside = found.group(1) if found else cursor.text[cursor.position + 1 :]
     cursor.read_inside(re.sub(r"\\([`$\\])", r"\1", inside))
     spelling.unsure(f"`{inside}`")
@@ -255,10 +255,10 @@ def _braced(cursor: Cursor, spelling: Spelling, *, quoted: bool = False) -> None
     cursor.position += 2
     while (char := _peek(cursor)) != "}":
         if not char:
-            cursor.doubts.append(Doubt(SYNTAX, "no closing }"))
+            cursor.doubts.append(ShellDoubt(SYNTAX, "no closing }"))
             break
         if quoted and char == "'":  # a quote or a plain character, depending on the operator before it
-            cursor.doubts.append(Doubt(RUN_TIME, "a quote inside a quoted expansion"))
+            cursor.doubts.append(ShellDoubt(RUN_TIME, "a quote inside a quoted expansion"))
             cursor.position += 1
         elif char in "'\"`$\\":
             _spell(cursor, Spelling(), char)
@@ -281,17 +281,17 @@ def _square_brackets(cursor: Cursor, spelling: Spelling) -> None:
         if not level:
             break
     else:
-        cursor.doubts.append(Doubt(SYNTAX, "no closing ]"))
+        cursor.doubts.append(ShellDoubt(SYNTAX, "no closing ]"))
     inside = cursor.text[start : cursor.position]
     if any(sign in inside for sign in "\n;&|<>'\""):
-        cursor.doubts.append(Doubt(RUN_TIME, "square brackets that can be read in two ways"))
+        cursor.doubts.append(ShellDoubt(RUN_TIME, "square brackets that can be read in two ways"))
     spelling.unsure(inside)
 
 
 def _ansi_quotes(cursor: Cursor, spelling: Spelling) -> None:
     found = _ANSI_QUOTED.match(cursor.text, cursor.position)
     if found is None:
-        cursor.doubts.append(Doubt(SYNTAX, "an unclosed quote"))
+        cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed quote"))
         cursor.position = len(cursor.text)
         return
     spelling.text += _ANSI.sub(_ansi_character, found.group(1))
@@ -311,7 +311,7 @@ def skip_brackets(cursor: Cursor) -> str:
             _spell(cursor, Spelling(), char)
         else:
             cursor.position += 1
-    cursor.doubts.append(Doubt(SYNTAX, "no closing )"))
+    cursor.doubts.append(ShellDoubt(SYNTAX, "no closing )"))
     return cursor.text[start:]
 
 
@@ -320,7 +320,7 @@ def read_double_bracket(cursor: Cursor) -> bool:
     text = cursor.text[cursor.position : cursor.position + _MAX_ARITHMETIC]
     plain, unquoted = _arithmetic_end(text), _arithmetic_end(_QUOTED.sub(_blanked, text))
     if plain != unquoted:
-        cursor.doubts.append(Doubt(RUN_TIME, "double brackets that can be read in two ways"))
+        cursor.doubts.append(ShellDoubt(RUN_TIME, "double brackets that can be read in two ways"))
     if plain is None or unquoted is None:
         cursor.position += 1
         cursor.read_list(")")
@@ -350,7 +350,7 @@ def _blanked(found: re.Match[str]) -> str:
     return " " * len(found.group())
 
 
-def read_document(cursor: Cursor) -> Word:
+def read_document(cursor: Cursor) -> ShellWord:
     """Read all of the text as the body of a here-document: expansions happen, quotes are characters."""
     spelling = Spelling()
     while _peek(cursor):
