@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from memkit.errors import StoreFault, UsageError
 from memkit.lint.interface import SourceFile
@@ -53,28 +53,35 @@ def store_above(path: Path) -> Path:
 
 def source_at(path: Path, root: Path) -> SourceFile | None:
     """Return ``path`` as a source of the store at ``root``; ``None`` when there are no rules for it."""
-    parts = path.relative_to(root).parts
     if path.is_dir() or path.name in _UNREAD:
         return None
-    if parts == (MANIFEST,):
-        return SourceFile(path, "manifest", root)
-    if parts[0] == "archive":
-        return SourceFile(path, "archive", root)
-    if parts[:2] == ("policies", "tests") and len(parts) == 3 and path.suffix in (".yaml", ".csv"):
-        return SourceFile(path, "table", root)
-    if parts[0] == "domains" and len(parts) == 2 and path.suffix == ".hddl":
-        return SourceFile(path, "hddl", root)
-    if parts[0] not in _KINDS or path.suffix not in (".yaml", ".yml"):
-        return None
-    if path.suffix == ".yaml" and len(parts) == 2:
-        return SourceFile(path, _KINDS[parts[0]], root)
-    if parts[:2] == ("policies", "tests"):  # tables of tests, which `policy test` reads
-        return None
-    if path.suffix == ".yaml" and parts[:-1] == ("domains", "learned"):
-        return SourceFile(path, "learned", root)
-    if path.suffix == ".yaml" and parts[:2] == ("domains", "problems") and len(parts) == 4:
-        return SourceFile(path, "problem", root)
-    return SourceFile(path, "other", root)
+    kind = kind_of(path.relative_to(root).as_posix())
+    return SourceFile(path, kind, root) if kind else None
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of the file that has this path in its store, or nothing where there are no rules for it."""
+    if name == MANIFEST:
+        return "manifest"
+    folder, *folders, _ = PurePosixPath(name).parts if "/" in name else ("", name)
+    suffix = PurePosixPath(name).suffix
+    if folder == "archive":
+        return "archive"
+    if (folder, *folders) == ("policies", "tests") and suffix in (".yaml", ".csv"):
+        return "table"
+    if folder == "domains" and not folders and suffix == ".hddl":
+        return "hddl"
+    if folder not in _KINDS or suffix not in (".yaml", ".yml"):
+        return ""
+    if suffix == ".yaml" and not folders:
+        return _KINDS[folder]
+    if folder == "policies" and folders[:1] == ["tests"]:  # tables of tests, which `policy test` reads
+        return ""
+    if suffix == ".yaml" and (folder, *folders) == ("domains", "learned"):
+        return "learned"
+    if suffix == ".yaml" and folder == "domains" and folders[:1] == ["problems"] and len(folders) == 2:
+        return "problem"
+    return "other"
 
 
 def lies_inside(source: SourceFile) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ class Rule:
     unsafe_fix: str = ""
     """What ``--unsafe-fixes`` adds to that."""
     kinds: tuple[str, ...] = ()
-    """The kinds of files that ``check`` looks at."""
+    """The kinds of files that ``check`` looks at; that of the example where none is named."""
     check: Callable[[Checked], Iterable[Finding]] | None = None
     """Finds it in one file that is YAML. None where it is found earlier, while files are found and read."""
     together: Callable[[Collection], Iterable[Finding]] | None = None
@@ -48,19 +48,8 @@ class Rule:
 
     def told(self) -> dict[str, Any]:
         """Return what the rule's page says, as plain data."""
-        return {
-            "code": self.code,
-            "name": self.name,
-            "what": self.what,
-            "why": self.why,
-            "bad": self.bad,
-            "good": self.good,
-            "example": self.example,
-            "extra": dict(self.extra),
-            "severity": self.severity,
-            "fix": self.fix,
-            "unsafe_fix": self.unsafe_fix,
-        }
+        said = (each.name for each in fields(self) if each.name not in ("kinds", "check", "together", "spoils"))
+        return {name: getattr(self, name) for name in said}
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ A new rule goes into the file of its family, with its text, its example and its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from memkit.errors import UsageError
 from memkit.lint.accepted import suppressions
 from memkit.lint.families import archive, domains, hostile, life_cycle, neighbours, policies, skills, tool_names, yaml
+from memkit.lint.files import kind_of
 from memkit.lint.interface import Checked, Collection, Finding, Rule, SourceFile
 from memkit.store.schema import suggestion
 from memkit.store.yaml import YamlError
@@ -22,11 +23,11 @@ RULES: Mapping[str, Rule] = {
         key=lambda rule: ("SPADY".find(rule.code[2]), rule.code),
     )
 }
-_KINDS = {kind for rule in RULES.values() for kind in rule.kinds}
-_CHECKS = {
-    kind: tuple(dict.fromkeys(rule.check for rule in RULES.values() if rule.check and kind in rule.kinds))
-    for kind in _KINDS
-}
+_CHECKS: dict[str, list[Callable[[Checked], Iterable[Finding]]]] = {}
+for _rule in RULES.values():
+    for _kind in _rule.kinds or (kind_of(_rule.example),):
+        if _rule.check and _rule.check not in _CHECKS.setdefault(_kind, []):
+            _CHECKS[_kind].append(_rule.check)
 _TOGETHER = tuple(dict.fromkeys(rule.together for rule in RULES.values() if rule.together))
 
 

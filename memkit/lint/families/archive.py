@@ -26,7 +26,6 @@ _RECORD = (
 
 
 _SHARD = re.compile(r"\d{4}-\d{2}/[^/]+\.jsonl")
-
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b"=======\n", b"=======\r\n", b">>>>>>> ")
 
 

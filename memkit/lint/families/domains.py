@@ -41,7 +41,6 @@ _PROBLEM = "domain: lamp\nstate: []\ntasks: [light]\nexpect: {plan: [switch_on]}
 
 
 _PLACE = re.compile(r".*?:(\d+):(\d+): (.*)", re.DOTALL)
-
 _DOMAINS = ("domain", "hddl")
 _CODES = SchemaCodes("MKD001", "MKD002", "MKD003", "MKD004", {"unbound_variable": "MKD006", "type_clash": "MKD007"})
 _SECTIONS = {"operators": ":action", "methods": ":method"}
@@ -312,7 +311,6 @@ RULES = (
         _LEARNED,
         "domains/learned/lamp.yaml",
         extra={"domains/lamp.yaml": _GAP},
-        kinds=("learned",),
         check=of_learned,
         spoils=True,
     ),
@@ -338,7 +336,6 @@ RULES = (
         "domains/learned/lamp.yaml",
         extra={"domains/lamp.yaml": _GAP},
         severity="warning",
-        kinds=("learned",),
         check=of_learned,
     ),
     Rule(
@@ -350,7 +347,6 @@ RULES = (
         _PROBLEM,
         "domains/problems/lamp/dark.yaml",
         extra={"domains/lamp.yaml": LAMP},
-        kinds=("problem",),
         check=of_problem,
         spoils=True,
     ),

@@ -45,7 +45,6 @@ _REACH = 200
 """How far after its verb the address may stand."""
 
 _SENT = r"(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|push|copy|share|publish|append|include|encode|embed|put|attach)"
-
 _PRONOUN = re.compile(rf"{_SENT}\s+(?:them|it|all|everything|copies|a copy|the (?:contents?|results?|list|text))\b")
 
 _AUTHENTICATES = re.compile(

@@ -176,7 +176,6 @@ class _Use:
 
 
 Binding = dict[str, Any]
-
 _MOST_TRIES = 2_000
 """Renamings that are tried of one pair of methods; where more would be needed, nothing is said."""
 

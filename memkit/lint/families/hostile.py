@@ -34,15 +34,16 @@ from memkit.store.yaml import Document, KeyPath
 from memkit.terminal import one_line
 
 _OTHERS = ("policy", "domain", "manifest", "learned", "problem", "table")
-_ORDERS: Mapping[str, tuple[HostileOrder, ...]] = {
-    "MKS101": OVERRIDE,
-    "MKS105": PIPED,
-    "MKS106": DECODED,
-    "MKS108": GRANT,
-    "MKS110": REMOTE,
-    "MKS111": PERSISTENT,
-    "MKS112": GOVERNED,
+_ORDERS: Mapping[str, tuple[str, tuple[HostileOrder, ...]]] = {
+    "MKS101": ("drop the instructions that were given", OVERRIDE),
+    "MKS105": ("run what is fetched from the network, unseen", PIPED),
+    "MKS106": ("run what is wrapped so that nobody reads it", DECODED),
+    "MKS108": ("allow every tool call", GRANT),
+    "MKS110": ("do what a page on the network says", REMOTE),
+    "MKS111": ("stay after the task", PERSISTENT),
+    "MKS112": ("change what decides about its own calls", GOVERNED),
 }
+"""By rule, with what most of them order."""
 _PACKED = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/_-]{24,8000}={0,2})(?![\w+/-])")
 
 _UNPACKED_IS_HOSTILE = re.compile(
@@ -51,7 +52,6 @@ _UNPACKED_IS_HOSTILE = re.compile(
 )
 
 _WILD_TOOL = re.compile(r"(?i)(?:\*|\.\*|all|any|\w+\((?:\*|:\*|\*:\*|\*\*)\)|mcp__\*|\*\.\*)")
-
 _SPACED = re.compile(r"(?<!\S)(?:\w ){2,}\w(?:$|[ ]{2,}|(?=[.,;:!?]))")
 """A word with a blank after every letter, and more than one after the word."""
 
@@ -92,13 +92,13 @@ def skill_dangers(document: Document) -> list[Danger]:
     found = [*hidden_dangers(document, "MKS102"), *secret_dangers(document, "MKS107")]
     comments = [(start, read_text((), comment)) for start, comment in document_comments(document)]
     everything = "\n".join(text.reading for text in (*texts, *(comment for _, comment in comments)))
-    orders = [(code, order) for code, known in _ORDERS.items() for order in known if order.may_match(everything)]
+    orders = [(code, order) for code, (_, known) in _ORDERS.items() for order in known if order.may_match(everything)]
     for text in texts:
         found += (_placed(document, text, *part) for part in _in_text(text, orders))
     for begin, comment in comments:
         for code, message, start, end in _in_text(comment, orders):
             found.append(Danger(code, message, begin + start, begin + end))
-    for text, message, start, end in _over_two_steps(texts, [order for _, order in orders]):
+    for text, message, start, end in _over_two_steps(texts, orders):
         found.append(_placed(document, text, "MKS105", message, *text.span(start, end)))
     for text, start, end, taken in sending_steps(texts):
         message = f"This takes private data ({one_line(taken, 40)}) out."
@@ -154,7 +154,7 @@ def _in_text(text: Text, orders: Sequence[tuple[str, HostileOrder]]) -> Iterator
     for code, order in orders if text.is_told else ():
         span = _ordered(order, text, code)
         if span:
-            yield code, f"This orders to {order.says}.", *span
+            yield code, f"This orders to {order.says or _ORDERS[code][0]}.", *span
     yield from _packed(text)
     if text.is_told and text.path[:1] != ("safety_checks",):
         yield from _disguised(text)
@@ -176,16 +176,23 @@ def _ordered(order: HostileOrder, text: Text, code: str) -> tuple[int, int] | No
     return None
 
 
-def _over_two_steps(texts: Sequence[Text], orders: Sequence[HostileOrder]) -> Iterator[tuple[Text, str, int, int]]:
+def _over_two_steps(
+    texts: Sequence[Text], orders: Sequence[tuple[str, HostileOrder]]
+) -> Iterator[tuple[Text, str, int, int]]:
     """Yield where a step runs the file that the step before it fetched."""
     steps = [text for text in texts if text.path[:1] == ("steps",)]
     for before, text in pairwise(steps):
         joint = len(before.reading.rstrip()) + 1
         both = Text(text.path, "", f"{before.reading.rstrip()}\n{text.reading}", None)
-        for order in orders:
+        for code, order in orders:
             match = order.regex.search(both.reading) if "(?P<file>" in order.regex.pattern else None
             if match and match.start() < joint < match.end() and is_order(both.reading, *match.span()):
-                yield text, f"This orders to {order.says}: the step before fetches it.", 0, match.end() - joint
+                yield (
+                    text,
+                    f"This orders to {order.says or _ORDERS[code][0]}: the step before fetches it.",
+                    0,
+                    match.end() - joint,
+                )
                 break
 
 
@@ -274,7 +281,7 @@ _WARNING = (
 def _rule(code: str, name: str, what: str, why: str, bad: str, good: str) -> Rule:
     first = "Find the lead."
     bad, good = SKILL.replace(first, bad), SKILL.replace(first, good)
-    return Rule(code, name, what, why, bad, good, PLACE, kinds=("skill",), check=in_skill)
+    return Rule(code, name, what, why, bad, good, PLACE, check=in_skill)
 
 
 RULES = (

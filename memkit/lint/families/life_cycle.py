@@ -204,7 +204,6 @@ RULES = (
         _VERSIONED_POLICY,
         POLICY_PLACE,
         severity="warning",
-        kinds=("policy",),
         check=in_file,
     ),
     Rule(
@@ -217,7 +216,6 @@ RULES = (
         POLICY_PLACE,
         extra=_NEXT,
         severity="warning",
-        kinds=("policy",),
         check=in_file,
     ),
     Rule(
@@ -274,7 +272,6 @@ RULES = (
         _VERSIONED_SKILL,
         PLACE,
         severity="warning",
-        kinds=("skill",),
         check=in_file,
     ),
     Rule(
@@ -287,7 +284,6 @@ RULES = (
         PLACE,
         extra={"skills/swim.yaml": OTHER},
         severity="warning",
-        kinds=("skill",),
         check=in_file,
     ),
     Rule(

@@ -121,11 +121,8 @@ def _counted(skills: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Cou
 
 
 _CALL = re.compile(r"\b([A-Za-z_][\w.-]{1,63})\(([^()\n]*)\)")
-
 _ARGUMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^,]*?)\s*(?:,|$)")
-
 _SAID = re.compile(r"\b(?:call|use|invoke|run|with)\s+`?([A-Za-z_]\w{1,63})`?\s+with\s+([^.\n]+)", re.IGNORECASE)
-
 _PAIR = re.compile(r"\b([A-Za-z_]\w*)\s*(?:=|:|set to|is)\s*(\"[^\"]*\"|'[^']*'|`[^`]*`|[\w./:-]+)")
 
 _ORDER = re.compile(
@@ -137,9 +134,7 @@ _SQL = re.compile(
 )
 
 _SHELLS = ("bash", "shell")
-
 _DATABASES = ("sql_query",)
-
 Call = tuple[str, Mapping[str, Any]]
 
 

@@ -18,8 +18,8 @@ class HostileOrder:
     keywords: str
     """One of these stands in the text, with bars between them; a bar alone is itself."""
     source: str | re.Pattern[str]
-    says: str
-    """What the matched words order."""
+    says: str = ""
+    """What the matched words order, where that is not what most of their rule do."""
     unless: str = ""
     """What makes the matched words ordinary."""
     any_script: bool = False
@@ -48,104 +48,81 @@ GAP = r"(?:[^\n;]|\\\n|\n(?=\s*\|)){0,400}?"
 """What may stand inside of one command; a line may go on after a backslash or before a pipe."""
 
 FETCH = r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|lwp-download|http(?:ie|s)?|lynx|downloadstring|urlopen)\b"
-
 SHELL = r"(?:\S{0,60}/)?(?:ba|z|da|k|tc|c|fi|a)?sh\b|(?:\S{0,60}/)?(?:python[\d.]*|perl|ruby|node|php|deno|bun|osascript|pwsh|powershell|lua)\b|iex\b|invoke-expression\b"
-
 RUNNER = rf"(?:(?:sudo|env|nohup|exec|command|time|doas|xargs|timeout \d+\w?)(?:\s+-{{1,2}}\w[\w=-]*|\s+\w+=\S*)*\s+)*(?:{SHELL})(?!\s+-m\s)"
-
 PIPE = rf"\|&?\s*(?:\\\n\s*)?(?:(?:tee|cat|tr|sed|head|tail|gunzip|zcat|gzip|grep)\b[^|\n]{{0,80}}\|\s*)*{RUNNER}"
-
 THEN_RUN = rf"(?:(?!sha\d|checksum|verif|signature|gpg|cosign|minisign)[^\n]|\n(?!\n)){{0,160}}?(?:&&|;|\n|\bthen\b|\band\b)\s*(?:then )?(?:run |execute )?(?:sudo )?(?:chmod\s+\S+\s+|(?:{SHELL})\s+(?:-\w+\s+)*|source\s+|\.\s+|\./|/)[^\s]{{0,60}}?(?P=file)\b"
 """What runs a file that was just written, with nothing that checks it in between."""
 
 URL = r"(?:https?|ftp)://[^\s`'\"<>)\]]+"
-
 FOLLOW = r"(?:follow|execute|run|obey|apply|perform|carry out|do (?:exactly |precisely )?(?:what|whatever|as|everything)|comply with|act on|adopt|load|eval(?:uate)?|treat)"
-
 RC = r"\.(?:bashrc|zshrc|profile|bash_profile|bash_login|zprofile|zshenv|zlogin|kshrc|cshrc|xinitrc|xprofile)\b|config\.fish\b|/etc/profile(?:\.d)?\b|\$profile\b|/etc/rc\.local\b|/etc/environment\b"
-
 SETTING = r"^(?![^\n]*(?:curl|wget|https?://|nohup|/tmp/|base64|\bnc\b|&\s*['\"`]))[^\n]*(?:\bexport\s+\w+=|\balias\s+(?!(?:sudo|su|ssh|doas)=)|\bpath\b|\bcompletions?\b|\beval\s+[\"']?\$\(\S+ (?:hook|init|shellenv|env)\b|\bsource\s+[\"']?(?:~|\$home|/usr)\S*(?:completion|nvm|sdkman|env)\S*)"
 """Settings that people put into the files of their shell: they run nothing of a stranger's."""
 
 WRITE = r"(?:append|add|write|insert|put|echo|install|copy|inject|place|drop|save|cat|tee|printf)"
-
 WEAKEN = r"(?:delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|empty|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|downgrade|overwrite|work around|get around)"
-
 CHANGE = r"(?:edit|change|modify|rewrite|overwrite|replace|delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|patch|empty|truncate|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|clear|downgrade|lower|rm|sed -i)"
 
 
 PIPED = (
-    HostileOrder("|", rf"{FETCH}{GAP}{PIPE}", "run what is fetched from the network, unseen"),
+    HostileOrder("|", rf"{FETCH}{GAP}{PIPE}"),
     HostileOrder(
         "<(|<<<",
         rf"(?:{SHELL}|\bsource\b|(?<!\S)\.)\s+(?:-\w+\s+)*<\(?\s*<?\(?\s*{FETCH}|(?:{SHELL})\s+<<<\s*[\"']?\$\(\s*{FETCH}",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "$(|`|eval",
         rf"(?:\beval\b|\bexec\b|(?:{SHELL})\s+(?:-\w+\s+)*-\w*[ce]\w*)\s*(?:--\s+)?[\"']?\s*(?:\$\(|`|\()\s*(?:sudo\s+)?{FETCH}",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "iex|invoke-expression|downloadstring",
         r"\b(?:iex|invoke-expression)\b[^\n]{0,80}(?:downloadstring|iwr|irm|invoke-webrequest|invoke-restmethod|webclient|curl)",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "exec|eval",
         r"\b(?:exec|eval)\s*\(\s*(?:compile\s*\(\s*)?[^\n]{0,60}?(?:requests\.get|urlopen|httpx\.get|urllib\.request|fetch\s*\(|axios\.get)",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "pip|pass|feed",
         rf"\b(?:pipe|pass|feed)s?\s+(?:\S+ ){{0,8}}?(?:straight |directly |right )?(?:to|into|through|in)\s+(?:an? |the )?(?:`?(?:{SHELL})`?|shell|interpreter)",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "download|fetch|curl|wget|get",
         rf"\b(?:download|fetch|curl|wget|get|retrieve|grab)\b[^.\n]{{0,80}}{URL}[^\n]{{0,80}}?\b(?:and|then|to)\s+(?:then |immediately |directly |silently )*(?:run|execute|source|eval|launch)\s+(?:it|them|the (?:file|script|result|output|installer|binary|payload|contents?))\b(?![^\n]{{0,120}}(?:after|once|checksum|sha256|signature|verif))",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "script|installer|binary|payload|code",
         rf"\b(?:download|fetch|retrieve|grab|pull)\s+(?:and|then)\s+(?:run|execute|source|eval|install)\b[^.\n]{{0,80}}(?:{URL}|\bfrom the (?:internet|web|network|url)\b)",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "-o|>|--output",
         rf"{FETCH}[^\n|]{{0,200}}?(?:\s-\w*o|--output|>)[\s=]*[\"']?(?:[^\s\"'/]*/)*(?P<file>[\w.-]+){THEN_RUN}",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "http",
         rf"{FETCH}[^\n|;]{{0,200}}?/(?P<file>[\w.-]+\.(?:sh|bash|py|pl|rb|js|ps1|run|bin|exe))\b{THEN_RUN}",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "tar",
         rf"{FETCH}{GAP}\|\s*(?:sudo\s+)?(?:tar|bsdtar|unzip|cpio)\b[^\n|]{{0,80}}?(?:&&|;)\s*(?:cd [^\s;&]+\s*(?:&&|;)\s*)?(?:sudo\s+)?(?:\./\S+|(?:{SHELL})\s+\S+)",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "tee",
         rf"{FETCH}{GAP}\|\s*(?:sudo\s+)?tee\s+(?:-\w+\s+)*(?:\S*/)?(?P<file>[\w.-]+)[^\n|]{{0,20}}?(?:&&|;)\s*(?:sudo\s+)?chmod\s+\S+\s+\S*(?P=file)",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "eval",
         rf"\b(?:eval|assert|include|require)\b\s*\(?\s*[\"']?\?*>?[\"'.\s]*(?:file_get_contents|get|curl_exec|open|readurl)\s*\(?\s*[\"']{URL}|\.then\(\s*(?:eval|function\b|new function\b)\s*\)",
-        "run what is fetched from the network, unseen",
     ),
-    HostileOrder("|", rf"\b(?:nc|ncat|netcat|socat)\s{GAP}{PIPE}", "run what is fetched from the network, unseen"),
+    HostileOrder("|", rf"\b(?:nc|ncat|netcat|socat)\s{GAP}{PIPE}"),
     HostileOrder(
         "<<<",
         rf"(?:{SHELL}|\bsource\b|(?<!\S)\.)\s+/dev/stdin\s*<<<\s*[\"']?(?:\$\(|`)\s*{FETCH}",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "eval|function|vm.run",
         r"\b(?:https?['\"]?\s*\)?\.get|axios(?:\.get)?|fetch|urlopen|requests\.get)\s*\([^\n]{0,200}?\b(?:eval|new function|exec|vm\.run\w*)\s*\(",
-        "run what is fetched from the network, unseen",
     ),
     HostileOrder(
         "/dev/tcp|/dev/udp|nc |ncat|netcat|socat|socket",
@@ -159,47 +136,38 @@ DECODED = (
     HostileOrder(
         "base64|b64|openssl",
         rf"\b(?:base64|b64|gbase64|base32|openssl)\b[^|\n]{{0,200}}(?:(?<=\s)-(?:d|-decode|di)\b|(?<=\s)--?d(?:ecode)?\b)[^|\n]{{0,200}}{PIPE}",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "xxd|uudecode|printf|rev|tr |gunzip|zcat|gzip|bzcat|xz|hex|rot13|echo -e|basenc",
         rf"\b(?:xxd\s+-r|uudecode|basenc|unhex|rot13|printf\s+['\"]?(?:\\x[0-9a-f]{{2}}|\\[0-7]{{3}})|echo\s+-\w*e\w*\s+['\"]?\\x[0-9a-f]{{2}}|rev\b|tr\s+['\"]?\S+['\"]?\s+['\"]?\S+|(?:gunzip|zcat|bzcat|xzcat)\b|gzip\s+-d\w*)[^|\n]{{0,200}}{PIPE}",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "base64|xxd|openssl|b64",
         rf"(?:\beval\b|\bexec\b|\bsource\b|(?:{SHELL})\s+(?:-\w+\s+)*-\w*[ce]\w*|(?:{SHELL})\s+<\(|(?:{SHELL})\s+<<<)\s*[\"']?\s*(?:\$\(|`|<?\(|\()?[^\n]{{0,200}}?(?:base64\s+(?:-d|-di|-D|--decode)|xxd\s+-r|openssl\s+(?:enc|base64)[^\n]{{0,40}}\s-d\b|b64decode|base64_decode|frombase64string)",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "exec|eval|function(|loads",
         r"\b(?:exec|eval|compile|new function|function|os\.system|subprocess\.\w+|pickle\.loads|marshal\.loads|__import__|popen|execsync|child_process)\s*\(?[^\n]{0,160}?(?:b64decode|a85decode|b85decode|b32decode|fromhex|unhexlify|decompress\s*\(|rot_?13|codecs\.decode|atob\s*\(|base64_decode|frombase64string|buffer\.from\s*\([^)\n]*(?:base64|hex)|\.unpack\s*\(|gzinflate|str_rot13|string\.fromcharcode)",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "powershell|pwsh",
         r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}?\s-e(?:nc|ncodedcommand|c)?\s+[a-z0-9+/=]{16,}",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "decod|decrypt|decompress|deobfuscat|unpack|unwrap|unscramble|revers",
         rf"\b(?:(?:decode|decrypt|deobfuscate|unscramble|base64-decode)\b|(?:decompress|unpack|unwrap|reverse)\b[^.\n]{{0,40}}?\b(?:text|string|payload|blob|hex|base64|characters|letters|command|message|line)\b)[^.\n]{{0,100}}?\b(?:and|then)\s+(?:then |immediately |silently |just )*{FOLLOW}\b",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "base64|xxd|openssl|gpg",
         rf"\b(?:base64|base32|xxd|openssl|gpg)\b[^\n|]{{0,120}}?\s--?(?:d|di|decode|r|decrypt)\b[^\n|]{{0,120}}?>\s*[\"']?(?:[^\s\"'/]*/)*(?P<file>[\w.-]+){THEN_RUN}",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "$'",
         rf"\becho\s+(?:-\w+\s+)?\$'(?:\\x[0-9a-f]{{2}}|\\[0-7]{{3}})[^|\n]{{0,200}}{PIPE}",
-        "run what is wrapped so that nobody reads it",
     ),
     HostileOrder(
         "rot13|rot-13|base64|hex|caesar",
         rf"\b(?:apply|use|undo|reverse)\s+(?:the )?(?:rot-?13|base64|hex|caesar)\b[^\n]{{0,120}}?\b(?:and|then)\s+(?:then )?{FOLLOW}\b",
-        "run what is wrapped so that nobody reads it",
     ),
 )
 
@@ -208,12 +176,10 @@ GRANT = (
     HostileOrder(
         "dangerously|yolo|allow-all|trust-all|bypasspermissions|bypass-approvals|skip-permissions",
         r"--dangerously-[\w-]+|--yolo\b|--allow-all(?:-tools|-paths)?\b|--trust-all-tools\b|\bbypasspermissions\b|--skip-permissions\b",
-        "allow every tool call",
     ),
     HostileOrder(
         "allow|permission|tools",
         r"[\"']?(?:allowed?[-_ ]?tools|allow|permissions?|tools|autoapprove|auto_approve|alwaysallow)[\"']?\s*[:=]\s*\[?\s*[\"']?(?:\*|bash\(\*\)|bash\(:\*\)|all\b(?! (?:the|of|tests|files))|write-all\b)",
-        "allow every tool call",
     ),
     HostileOrder("nopasswd", r"\bnopasswd\s*:\s*all\b", "become root without being asked"),
     HostileOrder(
@@ -227,7 +193,6 @@ GRANT = (
     HostileOrder(
         "tool|permission|command|privilege|approv",
         r"\b(?:grant|give|allow|enable|auto-?approve|approve|accept|request|assume|take)\s+(?:yourself|the agent|this skill|itself|me|it)?\s*(?:with )?(?:access to )?(?:all|every|any|full|unrestricted|unlimited|blanket|root|admin(?:istrator)?)\s+(?:of the |the |available |future |other |your )*(?:tools?(?: calls?)?|permissions?|permission (?:prompts?|requests?)|privileges?|shell commands?|commands?|tool access|capabilities)\b(?!\s+(?:off|away|from)\b)",
-        "allow every tool call",
     ),
     HostileOrder(
         "docker|podman",
@@ -268,17 +233,14 @@ PERSISTENT = (
     HostileOrder(
         "cron|scheduled task|launch|systemd|startup|login item|daemon|autostart|service",
         r"\b(?:add|create|install|register|set up|schedule|write|drop|place|enable)\b[^.\n]{0,100}?\b(?:cron ?(?:job|tab|entry)?|scheduled task|launch ?(?:agent|daemon)|systemd (?:unit|service|timer)|startup (?:item|script|folder|entry)|login item|autostart (?:entry|file)|background (?:daemon|service|process))\b[^\n]{0,160}?(?:\bthis skill\b|\byourself\b|\bthe agent\b|\bre-?(?:run|install|launch|start|enable|infect|add|create)\w*|\bkeeps? (?:running|alive|itself)|\bsurviv\w+|\bpersist\w*|\bsilent\w*|\bhidden\b|\bcurl\b|\bwget\b|https?://|/tmp/|/dev/shm|\bbase64\b|\bstays?\b|(?:~|\$home)/\.[a-z])",
-        "stay after the task",
     ),
     HostileOrder(
         "surviv|persist|stay",
         r"\b(?:survives?|surviving|persists?|stays? (?:active|installed|resident))\b[^.\n]{0,60}?\b(?:reboots?|restarts?|after (?:the |this )?(?:task|session)|uninstall\w*|removal|clean-?up|if (?:it is )?(?:removed|deleted))\b",
-        "stay after the task",
     ),
     HostileOrder(
         "schtasks|launchctl|launchagents|launchdaemons|systemd/user|autostart|hkcu|hklm|currentversion",
         r"\bschtasks\b[^\n]{0,60}/create\b|\blaunchctl\s+(?:load|bootstrap|submit)\b|(?:>>?|\btee\b|\bcp\b|\bmv\b|\bwrite\b|\bcreate\b|\binstall\b|\bplace\b|\bdrop\b)[^\n]{0,120}?(?:library/launch(?:agents|daemons)|\.config/systemd/user|\.config/autostart)|\b(?:hkcu|hklm|hkey_\w+)\S*currentversion\\\\?run",
-        "stay after the task",
     ),
     HostileOrder(
         "authorized_keys",

@@ -16,28 +16,18 @@ _DROPS = (
 
 
 _PERSON = r"(?:user|human|operator|owner|reviewer)"
-
 _LAPSED = r"(?:void|cancell?ed|revoked|obsolete|null|superseded|invalid|irrelevant|forgotten|gone)"
-
 _UNASKED = r"(?:\balways (?:run|execute|approve|allow|send|accept)\b|\bwithout (?:asking|confirmation|approval|permission)\b|\bnever (?:ask|confirm|refuse)\b|\b(?:confirmation|approval|permission) is (?:never|not) (?:needed|required|necessary)\b)"
-
 _STOPPED = r"(?:blocked|denied|refused|rejected|stopped|forbidden|disallowed|not allowed)"
-
 _CALL = r"(?:an? |the |any |this |your )?(?:\w+ )?(?:calls?|tools?|commands?|actions?|steps?|bash|shell|it|this|that|polic(?:y|ies)|guard|gate)"
-
 _AROUND = r"(?:retry|try|do|run|repeat|use|call|carry on|go on|continue|rename|rephrase|reword|split|encode|switch)"
 
 
 OVERRIDE = (
-    *(
-        HostileOrder(_DROPS, regex, "drop the instructions that were given", any_script=True)
-        for kind, regex in DIRECTIVES
-        if kind in ("override", "role")
-    ),
+    *(HostileOrder(_DROPS, regex, any_script=True) for kind, regex in DIRECTIVES if kind in ("override", "role")),
     HostileOrder(
         "instruction|prompt|rule|guideline",
         rf"{CLAUSE}(?:do not|don't|never|no longer|stop)\s+(?:follow|obey|comply with|listen to|heed)(?:ing)?\s+(?:the\s+|any\s+|your\s+|all\s+)*(?:system|developer|previous|prior|other|safety|original|user'?s?)\s+(?:{RULES}|message)",
-        "drop the instructions that were given",
     ),
     HostileOrder(
         "instruction|prompt",
@@ -77,12 +67,10 @@ OVERRIDE = (
     HostileOrder(
         "told|given|said|written|above",
         rf"\b(?:whatever|everything|anything|all|what) (?:that )?(?:you (?:were|are|have been|had been) (?:told|given|taught|instructed)|(?:was|is|has been|had been) (?:said|written)|(?:stands |comes )?above)\b[^.\n]{{0,40}}?\b(?:(?:no longer|does not|doesn't) (?:counts?|apply|applies|matters?|holds?|binds?)|{_LAPSED})\b(?! to (?!you))",
-        "drop the instructions that were given",
     ),
     HostileOrder(
         "kindly|hereby|here|completely|entirely|silently|secretly|quietly",
         rf"\b(?:here|kindly|hereby|silently|secretly|quietly|completely|entirely|fully)\s+{DROP}(?:\s+[\w']+){{0,3}}?\s+{WHOSE}(?:\s+[\w']+){{0,2}}?\s+{RULES}\b",
-        "drop the instructions that were given",
     ),
     HostileOrder(
         "know|see|learn|notice|find out|told|informed|asked",
@@ -102,7 +90,6 @@ OVERRIDE = (
     HostileOrder(
         "rules|instructions|guidance|limits|restrictions|guidelines",
         rf"\b(?:treat|consider|regard) (?:all |any |every |the |your )*(?:[\w']+ )?{RULES}\b[^.\n]{{0,60}}?\b(?:as|to be) (?:{_LAPSED}|expired|outdated)\b|\byour (?:earlier|previous|prior|original|usual|normal|old) {RULES} (?:is|are|was|were|has been|have been) (?:now )?(?:{_LAPSED}|expired|replaced|suspended|lifted)\b|\b(?:{RULES}|limits) (?:no longer|do not|don't|does not|doesn't) (?:bind|apply to|concern|limit|hold for) you\b",
-        "drop the instructions that were given",
     ),
     HostileOrder(
         "system message|system prompt|developers gave|usual restrictions|no restrictions|rules did not|rules don't|limits",
@@ -137,12 +124,10 @@ OVERRIDE = (
     HostileOrder(
         "vergiss|ignoriere|vergesst|seguire|seguir|sigas|siga |suivez|suis |ignora|ignore ",
         r"\bvergiss (?:alles|das),? was (?:dir|ihnen|man dir|ich dir|du)\b|\bignora (?:tutte |todas )?(?:las|le|les|as|os) (?:reglas|regole|regras|normas) (?:del|di|do|de) (?:sistema|operador\w*|operatore)\b|\bnon seguire (?:più )?(?:le|nessuna delle) (?:istruzioni|regole) (?:precedenti|di sistema)\b|\bno (?:sigas|siga|obedezcas) (?:más )?(?:las )?(?:instrucciones|reglas) (?:anteriores|previas|del sistema)\b|\bne (?:suivez|suis) (?:plus|pas) (?:les|tes|vos) (?:instructions|consignes|règles) (?:précédentes|antérieures|ci-dessus|du système)\b|\bn[ãa]o (?:sigas?|obedeça) (?:mais )?(?:as )?(?:instruções|regras) (?:anteriores|do sistema)\b",
-        "drop the instructions that were given",
     ),
     HostileOrder(
         "внимани|слушай|忘|無視|无视|忽",
         r"не (?:обращай(?:те)?|обращать) внимания на (?:все )?(?:предыдущие|прежние|прошлые) (?:инструкции|указания|команды|правила)|не (?:слушай|следуй)(?:те)? (?:предыдущим|прежним) (?:инструкциям|указаниям)|(?:忘记|忘掉|忽略|无视|無視|忽視)(?:掉)?你?(?:之前|以前|先前|此前)?(?:收到|得到|被给)(?:到|予)?的?(?:所有|全部|一切)?(?:的)?(?:指令|指示|规则|規則|命令)|(?:上記|以前|これまで|先|前)の(?:指示|命令|ルール|規則)(?:は|も)?(?:すべて|全て)?(?:無視|忘れ)",
-        "drop the instructions that were given",
     ),
 )
 
@@ -151,12 +136,10 @@ REMOTE = (
     HostileOrder(
         "http|www.|url|gist|pastebin|raw.",
         rf"\b(?:fetch|download|load|read|open|retrieve|get|visit|pull|curl|import|include|check|browse|consult|go to|query|access|look up)\b[^\n]{{0,120}}?(?:{URL}|\bwww\.\S+|\b(?:the|a|this|that) (?:remote |external )?(?:url|gist|pastebin|web ?page|web ?site|endpoint|link)\b)[^\n]{{0,160}}?\b(?:and|then|,|;|to)\s*(?:then |always |strictly |exactly |immediately |please )*{FOLLOW}\s+(?:\w+ ){{0,3}}?(?:the |its |all |any |those |these |whatever |every |each |it\b|them\b|what |as )[^.\n]{{0,60}}?(?:instruct|steps|command|direct|rules|prompt|order|say|tell|it\b|them\b|there\b|script|content|guidance|response|result|code)",
-        "do what a page on the network says",
     ),
     HostileOrder(
         "http|www.|url",
         rf"\b{FOLLOW}\s+(?:\w+ ){{0,2}}?(?:instructions?|steps|commands?|directions?|directives|rules|prompts?|orders|whatever|everything)\b[^.\n]{{0,80}}?(?:\b(?:at|from|in|on|returned by|published at|listed at|hosted at|served by|found at|of)\b)\s*(?:the (?:page|file|url|address|server) )?(?:at |from )?[<`'\"(]*(?:{URL}|www\.\S+|(?:that|the|a|this) (?:remote |external )(?:url|page|server|endpoint|file|site))",
-        "do what a page on the network says",
     ),
     HostileOrder(
         "@import|include|embed|transclude|@http",
@@ -171,12 +154,10 @@ REMOTE = (
     HostileOrder(
         "http",
         rf"{URL}[^\n]{{0,80}}?\b(?:load|read|open|fetch|get|retrieve|download)\s+(?:it|them|that|the (?:page|file))\b[^\n]{{0,40}}?\b(?:and|then)\s+(?:then )?(?:do (?:as|what|whatever|everything)|obey|(?:follow|execute|run|apply|carry out) (?:it|them|what|the (?:instructions|steps|commands)))\b",
-        "do what a page on the network says",
     ),
     HostileOrder(
         "instruction|orders|command|directive",
         r"\b(?:check|poll|consult|fetch|read|visit|watch|query|ask)\b[^.\n]{0,40}?\b(?:gist|pastebin|url|web ?page|web ?site|server|endpoint|channel|feed)\b[^.\n]{0,40}?\b(?:new|updated|latest|current|further|additional|next)\s+(?:instructions?|orders|commands?|directives)\b[^.\n]{0,20}?\b(?:and|then)\s+(?:then )?(?:follow|obey|execute|run|apply|carry out|perform)\b",
-        "do what a page on the network says",
     ),
 )
 
@@ -185,22 +166,18 @@ GOVERNED = (
     HostileOrder(
         "policies/|memkit.yaml",
         rf"\b{CHANGE}\b[^.\n]{{0,60}}?(?:\bpolicies/[\w*-]+\.ya?ml\b|\bmemkit\.yaml\b|\bpolicies/(?=[\s`'\"*]|$))",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "policy|policies|guard|gate",
         rf"\b{WEAKEN}\b[^.\n]{{0,60}}?\b(?:the |any |all |every |this |that |your |its |each |other |hard |active |security |safety )*(?:polic(?:y|ies)|guard|policy (?:file|set|gate|engine)s?|write gate)\b(?! (?:page|document|text|wording|brief|paper|holder|section|draft|statement|number)s?\b)",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "policy|policies",
         r"\b(?:edit|change|modify|rewrite|overwrite|replace|update|adjust|alter)\b[^.\n]{0,40}?\bpolic(?:y|ies)\b[^.\n]{0,60}?\b(?:so that|to (?:allow|permit|let|make|stop|skip|avoid)|until|in order to)\b",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "enforcement|effect|active",
         r"\b(?:set|change|switch|flip|turn|downgrade|lower|make|sed|s/)\b[^\n]{0,80}?\b(?:enforcement\b[^\n]{0,20}?\b(?:soft|none|off|advisory)|effect\b[^\n]{0,12}?\b(?:allow|warn|none)|active\b[^\n]{0,8}?\bfalse)\b",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "memkit memory approve|memkit memory allow|memkit consent grant|memkit policy|privacy.|consent",
@@ -210,7 +187,6 @@ GOVERNED = (
     HostileOrder(
         "exception",
         r"\b(?:add|insert|append|write|create|put)\b[^.\n]{0,60}?\bexceptions?\b[^.\n]{0,60}?\b(?:to|into|in|for)\b[^.\n]{0,40}?\b(?:polic(?:y|ies)|policies/\S+|guard|hard rule)",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "archive/|.jsonl",
@@ -245,17 +221,14 @@ GOVERNED = (
     HostileOrder(
         ">>|>|tee",
         r"(?:>>?|\btee\s+(?:-a\s+|--append\s+)?)\s*[\"']?(?:\./)?(?:policies/[\w*.-]+|memkit\.yaml)\b",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "policies",
         r"(?:^|[`'\"&|;:]|\brun|\bthen|\band)\s*(?:sudo )?(?:git )?(?:mv|rm|unlink|shred|truncate|chmod)\s+(?:-\S+\s+)*(?:\./)?policies(?:/\S*)?(?=[\s`'\";&]|$)",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "enforcement",
         r"\b(?:lower|reduce|relax|change|switch|set|move|drop)\b[^.\n]{0,80}?\b(?:from hard to (?:soft|warn|advisory)|enforcement (?:to|from|level)\b[^.\n]{0,20}?\b(?:soft|warn|none|off))\b",
-        "change what decides about its own calls",
     ),
     HostileOrder(
         "memkit: ignore|--no-verify|noqa",
@@ -277,9 +250,7 @@ GOVERNED = (
         r"\b(?:append|write|add|insert|echo|put)\b[^\n]{0,80}?\b(?:to|into|in|>>)\b[^\n]{0,20}?\barchive(?:'s|/)?[^\n]{0,20}?\bjsonl\b",
         "write memory past the gate",
     ),
-    HostileOrder(
-        "memkit policy", r"\bmemkit\s+policy\s+(?:rollback|commit)\b", "change what decides about its own calls"
-    ),
+    HostileOrder("memkit policy", r"\bmemkit\s+policy\s+(?:rollback|commit)\b"),
     HostileOrder(
         "preference|fact|constraint|goal|rule",
         rf"\b(?:save|store|record|note|keep|remember)\b[^.\n]{{0,40}}?\bas an? (?:\w+ )?(?:preference|fact|constraint|goal|rule)(?:\s*[:,-]|\s+that\b)[^\n]{{0,100}}?{_UNASKED}",

@@ -103,7 +103,6 @@ RULES = (
         POLICY.replace("effect: ask", "effect: prompt"),
         POLICY,
         POLICY_PLACE,
-        kinds=("policy",),
         check=in_file,
         spoils=True,
     ),
@@ -115,7 +114,6 @@ RULES = (
         POLICY.replace("name: no_deletes", "name: keep_files"),
         POLICY,
         POLICY_PLACE,
-        kinds=("policy",),
         check=in_file,
     ),
     Rule(
@@ -129,7 +127,6 @@ RULES = (
         POLICY,
         POLICY_PLACE,
         severity="warning",
-        kinds=("policy",),
         check=in_file,
     ),
     Rule(
@@ -140,7 +137,6 @@ RULES = (
         POLICY + "rational: Prevents data loss.\n",
         POLICY + "rationale: Prevents data loss.\n",
         POLICY_PLACE,
-        kinds=("policy",),
         check=in_file,
         spoils=True,
     ),
@@ -153,7 +149,6 @@ RULES = (
         POLICY.replace("{shell: {program: rm}}", "{regex: '(rm) .*\\1'}"),
         POLICY,
         POLICY_PLACE,
-        kinds=("policy",),
         check=in_file,
         spoils=True,
     ),
@@ -180,7 +175,6 @@ RULES = (
         POLICY,
         POLICY_PLACE,
         severity="warning",
-        kinds=("policy",),
         check=in_file,
     ),
     Rule(
@@ -192,7 +186,6 @@ RULES = (
         POLICY + "exceptions: [{text: Not in tests., match: {context.env: test}}]\n",
         POLICY_PLACE,
         severity="warning",
-        kinds=("policy",),
         check=in_file,
     ),
     Rule(
@@ -204,7 +197,6 @@ RULES = (
         POLICY,
         POLICY_PLACE,
         severity="warning",
-        kinds=("policy",),
         check=in_file,
     ),
     Rule(
@@ -217,7 +209,6 @@ RULES = (
         "x, ask]\n",
         "policies/tests/no_deletes.yaml",
         extra={POLICY_PLACE: POLICY},
-        kinds=("table",),
         check=test_table,
     ),
 )

@@ -22,7 +22,6 @@ _BROKEN = re.compile(r"(?<=[a-z]{2})-\r?\n\s*(?=[a-z]{2})")
 """Where a word goes on in the next line."""
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#+[ \t]*(?!memkit:)([^\s#][^\r\n]*)", re.MULTILINE)
-
 _UNSEEN = ("Cf", "Cc", "Mn")
 """Marks on letters are not read, but in the scripts of India and South-East Asia, where they are vowels."""
 
@@ -100,7 +99,6 @@ def _is_only_shown(data: Any, path: KeyPath) -> bool:
 
 
 _END = re.compile(r"[.!?](?=\s|$)|\n\s*\n|\n\s*[-*\d]+[.)]?\s|;\s")
-
 _REACH = 400
 """How far back a sentence is followed."""
 

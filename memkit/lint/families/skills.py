@@ -13,7 +13,6 @@ from memkit.runtime.guard.shell import read_shell
 from memkit.skills.skill import skill_findings
 
 PLACE = "skills/walk.yaml"
-
 SKILL = """\
 name: walk
 description: Walks the dog round the block.
@@ -75,7 +74,6 @@ _TRIGGER = re.compile(
 )
 
 _SHELL_TOOL = re.compile(r"(?:^|_)(?:bash|shell|sh|zsh|terminal|console|command|exec|execute)(?:_|$)", re.IGNORECASE)
-
 _COMMAND = re.compile(r"`[^`\n]+`|```|^\s*\$ |\b(?:run|execute|command|script|terminal|shell)\w*\b", re.IGNORECASE)
 
 _DESTROYS = re.compile(
@@ -272,7 +270,6 @@ RULES = (
         SKILL.replace("steps:\n  - Find the lead.\n  - Walk round the block.", "steps: Find the lead."),
         SKILL,
         PLACE,
-        kinds=("skill",),
         check=schema,
         spoils=True,
     ),
@@ -286,7 +283,6 @@ RULES = (
         SKILL,
         PLACE,
         unsafe_fix="gives the skill the name of its file",
-        kinds=("skill",),
         check=schema,
     ),
     Rule(
@@ -298,7 +294,6 @@ RULES = (
         SKILL + "safety_checks: [Look at the traffic.]\n",
         PLACE,
         unsafe_fix="gives the key the name that it is nearest to",
-        kinds=("skill",),
         check=schema,
         spoils=True,
     ),
@@ -312,7 +307,6 @@ RULES = (
         SKILL,
         PLACE,
         severity="warning",
-        kinds=("skill",),
         check=routing,
     ),
     Rule(
@@ -324,7 +318,6 @@ RULES = (
         SKILL,
         PLACE,
         severity="warning",
-        kinds=("skill",),
         check=routing,
     ),
     Rule(
@@ -336,7 +329,6 @@ RULES = (
         SKILL,
         PLACE,
         severity="warning",
-        kinds=("skill",),
         check=routing,
     ),
     Rule(
@@ -350,7 +342,6 @@ RULES = (
         SKILL.replace("Find the lead.", "Read the weather forecast.") + "required_tools: [weather_forecast]\n",
         PLACE,
         severity="warning",
-        kinds=("skill",),
         check=unused_tools,
     ),
     Rule(
@@ -363,7 +354,6 @@ RULES = (
         + "safety_checks: [Ask before the old walks are deleted.]\n",
         PLACE,
         severity="warning",
-        kinds=("skill",),
         check=unchecked_steps,
     ),
 )
