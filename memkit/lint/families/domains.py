@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memkit.lint.families.tool_names import MEMORY_TOOLS, named_nowhere, nearest
 from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import value_at
 from memkit.store.schema import check, load_schema
@@ -82,6 +83,17 @@ def unfit(files: Collection) -> Iterator[Finding]:
         from memkit.lint.families.lessons import unfit_lessons
 
         yield from unfit_lessons(files)
+
+
+def unbound_operators(files: Collection) -> Iterator[Finding]:
+    """Yield each operator that is carried out by a tool which nothing declares."""
+    declared = {*files.tools, *MEMORY_TOOLS}
+    for file in files.domains.values() if files.tools else ():  # a store that declares none leaves tools to its host
+        for number, operator in enumerate(file.data.get("operators", ())):
+            name = operator.get("tool")
+            if isinstance(name, str) and name not in declared:
+                message = f"memkit.yaml declares no tool {name!r}, so this step cannot be carried out."
+                yield named_nowhere(file, "MKD005", message, ("operators", number, "tool"), nearest(name, declared))
 
 
 def _in_hddl(file: Checked) -> Iterator[Finding]:
@@ -175,6 +187,19 @@ RULES = (
         kinds=_DOMAINS,
         check=of_domain,
         spoils=True,
+    ),
+    Rule(
+        "MKD005",
+        "unknown-operator-tool",
+        "An operator is carried out by a tool that memkit.yaml does not declare.",
+        "A plan that uses it ends in a step that nothing can do.",
+        LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_swich}"),
+        LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_switch}"),
+        "domains/lamp.yaml",
+        extra={"memkit.yaml": "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n"},
+        severity="warning",
+        unsafe_fix="writes the name that is nearest",
+        together=unbound_operators,
     ),
     Rule(
         "MKD006",

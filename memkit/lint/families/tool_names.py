@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from memkit.lint.families.domains import LAMP
 from memkit.lint.families.policies import POLICY, POLICY_PLACE
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
 from memkit.store.yaml import KeyPath
 
 MEMORY_TOOLS = frozenset(
-    {
-        "archival_memory_insert",
-        "archival_memory_search",
-        "core_memory_append",
-        "core_memory_replace",
-        "conversation_search",
-        "plan_task",
-        "propose_subtasks",
-        "evolve_expression",
-    }
+    """archival_memory_insert archival_memory_search core_memory_append core_memory_replace conversation_search
+    plan_task propose_subtasks evolve_expression""".split()  # noqa: SIM905
 )
 """What every agent has."""
 
@@ -45,20 +36,18 @@ WELL_KNOWN = frozenset(
 
 def tool_names(files: Collection) -> Iterator[Finding]:
     """Yield each name that no tool has, with the nearest one."""
-    declared = {*files.tools, *MEMORY_TOOLS}
-    used = declared | WELL_KNOWN | set(_required(files.skills.values())) | set(_bound(files.domains.values()))
-    tried = {*_tried(files.policies.values()), *(tool for table in files.tables for tool in table.data["tools"])}
-    for file in files.policies.values():
+    skills, policies, domains = (each.values() for each in (files.skills, files.policies, files.domains))
+    used = {*files.tools, *MEMORY_TOOLS, *WELL_KNOWN}
+    used.update(tool for file in skills for tool in file.data.get("required_tools", ()) if isinstance(tool, str))
+    used.update(str(each["tool"]) for file in domains for each in file.data.get("operators", ()) if "tool" in each)
+    # Who writes a test of a policy knows the tool that it calls.
+    tried = {test["call"]["tool"] for file in policies for test in file.data.get("tests", ())}
+    tried.update(tool for table in files.tables for tool in table.data["tools"])
+    for file in policies:
         for path, name in _literal_tools(file.data.get("match"), ("match",)):
             near = "" if name in used else nearest(name, used)
             if name not in used and (near or name not in tried):
-                yield _unknown(file, "MKP006", f"No tool is called {name!r}, so this never matches.", path, near)
-    for file in files.domains.values() if files.tools else ():  # a store that declares none leaves tools to its host
-        for number, operator in enumerate(file.data.get("operators", ())):
-            name = operator.get("tool")
-            if isinstance(name, str) and name not in declared:
-                message = f"memkit.yaml declares no tool {name!r}, so this step cannot be carried out."
-                yield _unknown(file, "MKD005", message, ("operators", number, "tool"), nearest(name, declared))
+                yield named_nowhere(file, "MKP006", f"No tool is called {name!r}, so this never matches.", path, near)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -87,7 +76,8 @@ def distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def _unknown(file: Checked, code: str, message: str, path: KeyPath, near: str) -> Finding:
+def named_nowhere(file: Checked, code: str, message: str, path: KeyPath, near: str) -> Finding:
+    """Return the finding about a name that no tool has, with the nearest one in its place as an edit."""
     edit = None
     if near:
         start, end = file.document.spans[path]
@@ -117,22 +107,6 @@ def _names(condition: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
                 yield from _names(condition[key], (*path, key))
 
 
-def _required(skills: Iterable[Checked]) -> Iterator[str]:
-    for file in skills:
-        yield from (tool for tool in file.data.get("required_tools", ()) if isinstance(tool, str))
-
-
-def _bound(domains: Iterable[Checked]) -> Iterator[str]:
-    for file in domains:
-        yield from (str(operator["tool"]) for operator in file.data.get("operators", ()) if "tool" in operator)
-
-
-def _tried(policies: Iterable[Checked]) -> Iterator[str]:
-    """Yield the tools that tests of policies call: who writes one knows the tool."""
-    for file in policies:
-        yield from (test["call"]["tool"] for test in file.data.get("tests", ()))
-
-
 RULES = (
     Rule(
         "MKP006",
@@ -144,19 +118,6 @@ RULES = (
         POLICY.replace("tool: bash\n", "tool: bsah\n"),
         POLICY,
         POLICY_PLACE,
-        severity="warning",
-        unsafe_fix="writes the name that is nearest",
-        together=tool_names,
-    ),
-    Rule(
-        "MKD005",
-        "unknown-operator-tool",
-        "An operator is carried out by a tool that memkit.yaml does not declare.",
-        "A plan that uses it ends in a step that nothing can do.",
-        LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_swich}"),
-        LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_switch}"),
-        "domains/lamp.yaml",
-        extra={"memkit.yaml": "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n"},
         severity="warning",
         unsafe_fix="writes the name that is nearest",
         together=tool_names,
