@@ -35,7 +35,7 @@ def edits(before: Sequence[str], after: Sequence[str]) -> list[ListEdit]:
     """Return the differences between two lists of texts, in the order of the new list; equal texts are none.
 
     >>> edits(["Boil water", "Pour"], ["Boil water", "Wait", "Pour"])
-    [Edit(kind='inserted', before=None, after=1)]
+    [ListEdit(kind='inserted', before=None, after=1)]
     """
     start, stop = _common_ends(before, after)
     middle = _aligned(before[start : len(before) - stop], after[start : len(after) - stop])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.review.assessment import assess, changed_verdicts, lint_delta
+from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
 from memkit.review.interface import Review
+from memkit.review.lint_delta import lint_delta
 from memkit.review.sides import sides_of
 from memkit.use_cases.compare_commits import opener
 
