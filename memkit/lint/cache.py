@@ -10,13 +10,13 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from memkit import __version__
 from memkit.errors import MemkitError
-from memkit.lint.interface import Finding, Suppression, TextEdit
+from memkit.lint.interface import Checked, FileFindings, Finding, Suppression, TextEdit
 from memkit.store.files import whole_file
 from memkit.store.layout import cache_folder
 
@@ -31,9 +31,10 @@ _UNDECIDING = frozenset(
 class LintCache:
     """What earlier runs found in one store."""
 
-    def __init__(self, root: Path) -> None:
-        self._folder = cache_folder(root) / "lint"
-        self._signer = None if _leads_elsewhere(self._folder, root) else _machine_key()
+    def __init__(self, root: Path | None) -> None:
+        """Open what is kept in the store at ``root``; without one nothing is kept."""
+        self._folder = cache_folder(root or Path()) / "lint"
+        self._signer = None if root is None or _leads_elsewhere(self._folder, root) else _machine_key()
 
     def load(self, name: str) -> Any:
         """Return what was kept under a name, or None when there is nothing that this machine wrote."""
@@ -83,42 +84,47 @@ def program_key() -> str:
     return digest("\n".join(parts).encode())
 
 
-def packed_finding(finding: Finding) -> list[Any]:
-    """Return a finding without its path, as JSON holds it."""
+def packed_file(file: FileFindings | Checked) -> list[Any]:
+    """Return what was found in one file, and its comments, as JSON holds them."""
+    return [list(map(_packed_finding, file.findings)), list(map(_packed_comment, file.comments))]
+
+
+def unpacked_file(data: list[Any], path: Path) -> FileFindings:
+    """Return what was found in the file at ``path``."""
+    findings, comments = data
+    return FileFindings(
+        [_unpacked_finding(each, path) for each in findings],
+        tuple(Suppression(tuple(codes), *rest) for codes, *rest in comments),
+    )
+
+
+def packed(found: Mapping[Path, FileFindings], root: Path) -> dict[str, list[Any]]:
+    """Return what was found by the path of its file in the store, without files in which nothing was."""
+    return {
+        str(path.relative_to(root)): packed_file(file) for path, file in found.items() if file.findings or file.comments
+    }
+
+
+def unpacked(data: Mapping[str, list[Any]], root: Path) -> dict[Path, FileFindings]:
+    """Return what was found, by file."""
+    return {root / name: unpacked_file(file, root / name) for name, file in data.items()}
+
+
+def _packed_finding(finding: Finding) -> list[Any]:
     edit = finding.edit
     packed_edit = [edit.start, edit.end, edit.text, edit.is_safe] if edit else None
     place = [finding.line, finding.column, *finding.end, finding.anchor]
     return [finding.code, finding.message, place, packed_edit]
 
 
-def unpacked_finding(data: list[Any], path: Path) -> Finding:
-    """Return the finding in the file at ``path``."""
+def _unpacked_finding(data: list[Any], path: Path) -> Finding:
     code, message, (line, column, end_line, end_column, anchor), edit = data
     return Finding(code, message, path, line, column, TextEdit(*edit) if edit else None, (end_line, end_column), anchor)
 
 
-def packed_comment(comment: Suppression) -> list[Any]:
-    """Return a suppression as JSON holds it."""
+def _packed_comment(comment: Suppression) -> list[Any]:
     place = [comment.line, comment.column, comment.covers, comment.start, comment.end]
     return [list(comment.codes), comment.reason, *place]
-
-
-def unpacked_comment(data: list[Any]) -> Suppression:
-    """Return the suppression."""
-    codes, reason, *place = data
-    return Suppression(tuple(codes), reason, *place)
-
-
-def packed(found: Mapping[Path, Iterable[Finding]], root: Path) -> dict[str, list[Any]]:
-    """Return findings by the path of their file in the store."""
-    return {
-        str(path.relative_to(root)): [packed_finding(each) for each in findings] for path, findings in found.items()
-    }
-
-
-def unpacked(data: Mapping[str, list[Any]], root: Path) -> dict[Path, list[Finding]]:
-    """Return the findings by file."""
-    return {root / path: [unpacked_finding(each, root / path) for each in found] for path, found in data.items()}
 
 
 def _leads_elsewhere(folder: Path, root: Path) -> bool:

@@ -126,6 +126,14 @@ def value_at(data: Any, path: KeyPath) -> Any:
 
 
 @dataclass
+class FileFindings:
+    """What was found in one file, with its comments."""
+
+    findings: list[Finding]
+    comments: tuple[Suppression, ...] = ()
+
+
+@dataclass
 class Checked:
     """One YAML file: what it holds, what was found in it, and which findings its comments switch off."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,16 @@ from memkit.errors import StoreFault, UsageError
 from memkit.lint import cache
 from memkit.lint.accepted import apply_suppressions
 from memkit.lint.files import lies_inside, shards_of, sources_of_store
-from memkit.lint.interface import Checked, Collection, Finding, LintReport, RuleSelection, SourceFile, Suppression
+from memkit.lint.interface import (
+    Checked,
+    Collection,
+    FileFindings,
+    Finding,
+    LintReport,
+    RuleSelection,
+    SourceFile,
+    Suppression,
+)
 from memkit.store.file_bytes import file_bytes, why_not
 from memkit.store.head import head_id
 
@@ -148,19 +156,18 @@ def _archive_findings(sources: Sequence[SourceFile], *, cached: bool) -> list[Fi
     root = sources[0].root
     paths = sorted({source.path for source in sources} | shards_of(root))
     key = cache.digest(repr((cache.program_key(), [(str(path), _shard_digest(path)) for path in paths])).encode())
-    kept = cache.LintCache(root) if cached else None
-    known = (kept.load("archive") if kept else None) or {}
+    kept = cache.LintCache(root if cached else None)
+    known = kept.load("archive") or {}
     if known.get("key") == key:
         found = cache.unpacked(known["found"], root)
     else:
         from memkit.lint.families.archive import check_archive
 
-        found = {path: [] for path in paths}
+        found = {path: FileFindings([]) for path in paths}
         for finding in check_archive([SourceFile(path, "archive", root) for path in paths]):
-            found[finding.path].append(finding)
-        if kept:
-            kept.keep("archive", {"key": key, "found": cache.packed({p: f for p, f in found.items() if f}, root)})
-    return [finding for source in sources for finding in found.get(source.path, ())]
+            found[finding.path].findings.append(finding)
+        kept.keep("archive", {"key": key, "found": cache.packed(found, root)})
+    return [finding for source in sources if source.path in found for finding in found[source.path].findings]
 
 
 def _shard_digest(path: Path) -> str:
@@ -181,14 +188,6 @@ def _shard_digest(path: Path) -> str:
 _REPORT, _FILES = "report", "files"
 
 
-@dataclass
-class FileFindings:
-    """What was found in one file, with its comments."""
-
-    findings: list[Finding]
-    comments: tuple[Suppression, ...] = ()
-
-
 class StoreFiles:
     """The YAML files of one store."""
 
@@ -205,7 +204,7 @@ class StoreFiles:
         self._sources = [source for source in sources if source.kind != "archive"]
         self._since = since
         self._earlier = earlier
-        self._cache = cache.LintCache(root) if cached else None
+        self._cache = cache.LintCache(root if cached else None)
 
     def results(self) -> dict[Path, FileFindings]:
         """Return what is found in each file; suppressions are not applied yet.
@@ -219,16 +218,14 @@ class StoreFiles:
         keys = {path: cache.digest(content) for path, content in contents.items()}
         named = sorted((str(path), key) for path, key in keys.items())
         key = cache.digest(repr((program, self._since, head, sorted(map(str, results)), named)).encode())
-        kept = self._load(_REPORT) or {}
+        kept = self._cache.load(_REPORT) or {}
         if kept.get("key") == key and not self._since:
-            return results | {
-                path: FileFindings(found, comments) for path, found, comments in self._unpacked(kept["found"])
-            }
+            return results | cache.unpacked(kept["found"], self.root)
         files = self._checked(contents, keys, program)
         found = {file.source.path: FileFindings(list(file.findings), file.comments) for file in files}
         for finding in self._together(files, contents, head):
             found.setdefault(finding.path, results.get(finding.path, FileFindings([]))).findings.append(finding)
-        self._keep(_REPORT, {"key": key, "found": self._packed(found)})
+        self._cache.keep(_REPORT, {"key": key, "found": cache.packed(found, self.root)})
         return results | found
 
     def _read(self) -> tuple[dict[Path, bytes], dict[Path, FileFindings]]:
@@ -251,7 +248,7 @@ class StoreFiles:
         """Return each file, checked by itself now or by an earlier run."""
         from memkit.lint import rules
 
-        kept = self._load(_FILES) or {}
+        kept = self._cache.load(_FILES) or {}
         known = kept.get("files", {}) if kept.get("program") == program else {}
         files, seen = [], {}
         for source in self._sources:
@@ -260,16 +257,15 @@ class StoreFiles:
             content = contents[source.path]
             key = f"{keys[source.path]} {source.kind} {source.path.relative_to(self.root)}"
             if key in known:
-                data, found, comments = known[key]
-                file = Checked(source, content, data, [cache.unpacked_finding(each, source.path) for each in found])
-                file.comments = tuple(map(cache.unpacked_comment, comments))
+                data, *found = known[key]
+                kept_findings = cache.unpacked_file(found, source.path)
+                file = Checked(source, content, data, kept_findings.findings, kept_findings.comments)
             else:
                 file = rules.check_file(source, content)
             files.append(file)
-            packed = map(cache.packed_finding, file.findings), map(cache.packed_comment, file.comments)
-            seen[key] = known.get(key) or [file.data, *map(list, packed)]
+            seen[key] = known.get(key) or [file.data, *cache.packed_file(file)]
         if seen.keys() != known.keys():
-            self._keep(_FILES, {"program": program, "files": seen})
+            self._cache.keep(_FILES, {"program": program, "files": seen})
         return files
 
     def _together(self, files: Sequence[Checked], contents: dict[Path, bytes], head: str | None) -> Iterator[Finding]:
@@ -288,30 +284,6 @@ class StoreFiles:
                 stood = partial(stood_before, self.root, commit)
         collection = Collection(self.root, files, before, self._since, stood)
         yield from check_together(collection)
-
-    def _load(self, name: str) -> Any:
-        return self._cache.load(name) if self._cache else None
-
-    def _keep(self, name: str, content: Any) -> None:
-        if self._cache:
-            self._cache.keep(name, content)
-
-    def _packed(self, found: dict[Path, FileFindings]) -> list[Any]:
-        return [
-            [
-                str(path.relative_to(self.root)),
-                [cache.packed_finding(finding) for finding in result.findings],
-                [cache.packed_comment(comment) for comment in result.comments],
-            ]
-            for path, result in found.items()
-            if result.findings or result.comments
-        ]
-
-    def _unpacked(self, data: list[Any]) -> Iterator[tuple[Path, list[Finding], tuple[Suppression, ...]]]:
-        for name, findings, comments in data:
-            path = self.root / name
-            found = [cache.unpacked_finding(each, path) for each in findings]
-            yield path, found, tuple(map(cache.unpacked_comment, comments))
 
 
 def _not_to_read(source: SourceFile) -> Finding | None:
