@@ -168,6 +168,20 @@ def ordered(changes: Sequence[VerdictChange]) -> list[VerdictChange]:
     return list({repr(change.call): change for change in sorted(changes, key=weight, reverse=True)}.values())[::-1]
 
 
+def change_data(change: VerdictChange) -> dict[str, Any]:
+    """Return a change for ``--json``."""
+    return {
+        "before": change.before,
+        "after": change.after,
+        "weakens_hard": change.weakens_hard,
+        "weakened": change.weakened,
+        "policy": change.policy or None,
+        "decided_before": list(change.decided_before),
+        "decided_after": list(change.decided_after),
+        "call": call_data(change.call),
+    }
+
+
 def change_of(call: Call, before: Verdict, after: Verdict, policy: str = "") -> VerdictChange | None:
     """Return the change of one call, or ``None`` when both sets decide alike."""
     if before.decision == after.decision:

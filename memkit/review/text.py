@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from memkit.policies.verdict_diff import VerdictChange, call_data, check_line
+from memkit.policies.verdict_diff import VerdictChange, change_data, check_line
 from memkit.review.interface import (
     Difference,
     End,
@@ -154,7 +154,7 @@ def review_data(found: Review, limit: int | None) -> dict[str, Any]:
         "summary": assessment.summary,
         "reasons": [asdict(reason) for reason in assessment.reasons],
         "verdicts": {
-            "changes": [_verdict(change) for change in verdicts.changes],
+            "changes": [change_data(change) for change in verdicts.changes],
             "unknown": list(verdicts.unknown),
             "fault": verdicts.fault or None,
         },
@@ -181,17 +181,4 @@ def _subject(subject: ReviewSubject, limit: int | None) -> dict[str, Any]:
         "status": subject.status,
         "count": len(subject.changes),
         "changes": [asdict(change) for change in subject.changes[:limit]],
-    }
-
-
-def _verdict(change: VerdictChange) -> dict[str, Any]:
-    return {
-        "before": change.before,
-        "after": change.after,
-        "weakens_hard": change.weakens_hard,
-        "weakened": change.weakened,
-        "policy": change.policy or None,
-        "decided_before": list(change.decided_before),
-        "decided_after": list(change.decided_after),
-        "call": call_data(change.call),
     }

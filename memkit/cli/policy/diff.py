@@ -10,7 +10,7 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange, call_data, check_line
+from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange, change_data, check_line
 from memkit.terminal import counted
 from memkit.use_cases.compare_policies import PolicyComparison, compare_policies, compare_policy_folders
 
@@ -43,7 +43,7 @@ def _data(compared: PolicyComparison) -> dict[str, Any]:
     return {
         "before": _side(compared.before),
         "after": _side(compared.after),
-        "changes": [_change(change) for change in compared.verdicts.changes],
+        "changes": [change_data(change) for change in compared.verdicts.changes],
         "unknown": list(compared.verdicts.unknown),
         "replay": _replay(replay) if replay else None,
     }
@@ -53,21 +53,8 @@ def _side(side: PolicySet) -> dict[str, Any]:
     return {"name": side.name, "commit": side.commit, "policies": len(side.policies)}
 
 
-def _change(change: VerdictChange) -> dict[str, Any]:
-    return {
-        "before": change.before,
-        "after": change.after,
-        "weakens_hard": change.weakens_hard,
-        "weakened": change.weakened,
-        "policy": change.policy or None,
-        "decided_before": list(change.decided_before),
-        "decided_after": list(change.decided_after),
-        "call": call_data(change.call),
-    }
-
-
 def _replay(replay: Replay) -> dict[str, Any]:
-    return {"calls": replay.calls, "left_out": replay.left_out, "changes": [_change(one) for one in replay.changes]}
+    return {"calls": replay.calls, "left_out": replay.left_out, "changes": [change_data(one) for one in replay.changes]}
 
 
 def _diagnostics(compared: PolicyComparison) -> list[Diagnostic]:

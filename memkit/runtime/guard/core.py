@@ -349,25 +349,11 @@ def _tests(value: JSON, path: Path) -> None:
 
 
 def _test(data: JSON, path: Path) -> None:
-    if not isinstance(data, Mapping):
+    """Check what running a test needs; the rest of it decides no call, and the schema checks it."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("call"), Mapping) or "expect" not in data:
         raise PolicySetError("a test has name, call and expect", path=path)
-    _known_keys(data, ("name", "call", "expect"), path)
-    for key in ("name", "call", "expect"):
-        if key not in data:
-            raise PolicySetError(f"the test has no {key}", path=path)
-    _text(data["name"], (*path, "name"))
-    _one_of(EFFECTS)(data["expect"], (*path, "expect"))
-    _test_call(data["call"], (*path, "call"))
-
-
-def _test_call(data: JSON, path: Path) -> None:
-    if not isinstance(data, Mapping) or "tool" not in data:
-        raise PolicySetError("a call has tool, and may have args and context", path=path)
-    _known_keys(data, ("tool", "args", "context"), path)
-    _text(data["tool"], (*path, "tool"))
-    for key in ("args", "context"):
-        if not isinstance(data.get(key, {}), Mapping):
-            raise PolicySetError("needs a mapping of names to values", path=(*path, key))
+    _text(data.get("name"), (*path, "name"))
+    _text(data["call"].get("tool"), (*path, "call", "tool"))
 
 
 def _known_keys(data: Mapping[str, JSON], known: tuple[str, ...], path: Path) -> None:
@@ -381,11 +367,14 @@ _FIELDS: Mapping[str, Callable[[JSON, Path], None] | None] = {
     "description": _text,
     "rule": _text,
     "enforcement": _one_of(ENFORCEMENTS),
+    "rationale": _text,
     "effect": _one_of(EFFECTS),
     "match": _match,
     "exceptions": _exceptions,
     "tests": _tests,
     "active": _flag,
-    **dict.fromkeys(("rationale", "tags", "version", "changelog", "deprecated", "superseded_by")),
+    "version": _text,
+    "superseded_by": _name,
+    **dict.fromkeys(("tags", "changelog", "deprecated")),
 }
 """Every field of a policy with the check of its value; those without one decide nothing, and the schema checks them."""
