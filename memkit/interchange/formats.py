@@ -57,16 +57,11 @@ def _by_shape(source: ImportSource) -> str | None:
     if suffix in LINES or not start:
         return _by_keys(_first_object(source)) or "memkit"
     if start[:1] in (b"{", b"["):
-        return _by_keys(_sample(source))
+        return _by_keys(_first_object(source) if is_json_lines(source) else whole_document(source))
     if source.path is not None and suffix in (".md", ".markdown"):
         ours = source.path.name in ("MEMORY.md", "CLAUDE.md", "CLAUDE.local.md")
         return "claude" if ours or start.startswith(b"---") else "markdown"
     return None
-
-
-def _sample(source: ImportSource) -> Any:
-    """Return the first object of JSON lines, or the whole document."""
-    return _first_object(source) if is_json_lines(source) else whole_document(source)
 
 
 def _first_object(source: ImportSource) -> Any:

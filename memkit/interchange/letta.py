@@ -63,10 +63,10 @@ def _block(place: int, block: Any, wishes: Wishes) -> Iterator[Item]:
     else:
         own_id = block.get("id")
         name = own_id if isinstance(own_id, str) and own_id else label
-        yield from _lines(value, label, f"letta:{name}", wishes)
+        yield from _bullets_and_lines(value, label, f"letta:{name}", wishes)
 
 
-def _lines(text: str, label: str, source_url: str, wishes: Wishes) -> Iterator[Item]:
+def _bullets_and_lines(text: str, label: str, source_url: str, wishes: Wishes) -> Iterator[Item]:
     """Yield one memory a bullet, and one a line of running text."""
     lists = read_lists(text)
     said = text.splitlines()
@@ -107,7 +107,7 @@ def _folder(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         elif place.parts[0] == "system" and place.stem in NOT_OF_THE_USER:
             yield Passed(page.name, "It says what the agent is, not who the user is.")
         else:
-            yield from _lines(page.text, place.stem, f"letta:{page.name}", wishes)
+            yield from _bullets_and_lines(page.text, place.stem, f"letta:{page.name}", wishes)
 
 
 def _list(holder: Mapping[str, Any], name: str) -> list[Any]:

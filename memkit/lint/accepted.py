@@ -44,18 +44,15 @@ def apply_suppressions(
             about.append(Finding("MKY011", problem, path, comment.line, comment.column))
             continue
         for code in comment.codes:
-            hit = [finding for finding in kept if finding.code == code and comment.covers in _spoken_of(finding)]
+            hit = [
+                finding for finding in kept if finding.code == code and comment.covers in (finding.line, finding.anchor)
+            ]
             kept = [finding for finding in kept if finding not in hit]
             if not hit and code in chosen:
                 message = f"Nothing on line {comment.covers} is a finding of {code}. Remove the suppression."
                 edit = TextEdit(comment.start, comment.end, "") if len(comment.codes) == 1 else None
                 about.append(Finding("MKY012", message, path, comment.line, comment.column, edit))
     return kept + [finding for finding in about if finding.code in chosen]
-
-
-def _spoken_of(finding: Finding) -> tuple[int, ...]:
-    """Return the lines on which a comment speaks of a finding: its own, and that of the value it is in."""
-    return finding.line, finding.anchor
 
 
 def suppressions(document: Document) -> Iterator[Suppression]:

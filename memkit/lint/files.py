@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
 from memkit.errors import StoreFault, UsageError
@@ -101,6 +103,17 @@ def _below(path: Path, root: Path) -> Iterator[SourceFile]:
         source = source_at(each, root)
         if source is not None:
             yield source
+
+
+@contextmanager
+def opened_shard(path: Path) -> Iterator[BufferedReader]:
+    """Give a shard to read; raises ``StoreFault`` where that fails, as for a link."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            yield file
+    except OSError as error:
+        raise StoreFault(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def shards_of(root: Path) -> set[Path]:

@@ -66,11 +66,11 @@ def unified_diff(texts: dict[Path, tuple[str, str]], report: LintReport) -> str:
     parts: list[str] = []
     for path, (before, after) in texts.items():
         name = report.shown(path)
-        parts += difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
+        parts += difflib.unified_diff(_with_ends(before), _with_ends(after), f"a/{name}", f"b/{name}")
     return "".join(parts)
 
 
-def _lines(text: str) -> Sequence[str]:
+def _with_ends(text: str) -> Sequence[str]:
     return [line + "\n" for line in text.removesuffix("\n").split("\n")]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from memkit.errors import StoreFault, UsageError
 from memkit.lint import cache
 from memkit.lint.accepted import apply_suppressions
-from memkit.lint.files import lies_inside, shards_of, sources_of_store
+from memkit.lint.files import lies_inside, opened_shard, shards_of, sources_of_store
 from memkit.lint.interface import (
     Checked,
     Collection,
@@ -171,18 +170,11 @@ def _archive_findings(sources: Sequence[SourceFile], *, cached: bool) -> list[Fi
 
 
 def _shard_digest(path: Path) -> str:
-    """Return what names the content of a shard, and whether it is a link; read in pieces, because it may be large."""
-    sum = hashlib.blake2b(path.is_symlink().to_bytes(), digest_size=20)
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as file:
-            while piece := file.read(1 << 20):
-                sum.update(piece)
-    except OSError as error:
-        if path.is_symlink():
-            return sum.hexdigest()
-        raise StoreFault(f"{path} cannot be read: {error.strerror}.") from error
-    return sum.hexdigest()
+    """Return what names the content of a shard; a link is not followed. Read in pieces, because it may be large."""
+    if path.is_symlink():
+        return "link"
+    with opened_shard(path) as file:
+        return hashlib.file_digest(file, hashlib.blake2b).hexdigest()
 
 
 _REPORT, _FILES = "report", "files"

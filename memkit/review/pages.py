@@ -47,7 +47,7 @@ def markdown(found: Review, limit: int) -> str:
     """Return the comment, at most ``limit`` changes of each file or user, and never too long for one."""
     lines: list[str] = []
     length = 0
-    for line in _lines(found, limit):
+    for line in _comment_lines(found, limit):
         length += len(line) + 1
         if length > LONGEST:
             lines += _closed(lines, ["", "The rest does not fit into a comment: `memkit review` shows it."])
@@ -80,7 +80,7 @@ def plain(text: str) -> str:
     return _CALLING.sub(rf"\g<0>{_ZERO_WIDTH}", _ACTIVE.sub(r"\\\g<0>", text))
 
 
-def _lines(found: Review, limit: int) -> Iterator[str]:
+def _comment_lines(found: Review, limit: int) -> Iterator[str]:
     difference = found.difference
     yield f"### {_COMMENT_TITLES[found.assessment.level]}"
     yield ""

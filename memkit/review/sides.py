@@ -49,7 +49,7 @@ def paired(gone: Mapping[str, bytes], new: Mapping[str, bytes], changed: Iterabl
 
 
 def _renamed(gone: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, str]:
-    bodies = {path: _lines(content) for path, content in (*gone.items(), *new.items())}
+    bodies = {path: _telling_lines(content) for path, content in (*gone.items(), *new.items())}
     found: dict[str, str] = {}
     by_body = {tuple(bodies[path]): path for path in new if bodies[path]}
     for path in gone:
@@ -66,7 +66,7 @@ def _renamed(gone: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, s
     return found
 
 
-def _lines(content: bytes) -> list[bytes]:
+def _telling_lines(content: bytes) -> list[bytes]:
     """Return the lines that say something, without the name, which changes with the file."""
     lines = (line.strip() for line in content[: 1024 * 1024].splitlines())
     return [line for line in lines if line and not line.startswith((b"name:", b"#"))]

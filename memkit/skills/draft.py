@@ -50,7 +50,7 @@ def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[WorkedRequest]
             asked.append(WorkedRequest(turn.text))
             waiting.clear()
         elif turn.role == "assistant":
-            waiting.extend(call for call in _calls(turn.text) if call.tool in tools)
+            waiting.extend(call for call in map(read_call, turn.text.splitlines()) if call and call.tool in tools)
         elif turn.role == "tool" and waiting:
             result = _RESULT.match(turn.text)
             # Results stand in the order of their calls; those of tools that are not asked about are passed over.
@@ -59,10 +59,6 @@ def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[WorkedRequest]
             elif result is None and _is_about(turn.text, waiting[0].tool):
                 waiting.popleft()
     return [one for one in asked if one.calls]
-
-
-def _calls(text: str) -> Iterator[WorkedCall]:
-    return filter(None, map(read_call, text.splitlines()))
 
 
 def read_call(line: str) -> WorkedCall | None:

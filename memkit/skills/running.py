@@ -91,19 +91,12 @@ and say why."""
 
 def instructions(skill: Skill, steps: Sequence[str], given: str | None) -> str:
     """Return what stands in the system prompt: the skill, its safety checks and all of its steps."""
-    return "\n".join(_lines(skill, steps, given))
-
-
-def _lines(skill: Skill, steps: Sequence[str], given: str | None) -> Iterator[str]:
-    yield f"You are carrying out the skill {skill.name}: {skill.description}"
-    yield _HOW
+    lines = [f"You are carrying out the skill {skill.name}: {skill.description}", _HOW]
     if given:
-        yield f"The request: {given}"
+        lines.append(f"The request: {given}")
     if skill.safety_checks:
-        yield "Safety checks:"
-        yield from (f"- {check}" for check in skill.safety_checks)
-    yield "Steps:"
-    yield from (f"{number}. {step}" for number, step in enumerate(steps, start=1))
+        lines += ["Safety checks:", *(f"- {check}" for check in skill.safety_checks)]
+    return "\n".join([*lines, "Steps:", *(f"{number}. {step}" for number, step in enumerate(steps, start=1))])
 
 
 COMPLETED = ("done", "answered")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.errors import StoreFault
-from memkit.lint.files import shards_of
+from memkit.lint.files import opened_shard, shards_of
 from memkit.lint.interface import Finding, Rule, SourceFile
 from memkit.runtime.memory.errors import InvalidRecord
 from memkit.runtime.memory.lines import decode_line
@@ -52,7 +50,7 @@ def check_archive(sources: Sequence[SourceFile]) -> Iterator[Finding]:
             message = "This file is not a shard and is not read. Shards are archive/<YYYY-MM>/<writer>.jsonl."
             yield Finding("MKA007", message, path, 1)
             continue
-        for line in _lines(path):
+        for line in _lines_of_shard(path):
             yield from (finding for finding in _check_line(line, seen) if path in given)
 
 
@@ -60,14 +58,10 @@ def _is_shard(path: Path, root: Path) -> bool:
     return _SHARD.fullmatch(path.relative_to(root / "archive").as_posix()) is not None and not path.is_symlink()
 
 
-def _lines(path: Path) -> Iterator[ShardLine]:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as file:
-            for number, content in enumerate(file, start=1):
-                yield ShardLine(path, number, content, not content.endswith(b"\n"))
-    except OSError as error:
-        raise StoreFault(f"{path} cannot be read: {error.strerror}.") from error
+def _lines_of_shard(path: Path) -> Iterator[ShardLine]:
+    with opened_shard(path) as file:
+        for number, content in enumerate(file, start=1):
+            yield ShardLine(path, number, content, not content.endswith(b"\n"))
 
 
 def _check_line(line: ShardLine, seen: dict[str, tuple[int, Path, int]]) -> Iterator[Finding]:

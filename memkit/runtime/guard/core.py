@@ -320,10 +320,6 @@ def _close(value: JSON, known: tuple[str, ...]) -> str:
     return hint if "did you mean" in hint else ""
 
 
-def _match(value: JSON, path: Path) -> None:
-    compile_match(value, path)
-
-
 def _exceptions(value: JSON, path: Path) -> None:
     if not isinstance(value, list):
         raise PolicySetError("needs a list of exceptions, each with text and match", path=path)
@@ -362,14 +358,14 @@ def _known_keys(data: Mapping[str, JSON], known: tuple[str, ...], path: Path) ->
             raise PolicySetError(f"unknown key {key!r}{suggestion(str(key), known)}", path=(*path, key))
 
 
-_FIELDS: Mapping[str, Callable[[JSON, Path], None] | None] = {
+_FIELDS: Mapping[str, Callable[[JSON, Path], object] | None] = {
     "name": _name,
     "description": _text,
     "rule": _text,
     "enforcement": _one_of(ENFORCEMENTS),
     "rationale": _text,
     "effect": _one_of(EFFECTS),
-    "match": _match,
+    "match": compile_match,
     "exceptions": _exceptions,
     "tests": _tests,
     "active": _flag,

@@ -196,9 +196,5 @@ def _matches(policy: Policy, call: Call) -> bool:
 def _effect(policy: Policy, guard: Guard, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     if policy.alternatives:
         effect = contribution(policy.effect or "allow", policy.enforcement)
-        reached = any(_takes_effect(guard, call) for call in calls)
+        reached = any(guard.decide(call.tool, call.args, call.context).policies for call in calls)
         yield CoveredPart("effect", effect, ("effect",), reached)
-
-
-def _takes_effect(guard: Guard, call: Call) -> bool:
-    return bool(guard.decide(call.tool, call.args, call.context).policies)
