@@ -19,7 +19,7 @@ from memkit.generate.releases import SPECIMEN, Release, Releases
 from memkit.generate.rendering import rendered
 from memkit.generate.source import RELEASES, Source, digest_of, installed_source
 from memkit.generate.targets import find_target, load_targets
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 _PROJECT_NAME = 'Ada\'s "agent": {{ 7 * 7 }} <é☃> `#`'
 """What no quoting function may read as syntax."""

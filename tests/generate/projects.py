@@ -8,7 +8,7 @@ from memkit.generate.composition import Order
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 TARGETS = ("claude-agent-sdk", "langgraph", "openai-agents", "openai-assistants", "react")
 WIRES = {"openai-agents": ("responses",), "openai-assistants": ("assistants-v2",)}

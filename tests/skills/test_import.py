@@ -19,7 +19,7 @@ from memkit.skills.sheet_import import read_sheet, sheet_name, skill_of
 from memkit.skills.skill import Example, Skill, load_skill, load_skills, skill_findings
 from memkit.skills.takeover import skill_text, take_over
 from memkit.store.yaml import load_yaml
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint import lint_store
 
 FOREIGN = """\
 ---

@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from memkit.cli.approval import Approvals
+from memkit.cli.arguments import read_pairs
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.cli.pairs import read_pairs
 from memkit.skills.running import COMPLETED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics
 from memkit.terminal import one_line
-from memkit.use_cases.count_runs import count_runs
 from memkit.use_cases.run_skill import run_skill
+from memkit.use_cases.skills import count_runs
 
 _MARKS = {"done": "ok", "answered": "read", "failed": "FAILED", "denied": "DENIED", "pending": "-"}
 
